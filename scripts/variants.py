@@ -1,20 +1,17 @@
-"""Which algorithm?  Every iterative variant on a suite of eighteen games.
+"""Which algorithm?  Every iterative variant, and every weight of the average, on a suite of games
+of which one part is to choose on and the other to judge on.
 
-python -m scripts.variants games                    save the games that come from OpenSpiel
-python -m scripts.variants measure --out DIR        measure; goes on where it stopped
-python -m scripts.variants write --out DIR          profiles, tables, docs/results/variants.md
-python -m scripts.variants curves                   curves by iteration; goes on where it stopped
-python -m scripts.variants costs                    seconds of an iteration, for the other axis
-python -m scripts.variants more                     those that came later, results/algorithms.md
-python -m scripts.variants peers                    OpenSpiel and LiteEFG, results/algorithms.md
-python -m scripts.variants auto                     the table that "auto" rests on
-python -m scripts.variants slopes                   last iterates, results/algorithms.md
-python -m scripts.variants own-draws                samplers of own actions, docs/sampling.md
+python -m scripts.variants games              save the games that come from OpenSpiel
+python -m scripts.variants measure [PART]     iterations to ten decades; goes on where it stopped
+python -m scripts.variants seconds            seconds of an iteration; wants an idle machine
+python -m scripts.variants write              tables and pictures of docs/results/variants.md
+python -m scripts.variants peers              OpenSpiel and LiteEFG, results/algorithms.md
+python -m scripts.variants auto               the table that "auto" rests on
+python -m scripts.variants slopes             last iterates, results/algorithms.md
+python -m scripts.variants own-draws          samplers of own actions, docs/sampling.md
 
-``measure`` needs no OpenSpiel, only the games that ``games`` has saved.  It runs ``--processes``
-solves at a time, each for ``--seconds`` of iterating, and ends after ``--wall`` seconds in any
-case.  With 16 processes on as many cores it takes five minutes.  ``curves`` takes ten minutes on
-one core, which need not be idle; ``costs`` half a minute of an idle one.
+``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
+games that ``games`` has saved, and takes some ten minutes for each part on one core.
 """
 
 from __future__ import annotations
@@ -23,12 +20,11 @@ import argparse
 import json
 import math
 import statistics
-import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,34 +32,35 @@ import numpy as np
 
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
-from tensorcfr import CompiledGame, Solver, compile_game, load_game, save_game, solve
+from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
 from tensorcfr._util.machine import machine, versions
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Row, SweepProgress, reached, read_algorithm, sweep
+from tensorcfr.sweep import Row, reached, read_algorithm, sweep
 
 from ._pages import page_with
-from .redraw import read_records
 from .variants_page import (
-    ALGORITHMS,
+    DEFAULT,
     FOLDER,
-    GAMES,
+    JUDGED,
+    KINDS,
     MAIN,
-    MANY_PLAYERS,
     NOT_REACHED,
+    PARTS,
+    RULES,
+    SHOWN,
     TARGETS,
+    WEIGHTS,
     Cost,
     Mark,
-    append_curve,
+    Suited,
+    append,
     draw,
-    keep,
-    more_table,
-    read_curves,
     read_marks,
     tables,
+    with_weights,
     write_costs,
-    write_marks,
 )
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -107,26 +104,6 @@ SLOPE_MARKS = np.unique(np.geomspace(100, 10_000, 25).astype(int))
 ROUNDING = 1e-12
 """Exploitabilities below it are rounding, and left out of the fit."""
 
-MORE_REFERENCE = "sapcfr+"
-"""What those that came later are compared with."""
-MORE = (
-    "rtcfr+",
-    "mmd-moving(eta=2)",
-    "domwu(eta=2)",
-    "egt",
-    "external_sampling",
-    "robust_sampling(tries=2)",
-    "average_strategy_sampling(bonus=1000)",
-)
-"""Measured after the suite: last iterates, plans and samples."""
-LAST_ITERATES = ("rtcfr+", "mmd-moving", "domwu")
-"""Those whose last iterate is measured, too."""
-LAST = "{}, last"
-"""What its marks are called."""
-MORE_SECONDS = 1.0
-"""Processor time of each solve."""
-MORE_CHECKPOINTS = np.unique(np.geomspace(1, 1e9, 91).astype(int))
-
 OWN_DRAWS_GAMES = ("nl_leduc(stack=9)", "goofspiel(cards=5)", "liars_dice")
 OWN_DRAWS = (
     "external_sampling",
@@ -142,7 +119,7 @@ OWN_DRAWS_SEEDS = 5
 
 PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
 """The variants that the peers have in C++ and that are candidates for their best one."""
-BESIDE_PEERS = ("cfr+", "dcfr", "pcfr+", "pdcfr+")
+BESIDE_PEERS = ("cfr+", "dcfr", "pcfr+", "pdcfr+", DEFAULT)
 """Ours beside them."""
 
 PEERS_GAMES = (
@@ -162,134 +139,114 @@ PEERS_GAMES = (
 )
 """Those of our games that the peers have."""
 
-SECONDS = 6.0
-"""Seconds of iterating that each solve gets, unless told otherwise."""
-WALL = 400.0
-"""Seconds after which measuring ends, unless told otherwise."""
+PEERS_TARGETS = SHOWN[:3]
 PEERS_SECONDS = (1.0, 2.0)
-"""The same for ours and for the peers, which are slower."""
+"""Seconds of iterating for ours and for the peers, which are slower."""
 AUTO_SECONDS = 4.0
 
-
-CURVE_ITERATIONS = {
-    "kuhn": 5_000_000,
-    "kuhn(cards=13)": 1_000_000,
-    "leduc": 300_000,
-    "leduc(ranks=5)": 150_000,
-    "nl_leduc(stack=9)": 10_000,
-    "goofspiel(cards=4)": 500_000,
-    "goofspiel(cards=5)": 50_000,
-    "goofspiel(cards=4, prizes='random')": 50_000,
-    "liars_dice(faces=4)": 200_000,
-    "liars_dice(faces=5)": 50_000,
-    "liars_dice": 10_000,
-    "blotto_10_3": 200_000,
-    "blotto_6_4": 200_000,
-    "battleship_2x2": 100_000,
-    "battleship_3x2": 20_000,
-    "kuhn(players=3)": 500_000,
-    "kuhn(players=4)": 20_000,
-    "leduc(players=3)": 200,
-}
-"""Last iteration of the curves, which takes some seconds."""
+PER_DECADE = 25
+"""Evaluations per factor of ten in iterations."""
 COST_SECONDS = 0.02
 """Seconds of a span that is timed, at least."""
 COST_ROUNDS = 5
 
 
-class OutOfTimeError(Exception):
-    """The wall time is used up; all rows so far are in the table."""
-
-
-def games() -> list[str | CompiledGame]:
-    """The suite: names, and games of OpenSpiel from their files."""
-    return [
-        replace(load_game(SAVED / f"{name}.npz"), name=name) if source else name
-        for name, source in GAMES.items()
-    ]
+def game_of(name: str, suited: Suited) -> CompiledGame:
+    """A game of the suite; those of OpenSpiel from their files."""
+    if isinstance(suited.source, str):
+        return replace(load_game(SAVED / f"{name}.npz"), name=name)
+    if suited.source is not None:
+        return compile_game("holdem", **suited.source)
+    return compile_game(name)
 
 
 def save_games() -> None:
     """Compile the games of OpenSpiel, and save them."""
     SAVED.mkdir(parents=True, exist_ok=True)
-    for name, source in GAMES.items():
-        if source:
-            path = save_game(compile_game(source), SAVED / f"{name}.npz")
-            progress(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
+    for part in PARTS.values():
+        for name, suited in part.items():
+            if isinstance(suited.source, str):
+                path = save_game(compile_game(suited.source), SAVED / f"{name}.npz")
+                progress(f"{path}: {path.stat().st_size / 2**20:.1f} MiB")
 
 
-def measure(folder: Path, seconds: float, wall: float, processes: int) -> None:
-    """Every variant on every game, and the linear program on games of two players."""
-    begun = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
-    suite = games()
-    told: set[int] = set()
-
-    def tell(news: SweepProgress) -> None:
-        if news.finished not in told:
-            told.add(news.finished)
-            if news.finished % 20 == 0:
-                progress(f"{time.monotonic() - begun:.0f} s: {news.finished} of {news.total}")
-        if time.monotonic() - begun > wall:
-            raise OutOfTimeError
-
-    run = partial(sweep, processes=processes, progress=tell)
-    two = [game for game in suite if str(getattr(game, "name", game)) not in MANY_PLAYERS]
-    try:
-        with tempfile.TemporaryDirectory() as short:
-            # Kernels are compiled here once, and not by every process.
-            run(Path(short) / "1.csv", ["kuhn"], ALGORITHMS, iters=2)
-            run(Path(short) / "2.csv", suite, ALGORITHMS[:1], iters=2)
-        progress(f"compiled after {time.monotonic() - begun:.0f} s")
-        run(folder / "variants_lp.csv", two, ["lp"], time_limit=seconds)
-        run(folder / "variants.csv", suite, ALGORITHMS, time_limit=seconds, target=TARGETS[-1])
-    except OutOfTimeError:
-        progress(f"ended after {wall:g} s, before all was measured")
-    progress(f"done after {time.monotonic() - begun:.0f} s")
+def measure(part: str) -> None:
+    """Iterations of all algorithms to the targets, on a part of the suite."""
+    groups: list[tuple[str, ...]] = [(name,) for name in reversed(JUDGED)]
+    if part == "choose":
+        groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
+    known = {(mark.game, mark.algorithm) for mark in read_marks()}
+    for specs, (name, suited) in product(groups, PARTS[part].items()):
+        missing = [spec for spec in specs if (name, spec) not in known]
+        if not missing:
+            continue
+        game, begun = game_of(name, suited), time.process_time()
+        for spec in missing:
+            try:
+                append(marks_of(name, suited, game, spec))
+            except ValueError as refused:
+                progress(f"{name}: {refused}")
+        progress(f"{specs[0]} on {name}: {time.process_time() - begun:.0f} s")
 
 
-def measure_curves() -> None:
-    """The curves of the pictures, each to a number of iterations or to the smallest target."""
-    done = {(point.game, point.algorithm) for point in read_curves()}
-    for game in games():
-        spec = str(getattr(game, "name", game))
-        for algorithm in MAIN:
-            if (spec, algorithm) in done:
-                continue
-            progress(f"{spec} by {algorithm}")
-            last = CURVE_ITERATIONS[spec]
-            marks = np.unique(np.geomspace(1, last, 1 + round(10 * math.log10(last))).astype(int))
-            compiled = compile_game(game) if isinstance(game, str) else game
-            solution = solve(
-                compiled, algorithm, iters=last, target=TARGETS[-1], checkpoints=marks.tolist()
-            )
-            append_curve(spec, algorithm, solution.trace)
+def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Mark]:
+    """The first checkpoints at or below the targets, and the last one, of each kind."""
+    solver, found = solver_of(game, spec), list[Mark]()
+    left = {kind: list(TARGETS) for kind in KINDS}
+    least = math.inf
+    count = 1 + round(PER_DECADE * math.log10(suited.most))
+    for iteration in np.unique(np.geomspace(1, suited.most, count).astype(int)).tolist():
+        solver.step(iteration - solver.iteration)
+        average, last = solver.evaluate(), solver.evaluate_current()
+        values = [one.exploitability / suited.unit for one in (average, last)]
+        least = min(least, *values)
+        for kind, value in zip(KINDS, (*values, least), strict=True):
+            while left[kind] and value <= left[kind][0]:
+                found.append(Mark(name, spec, kind, left[kind].pop(0), iteration, value))
+            is_last = iteration == suited.most or not any(left.values())
+            if is_last:
+                found.append(Mark(name, spec, kind, 0.0, iteration, value))
+        if is_last:
+            break
+    return found
 
 
-def measure_costs() -> None:
+def measure_seconds() -> None:
     """Seconds of an iteration: the least of some spans, between which all solvers take turns."""
     rows = []
-    for game in games():
-        compiled = compile_game(game) if isinstance(game, str) else game
-        solvers = {name: Solver(compiled, name) for name in MAIN}
+    for name, suited in PARTS["judge"].items():
+        game = game_of(name, suited)
+        solvers = {spec: solver_of(game, spec) for spec in MAIN}
         spans, least = dict.fromkeys(MAIN, 1), dict.fromkeys(MAIN, math.inf)
-        for name, solver in solvers.items():
+        for spec, solver in solvers.items():
             solver.step(2)  # Compiles.
-            while (taken := _span(solver, spans[name])) < COST_SECONDS:
-                spans[name] *= 2 if taken > COST_SECONDS / 8 else 4
+            while (taken := _span(solver, spans[spec])) < COST_SECONDS:
+                spans[spec] *= 2 if taken > COST_SECONDS / 8 else 4
         for _ in range(COST_ROUNDS):
-            for name, solver in solvers.items():
-                least[name] = min(least[name], _span(solver, spans[name]) / spans[name])
-        rows += [Cost(compiled.name, name, seconds) for name, seconds in least.items()]
-        progress(f"{compiled.name}: {min(least.values()):.2g} to {max(least.values()):.2g} s")
+            for spec, solver in solvers.items():
+                least[spec] = min(least[spec], _span(solver, spans[spec]) / spans[spec])
+        rows += [Cost(name, spec, seconds) for spec, seconds in least.items()]
+        progress(f"{name}: {min(least.values()):.2g} to {max(least.values()):.2g} s")
     write_costs(rows, f"{machine()}; {versions()}; {date.today()}.")
 
 
-def _span(solver: Solver, iterations: int) -> float:
+def _span(solver: IterativeSolver, iterations: int) -> float:
     """Processor seconds of some iterations."""
     started = time.process_time()
     solver.step(iterations)
     return time.process_time() - started
+
+
+def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
+    """A solver of the kind that an algorithm takes.
+
+    Raises:
+        ValueError: The algorithm does not apply to the game.
+    """
+    record = read_algorithm(spec)
+    kind = solver_class(record, game)
+    assert kind is not None
+    return kind(game, record, **({"seed": 0} if record.is_sampled else {}))
 
 
 def measure_peers() -> str:
@@ -299,7 +256,7 @@ def measure_peers() -> str:
         [contest.spec for contest in PEERS_GAMES],
         BESIDE_PEERS,
         time_limit=PEERS_SECONDS[0],
-        target=TARGETS[-1],
+        target=PEERS_TARGETS[-1],
     )
     path = FOLDER / "variants_peers.json"
     found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
@@ -313,13 +270,13 @@ def measure_peers() -> str:
                 continue
             progress(f"{tool} {algorithm} on {contest.spec}")
             curve = exploitability_curve(
-                TOOLS[tool](contest, algorithm), TARGETS[-1], PEERS_SECONDS[1]
+                TOOLS[tool](contest, algorithm), PEERS_TARGETS[-1], PEERS_SECONDS[1]
             )
             own[contest.spec] = {
                 f"{target:g}": next(
                     (mark for mark in curve if mark["exploitability"] <= target), None
                 )
-                for target in TARGETS
+                for target in PEERS_TARGETS
             } | {"budget": PEERS_SECONDS[1]}
             path.write_text(json.dumps(found, indent=1) + "\n")
     return peers_table(rows, found)
@@ -328,22 +285,25 @@ def measure_peers() -> str:
 def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
     """A row per algorithm, a column per game; in a cell the seconds to every target."""
     marks = {
-        (mark.algorithm, mark.game, mark.level): mark.seconds for mark in reached(rows, TARGETS)
+        (mark.algorithm, mark.game, mark.level): mark.seconds
+        for mark in reached(rows, PEERS_TARGETS)
     }
     specs = [contest.spec for contest in PEERS_GAMES]
     times: dict[str, dict[str, list[float | None]]] = {
-        f"`{name}`": {spec: [marks[name, spec, t] for t in TARGETS] for spec in specs}
+        f"`{name}`": {spec: [marks[name, spec, t] for t in PEERS_TARGETS] for spec in specs}
         for name in BESIDE_PEERS
     }
     for peer, own in peers.items():
         times[peer] = {
-            spec: [mark and mark["seconds"] for mark in (own[spec][f"{t:g}"] for t in TARGETS)]
+            spec: [
+                mark and mark["seconds"] for mark in (own[spec][f"{t:g}"] for t in PEERS_TARGETS)
+            ]
             for spec in specs
         }
     first = {
         (spec, k): min((own[spec][k] or math.inf) for own in times.values())
         for spec in specs
-        for k in range(len(TARGETS))
+        for k in range(len(PEERS_TARGETS))
     }
 
     def cell(spec: str, k: int, seconds: float | None) -> str:
@@ -358,7 +318,7 @@ def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
     ]
     about = (
         f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
-        f"a cell, the times to exploitabilities {', '.join(f'{t:g}' for t in TARGETS)}, a dash if "
+        f"a cell, the times to exploitabilities {', '.join(f'{t:g}' for t in PEERS_TARGETS)}, a dash if "
         f"not reached in {PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  "
         "Bold: first."
     )
@@ -402,7 +362,7 @@ def measure_slopes() -> str:
         cells = []
         for name in SLOPE_GAMES:
             progress(f"{spec} on {name}")
-            solver = _solver_of(compile_game(name), spec)
+            solver = solver_of(compile_game(name), spec)
             values = []
             for mark in SLOPE_MARKS:
                 solver.step(int(mark) - solver.iteration)
@@ -412,63 +372,6 @@ def measure_slopes() -> str:
         body.append([f"`{spec}`", *cells])
     header = [f"{name}: {what}" for name in SLOPE_GAMES for what in ("average", "last")]
     return table(["", *header], body)
-
-
-def _solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
-    """A solver of the kind that an algorithm takes.
-
-    Raises:
-        ValueError: The algorithm does not apply to the game.
-    """
-    record = read_algorithm(spec)
-    kind = solver_class(record, game)
-    assert kind is not None
-    return kind(game, record, **({"seed": 0} if record.is_sampled else {}))
-
-
-def measure_more() -> str:
-    """Those that came later, on every game; what is kept is not measured again."""
-    path, names = FOLDER / "variants_more.csv", (MORE_REFERENCE, *MORE)
-    kept = read_records(path, Mark, Mark.__annotations__) if path.exists() else []
-    known = {(mark.game, mark.algorithm) for mark in kept}
-    for game in games():
-        missing = [spec for spec in names if (getattr(game, "name", game), spec) not in known]
-        compiled = compile_game(game) if missing and isinstance(game, str) else game
-        for spec in missing:
-            assert isinstance(compiled, CompiledGame)
-            progress(f"{spec} on {compiled.name}")
-            try:
-                kept += _marks_of(compiled, spec)
-            except ValueError as refused:
-                progress(str(refused))
-        keep(path, kept)
-    return more_table(kept, names, [LAST.format(spec) for spec in names])
-
-
-def _marks_of(game: CompiledGame, spec: str) -> list[Mark]:
-    """The first checkpoints at or below the targets, and the last one, by processor time."""
-    _solver_of(game, spec).step(1)  # Compiles.
-    solver, taken = _solver_of(game, spec), 0.0
-    judges = {spec: solver.evaluate}
-    if solver.algorithm.name in LAST_ITERATES:
-        judges[LAST.format(spec)] = solver.evaluate_current
-    found: list[Mark] = []
-    left = {name: list(TARGETS) for name in judges}
-    for iteration in MORE_CHECKPOINTS.tolist():
-        before = time.process_time()
-        solver.step(iteration - solver.iteration)
-        taken += time.process_time() - before
-        ends = taken >= MORE_SECONDS
-        for name, judge in judges.items():
-            here = partial(Mark, game.name, name, iteration=iteration, seconds=taken)
-            value = judge().exploitability
-            while left[name] and value <= left[name][0]:
-                found.append(here(f"target {left[name].pop(0):g}", exploitability=value))
-            if ends:
-                found.append(here("end", exploitability=value))
-        if ends or not any(left.values()):
-            return found
-    return found
 
 
 def _slope(values: np.ndarray) -> str:
@@ -500,16 +403,19 @@ def measure_own_draws() -> str:
     return table(["", *OWN_DRAWS_GAMES], body)
 
 
-def write(folder: Path) -> None:
-    """Marks, pictures and the page, from what is measured."""
-    rows, exact = read_marks(folder)
-    write_marks(rows, exact)
+def write() -> None:
+    """Pictures and the page, from what is measured."""
     draw()
-    PAGE.write_text(page_with(PAGE.read_text(), "variants", tables(rows, exact)))
+    PAGE.write_text(page_with(PAGE.read_text(), "variants", tables()))
 
 
-PARTS = {
-    "more": (CHOICE, measure_more),
+WHOLE = {
+    "games": save_games,
+    "seconds": measure_seconds,
+    "write": write,
+}
+"""What needs no argument."""
+TABLES = {
     "peers": (CHOICE, measure_peers),
     "auto": (CHOICE, measure_auto),
     "slopes": (CHOICE, measure_slopes),
@@ -523,24 +429,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("games", "measure", "write", "curves", "costs", *PARTS))
-    parser.add_argument("--out", type=Path, default=SAVED, help="what is measured")
-    parser.add_argument("--seconds", type=float, default=SECONDS, help="of each solve")
-    parser.add_argument("--wall", type=float, default=WALL, help="seconds, of all measuring")
-    parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("what", choices=("measure", *WHOLE, *TABLES))
+    parser.add_argument("part", nargs="?", choices=PARTS, help="to measure; by default both")
     options = parser.parse_args()
-    if options.what == "games":
-        save_games()
-    elif options.what == "measure":
-        measure(options.out, options.seconds, options.wall, options.processes)
-    elif options.what == "curves":
-        measure_curves()
-    elif options.what == "costs":
-        measure_costs()
-    elif options.what == "write":
-        write(options.out)
+    if options.what == "measure":
+        for part in [options.part] if options.part else PARTS:
+            measure(part)
+    elif options.what in WHOLE:
+        WHOLE[options.what]()
     else:
-        page, measured = PARTS[options.what]
+        page, measured = TABLES[options.what]
         part = measured()
         page.write_text(page_with(page.read_text(), "variants", {options.what: part}))
 

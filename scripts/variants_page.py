@@ -1,126 +1,150 @@
-"""The suite of ``scripts/variants.py``, and what its results become: marks, tables, pictures."""
+"""The suite of ``scripts/variants.py``, and what its results become: tables, pictures."""
 
 from __future__ import annotations
 
 import csv
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks._common import TIMES, duration, table
-from tensorcfr._util.specs import parse_spec
+from benchmarks._common import duration, table
 from tensorcfr.plots.style import (
     TITLE_SIZE,
-    X_AXES,
     End,
     caption,
     draw_line,
     light_grid,
     line_styles,
     log_axes,
-    metric,
     new_figure,
     save_picture,
 )
-from tensorcfr.plots.sweeps import PANEL_SIZE
-from tensorcfr.plots.titles import game_title
-from tensorcfr.solvers.solution import TracePoint
-from tensorcfr.sweep import Row, curves, reached, read_sweep
 
 from .redraw import read_records
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"
 
-BLOTTO = "openspiel:turn_based_simultaneous_game(game=blotto(coins={},fields={},players=2))"
+
+class Suited(NamedTuple):
+    """A game of the suite."""
+
+    most: int
+    """Iterations after which a solve ends."""
+    source: Any = None
+    """What OpenSpiel calls it, or a spot of hold'em, if its name is not that of a built-in game."""
+    unit: float = 1.0
+    """Unit of exploitabilities: in poker for chips, the pot or the blinds that are there first."""
+
+
+SIMULTANEOUS = "openspiel:turn_based_simultaneous_game(game={})"
 SHIPS = (
     "openspiel:battleship(board_width={},board_height=2,ship_sizes=[{}],ship_values=[{}],"
     "num_shots=2,allow_repeated_shots=False)"
 )
-FAMILIES: dict[str, dict[str, str]] = {
-    "poker": {
-        "kuhn": "",
-        "kuhn(cards=13)": "",
-        "leduc": "",
-        "leduc(ranks=5)": "",
-        "nl_leduc(stack=9)": "",
-    },
-    "bidding": {
-        "goofspiel(cards=4)": "",
-        "goofspiel(cards=5)": "",
-        "goofspiel(cards=4, prizes='random')": "",
-        "liars_dice(faces=4)": "",
-        "liars_dice(faces=5)": "",
-        "liars_dice": "",
-    },
-    "boards": {
-        "blotto_10_3": BLOTTO.format(10, 3),
-        "blotto_6_4": BLOTTO.format(6, 4),
-        "battleship_2x2": SHIPS.format(2, "1;2", "1;2"),
-        "battleship_3x2": SHIPS.format(3, "2", "1"),
-    },
-    "many": {
-        "kuhn(players=3)": "",
-        "kuhn(players=4)": "",
-        "leduc(players=3)": "",
-    },
+HEX = "openspiel:dark_hex(num_rows=2,num_cols={},gameversion={})"
+NARROW = ("QQ-99,AKs,AQs,KQs,JTs", "JJ-77,AQs-ATs,KQs,KJs,QJs,T9s")
+SPOT = {"ranges": NARROW, "pot": 100, "stacks": 200}
+
+CHOOSE: dict[str, Suited] = {
+    "kuhn": Suited(200_000),
+    "kuhn(players=3)": Suited(20_000),
+    "leduc": Suited(60_000),
+    "nl_leduc(stack=4)": Suited(30_000),
+    "goofspiel(cards=4)": Suited(100_000),
+    "goofspiel(cards=4, prizes='random')": Suited(10_000),
+    "liars_dice(faces=4)": Suited(30_000),
+    "liars_dice(faces=5)": Suited(20_000),
+    "blotto_6_4": Suited(30_000, SIMULTANEOUS.format("blotto(coins=6,fields=4,players=2)")),
+    "battleship_2x2": Suited(10_000, SHIPS.format(2, "1;2", "1;2")),
+    "oshi_zumo_4": Suited(3_000, SIMULTANEOUS.format("oshi_zumo(coins=4,size=1,horizon=6)")),
+    "dark_hex_2x2": Suited(30_000, HEX.format(2, "cdh")),
+    "river": Suited(
+        20_000, SPOT | {"board": "QsJh2h8d3c", "bets": "50%,100%", "raises": "60%"}, 100.0
+    ),
 }
-"""The games by family, each with what OpenSpiel calls it, if it is not built in."""
-TITLES = {
-    "blotto_10_3": "Blotto, 10 coins, 3 fields",
-    "blotto_6_4": "Blotto, 6 coins, 4 fields",
-    "battleship_2x2": "Battleship, 2 by 2 cells, ships of 1 and 2 cells",
-    "battleship_3x2": "Battleship, 3 by 2 cells, a ship of 2 cells",
+"""Games that the weights of the default were chosen on."""
+JUDGE: dict[str, Suited] = {
+    "kuhn(cards=20)": Suited(100_000),
+    "kuhn(players=4)": Suited(20_000),
+    "leduc(ranks=5)": Suited(60_000),
+    "leduc(players=3)": Suited(200),
+    "nl_leduc(stack=9)": Suited(15_000),
+    "goofspiel(cards=5)": Suited(50_000),
+    "liars_dice": Suited(40_000),
+    "blotto_10_3": Suited(30_000, SIMULTANEOUS.format("blotto(coins=10,fields=3,players=2)")),
+    "battleship_3x2": Suited(10_000, SHIPS.format(3, "2", "1")),
+    "oshi_zumo_5": Suited(10_000, SIMULTANEOUS.format("oshi_zumo(coins=5,size=1,horizon=5)")),
+    "dark_hex_2x3": Suited(20_000, HEX.format(3, "adh")),
+    "limit_poker(ranks='TJQKA', suits=3)": Suited(600, None, 150.0),
+    "rhode_island": Suited(150, None, 10.0),
+    "river_other": Suited(
+        20_000, SPOT | {"board": "KcKh8s5d2s", "bets": "33%,75%", "raises": "2.5x"}, 100.0
+    ),
+    "turn": Suited(1_000, SPOT | {"board": "Td9d6hQc", "bets": "60%", "raises": "a"}, 100.0),
 }
-"""Titles of the games of OpenSpiel."""
-GAMES = {name: source for family in FAMILIES.values() for name, source in family.items()}
-MANY_PLAYERS = frozenset(FAMILIES["many"])
+"""Games that nothing was chosen on.  The split was written before it was measured.  It has that of
+VAD-CFR (arXiv 2602.16928): Kuhn poker of three players, Leduc poker, goofspiel with four cards
+and liar's dice with five faces to choose on; Kuhn of four players, Leduc of three, goofspiel with
+five cards and liar's dice with six faces to judge on."""
+PARTS = {"choose": CHOOSE, "judge": JUDGE}
+MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "players=" in name)
 """Games of three players or more: no algorithm is known to find their equilibria."""
 
-MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+", "idcfr+")
-"""Those of the first row of pictures, and of the tables game by game."""
-OTHERS = (
-    "icfr",
+FORMER = "sapcfr+"
+"""The default up to version 0.7.0, which others are compared with."""
+DEFAULT = "sapcfr+(alpha=1, average_power=7)"
+"""The default."""
+MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, DEFAULT)
+"""Those of the pictures, and of the tables game by game."""
+JUDGED = (
+    *MAIN,
+    "lcfr",
     "icfr+",
     "pcfr+gradient",
-    "mmd(alpha=0)",
-)
-"""Those of the second row."""
-ALGORITHMS = (
-    *MAIN,
-    *OTHERS,
-    "lcfr",
-    "hedge",
-    "cfr+(average_power=2)",
     "dcfr(average_power=3, restart_base=4)",
+    "rtcfr+",
 )
+"""All that are judged."""
+RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1)")
+"""Rules whose averages are varied."""
+WEIGHTS = (
+    *(f"average_power={power}" for power in (0, 1, 2, 3, 5, 7, 10, 20)),
+    *(f"average_power=2, average_growth={growth}" for growth in (1.001, 1.01)),
+    "average_power=2, restart_base=2",
+    "average_power=2, delay=100",
+)
+"""Weights of averages."""
+KINDS = ("average", "last", "best")
+"""What a solve ends with: the average, the last iterate, the best of both so far."""
 
-TARGETS = (1e-3, 1e-6, 1e-9)
-"""Exploitabilities (nash_conv / players) to reach, in units of utility."""
+TARGETS = tuple(float(f"1e-{k}") for k in range(3, 13))
+"""Ten decades of exploitability (nash_conv / players) to reach, in units of the game."""
+SHOWN = (1e-3, 1e-6, 1e-9, 1e-12)
 NOT_REACHED = "\N{EN DASH}"
 MOST_RATIO = 1000.0
 """Right end of the profiles."""
+RESULTS = FOLDER / "variants.csv"
+COSTS = FOLDER / "variants_costs.csv"
+SAID = FOLDER / "variants_costs.txt"
+"""Machine, versions and date of the costs."""
+
+
+def with_weights(rule: str, weights: str) -> str:
+    """The text of a rule with weights of its average."""
+    return f"{rule[:-1]}, {weights})" if rule.endswith(")") else f"{rule}({weights})"
 
 
 class Mark(NamedTuple):
-    """An effort of an algorithm on a game, and the exploitability then."""
+    """Iterations to a target; the end of a solve is the target 0."""
 
     game: str
     algorithm: str
     kind: str
-    """``target 1e-06``: the first checkpoint at or below; ``end``."""
-    iteration: int
-    seconds: float
-    exploitability: float
-
-
-class Point(NamedTuple):
-    """A checkpoint of a curve."""
-
-    game: str
-    algorithm: str
+    """One of :data:`KINDS`."""
+    target: float
     iteration: int
     exploitability: float
 
@@ -133,27 +157,25 @@ class Cost(NamedTuple):
     seconds: float
 
 
-CURVES = FOLDER / "variants_curves.csv"
-COSTS = FOLDER / "variants_costs.csv"
-SAID = FOLDER / "variants_costs.txt"
-"""Machine, versions and date of the costs."""
+def read_marks() -> list[Mark]:
+    """What has been measured."""
+    return read_records(RESULTS, Mark, Mark.__annotations__) if RESULTS.exists() else []
 
 
-def read_curves() -> list[Point]:
-    """The curves of the pictures."""
-    return read_records(CURVES, Point, Point.__annotations__) if CURVES.exists() else []
+def read_costs() -> dict[tuple[str, str], float]:
+    """Seconds of an iteration by game and algorithm."""
+    rows = read_records(COSTS, Cost, Cost.__annotations__) if COSTS.exists() else []
+    return {(row.game, row.algorithm): row.seconds for row in rows}
 
 
-def append_curve(game: str, algorithm: str, trace: Sequence[TracePoint]) -> None:
-    """Add a curve to those that are kept, with few digits."""
-    begins = not CURVES.exists()
-    with CURVES.open("a", newline="") as file:
+def append(marks: Sequence[Mark]) -> None:
+    """Keep what has been measured."""
+    begins = not RESULTS.exists()
+    with RESULTS.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if begins:
-            writer.writerow(Point._fields)
-        writer.writerows(
-            (game, algorithm, point.iteration, f"{point.exploitability:.4g}") for point in trace
-        )
+            writer.writerow(Mark._fields)
+        writer.writerows((*mark[:5], f"{mark.exploitability:.4g}") for mark in marks)
 
 
 def write_costs(costs: Sequence[Cost], said: str) -> None:
@@ -165,198 +187,174 @@ def write_costs(costs: Sequence[Cost], said: str) -> None:
     SAID.write_text(f"{said}\n")
 
 
-def read_marks(folder: Path) -> tuple[list[Row], list[Row]]:
-    """The rows of the variants, and of the linear program."""
-    return read_sweep(folder / "variants.csv"), read_sweep(folder / "variants_lp.csv")
+class Reached:
+    """Iterations to the targets, by game and algorithm."""
+
+    def __init__(self, marks: Sequence[Mark]) -> None:
+        self._at = {mark[:4]: mark.iteration for mark in marks}
+        self.ends = {mark[:3]: mark for mark in marks if mark.target == 0.0}
+
+    def iterations(self, game: str, algorithm: str, target: float, kind: str = "average") -> float:
+        """Iterations, inf if that is never reached, nan if it was not measured."""
+        if (game, algorithm, kind) not in self.ends:
+            return math.nan
+        return self._at.get((game, algorithm, kind, target), math.inf)
+
+    def ratio(
+        self, game: str, algorithm: str, other: str, target: float, kind: str = "average"
+    ) -> float:
+        """Iterations over those of another algorithm's average.  Where only that one is not there,
+        with the iterations after which it ended, so that the ratio is at most this; nan where
+        neither is."""
+        own = self.iterations(game, algorithm, target, kind)
+        of = self.iterations(game, other, target)
+        if math.isnan(own) or math.isnan(of) or own == of == math.inf:
+            return math.nan
+        return own / (self.ends[game, other, "average"].iteration if of == math.inf else of)
+
+    def ratios(
+        self, games: Sequence[str], algorithm: str, other: str, target: float, kind: str = "average"
+    ) -> list[float]:
+        """All ratios that there are, ascending."""
+        found = (self.ratio(game, algorithm, other, target, kind) for game in games)
+        return sorted(ratio for ratio in found if not math.isnan(ratio))
 
 
-def write_marks(rows: Sequence[Row], exact: Sequence[Row]) -> None:
-    """Keep what the page says of every solve; all checkpoints would take too many bytes."""
-    keep(FOLDER / "variants.csv", marks([*rows, *exact]))
+def two_player(part: str) -> list[str]:
+    """The games of two players of a part."""
+    return [name for name in PARTS[part] if name not in MANY_PLAYERS]
 
 
-def keep(path: Path, kept: Sequence[Mark]) -> None:
-    """Write marks."""
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Mark._fields)
-        writer.writerows(kept)
+def median(ratios: Sequence[float]) -> str:
+    """The median of some ratios, the higher one of two."""
+    middle = statistics.median_high(ratios) if ratios else math.inf
+    return NOT_REACHED if middle == math.inf else f"{middle:.2g}"
 
 
-def marks(rows: Sequence[Row]) -> list[Mark]:
-    """The marks of all solves."""
-
-    def mark(kind: str, row: Row) -> Mark:
-        return Mark(row.game, row.algorithm, kind, row.iteration, row.seconds, row.exploitability)
-
-    found = []
-    for own in curves(rows).values():
-        (line,) = own
-        for target in TARGETS:
-            first = next((row for row in line if row.exploitability <= target), None)
-            found += [mark(f"target {target:g}", first)] if first else []
-        found.append(mark("end", line[-1]))
-    return found
-
-
-EFFORTS = ("seconds", "iteration")
-"""Fields of a mark that are efforts."""
-
-
-def ratios(marks: Sequence[Mark], effort: str) -> dict[tuple[str, float], list[float]]:
-    """By algorithm and target, each game's effort over that of the first; inf if not reached."""
-    pairs = [
-        (mark.game, mark.algorithm)
-        for mark in marks
-        if mark.kind == "end" and mark.game not in MANY_PLAYERS and mark.algorithm in ALGORITHMS
-    ]
-    own = {(mark.game, mark.algorithm, mark.kind): getattr(mark, effort) for mark in marks}
-    found: dict[tuple[str, float], list[float]] = {}
-    for target in TARGETS:
-        kind = f"target {target:g}"
-        least: dict[str, float] = {}
-        for game, name in pairs:
-            value = own.get((game, name, kind), math.inf)
-            least[game] = min(least.get(game, math.inf), value)
-        for game, name in pairs:
-            value = own.get((game, name, kind), math.inf)
-            ratio = value / least[game] if value < math.inf else math.inf
-            found.setdefault((name, target), []).append(ratio)
-    return found
-
-
-def tables(rows: Sequence[Row], exact: Sequence[Row]) -> dict[str, str]:
+def tables() -> dict[str, str]:
     """The generated parts of the page, by name."""
-    two = [row for row in rows if row.game not in MANY_PLAYERS]
-    about = (
-        f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  Each solve "
-        f"ended at {rows[0].budget}.  {len({row.game for row in two})} games of two players, "
-        f"{len({row.algorithm for row in rows})} algorithms."
-    )
+    reached = Reached(read_marks())
     return {
-        "about": about,
-        "summary in seconds": _summary(marks(rows), "seconds"),
-        "summary in iterations": _summary(marks(rows), "iteration"),
-        **{f"to {target:g}": _by_game(two, exact, target) for target in TARGETS},
-        "many players": _many(rows),
+        "goals": _goals(reached),
+        "summary": _summary(reached),
+        "games": _by_game(reached),
+        "seconds": _seconds(reached),
+        "many players": _many(reached),
+        "weights": _weights(reached),
+        "kinds": _kinds(reached),
     }
 
 
-def _summary(marks: Sequence[Mark], effort: str) -> str:
-    """A row per algorithm: games reached, games within twice the first, the median ratio."""
-    found = ratios(marks, effort)
-    best = {
-        target: min(
-            statistics.median_high(own) for (_, level), own in found.items() if level == target
-        )
-        for target in TARGETS
-    }
+def _goals(reached: Reached) -> str:
+    """The default over the one before, game by game."""
     body = []
-    for name in ALGORITHMS:
-        cells = [f"`{name}`"]
-        for target in TARGETS:
-            own = found[name, target]
-            median = statistics.median_high(own)
-            text = NOT_REACHED if median == math.inf else f"{median:.3g}"
-            cells += [
-                str(sum(ratio < math.inf for ratio in own)),
-                str(sum(ratio <= 2.0 for ratio in own)),
-                f"**{text}**" if median <= best[target] and median < math.inf else text,
-            ]
-        body.append(cells)
-    header = [
-        word
-        for target in TARGETS
-        for word in (f"{target:g}: reached", f"within 2{TIMES}", "median ratio")
-    ]
-    return table(["", *header], body)
-
-
-def _by_game(rows: Sequence[Row], exact: Sequence[Row], target: float) -> str:
-    """A row per game: seconds and iterations of the main algorithms that get there at all, and of
-    the linear program."""
-    found = {(mark.game, mark.algorithm): mark for mark in reached(rows, [target])}
-    solved = {row.game: row.seconds for row in exact}
-    names = [
-        name for name in MAIN if any(found[g, n].seconds is not None for g, n in found if n == name)
-    ]
-    body = []
-    for game in GAMES:
-        if game in MANY_PLAYERS:
-            continue
-        times = [found[game, name].seconds for name in names if (game, name) in found]
-        first = min((seconds for seconds in times if seconds is not None), default=math.inf)
+    for game in two_player("judge"):
         cells = []
-        for name in names:
-            mark = found.get((game, name))
-            if mark is None or mark.seconds is None or mark.iteration is None:
-                cells.append(NOT_REACHED)
-                continue
-            emphasis = "**" if mark.seconds <= first else ""
-            cells.append(f"{emphasis}{duration(mark.seconds)}{emphasis} ({mark.iteration:,})")
-        body.append([game, *cells, duration(solved[game]) if game in solved else NOT_REACHED])
-    return table(["", *(f"`{name}`" for name in names), "`lp`"], body)
+        for target in SHOWN:
+            own, of = (reached.iterations(game, name, target) for name in (DEFAULT, FORMER))
+            ratio = reached.ratio(game, DEFAULT, FORMER, target)
+            bound = "\N{LESS-THAN OR EQUAL TO} " if of == math.inf > own else ""
+            cells.append(NOT_REACHED if not ratio < math.inf else f"{bound}{ratio:.2g}")
+        far, near = (reached.iterations(game, DEFAULT, target) for target in (1e-12, 1e-9))
+        cells.append(f"{far / near:.2f}" if far < math.inf else NOT_REACHED)
+        body.append([game, *cells])
+    found = [reached.ratios(two_player("judge"), DEFAULT, FORMER, target) for target in SHOWN]
+    body.append(["**median**", *(f"**{median(own)}**" for own in found), ""])
+    return table(["", *(f"to {t:g}" for t in SHOWN), "1e-12 over 1e-9"], body)
 
 
-def _many(rows: Sequence[Row]) -> str:
-    """Exploitability at the end, in games of three players or more."""
-    last = {(row.game, row.algorithm): row for row in rows if row.ends_cell}
-    names = [game for game in GAMES if game in MANY_PLAYERS]
+def _summary(reached: Reached) -> str:
+    """A row per algorithm: the median of its iterations over those of the former default."""
     body = []
-    for algorithm in (*MAIN, *OTHERS):
-        ends = [last.get((game, algorithm)) for game in names]
-        body.append(
-            [
-                f"`{algorithm}`",
-                *(
-                    f"{row.exploitability:.2g} ({row.iteration:,})" if row else NOT_REACHED
-                    for row in ends
-                ),
-            ]
-        )
+    games = two_player("judge")
+    for name in JUDGED:
+        for kind in KINDS[: 2 if name in ("rtcfr+", DEFAULT) else 1]:
+            cells = [f"`{name}`" + ("" if kind == "average" else f", {kind}")]
+            for target in TARGETS:
+                there = sum(
+                    reached.iterations(game, name, target, kind) < math.inf for game in games
+                )
+                cells.append(
+                    f"{median(reached.ratios(games, name, FORMER, target, kind))} ({there})"
+                )
+            body.append(cells)
+    return table(["", *(f"{target:g}" for target in TARGETS)], body)
+
+
+def _cells(
+    games: Sequence[str], names: Sequence[str], cell: Callable[[str, str, float], str]
+) -> str:
+    """A row per game, a column per algorithm, in a cell the efforts to all targets shown."""
+    body = [
+        [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in names)]
+        for game in games
+    ]
+    return table(["", *(f"`{name}`" for name in names)], body)
+
+
+def _by_game(reached: Reached) -> str:
+    def cell(game: str, name: str, target: float) -> str:
+        own = reached.iterations(game, name, target)
+        least = min(reached.iterations(game, other, target) for other in MAIN)
+        text = f"{own:,.0f}" if own < math.inf else NOT_REACHED
+        return f"**{text}**" if own == least < math.inf else text
+
+    return _cells([*two_player("choose"), *two_player("judge")], MAIN, cell)
+
+
+def _seconds(reached: Reached) -> str:
+    costs = read_costs()
+
+    def cell(game: str, name: str, target: float) -> str:
+        seconds = reached.iterations(game, name, target) * costs.get((game, name), math.inf)
+        return duration(seconds) if seconds < math.inf else NOT_REACHED
+
+    said = SAID.read_text().strip() if SAID.exists() else "Not measured."
+    return f"{said}\n\n{_cells(two_player('judge'), MAIN, cell)}"
+
+
+def _many(reached: Reached) -> str:
+    """Exploitability at the end, in games of three players or more."""
+    names = [game for part in PARTS.values() for game in part if game in MANY_PLAYERS]
+    body = []
+    for algorithm in JUDGED:
+        ends = [reached.ends.get((game, algorithm, "average")) for game in names]
+        cells = [f"{e.exploitability:.2g} ({e.iteration:,})" if e else NOT_REACHED for e in ends]
+        body.append([f"`{algorithm}`", *cells])
     return table(["", *names], body)
 
 
-def more_table(kept: Sequence[Mark], names: Sequence[str], last: Sequence[str]) -> str:
-    """A row per algorithm: games reached, and the median ratios of seconds and of iterations to
-    those of the first; then the exploitabilities in the end of games of many players."""
-    at = {(mark.game, mark.algorithm, mark.kind): mark for mark in kept}
-    known = {mark.algorithm for mark in kept}
-    first, two = names[0], [game for game in GAMES if game not in MANY_PLAYERS]
-    many = [game for game in GAMES if game in MANY_PLAYERS]
+def _weights(reached: Reached) -> str:
+    """For every rule and weight, medians over the games to choose on."""
+    games = two_player("choose")
     body = []
-    for name in (one for pair in zip(names, last, strict=True) for one in pair if one in known):
-        cells = [f"`{name}`"]
-        for target in TARGETS:
-            kind = f"target {target:g}"
-            own = {game: at[game, name, kind] for game in two if (game, name, kind) in at}
-            pairs = [
-                (own[game], at[game, first, kind]) for game in own if (game, first, kind) in at
-            ]
-            cells.append(str(len(own)))
-            if not pairs:
-                cells += [NOT_REACHED, NOT_REACHED]
-                continue
-            cells.append(f"{statistics.median(a.seconds / b.seconds for a, b in pairs):.3g}")
-            cells.append(f"{statistics.median(a.iteration / b.iteration for a, b in pairs):.3g}")
-        for game in many:
-            end = at.get((game, name, "end")) or at.get((game, name, f"target {TARGETS[-1]:g}"))
-            cells.append(f"{end.exploitability:.2g} ({end.iteration:,})" if end else NOT_REACHED)
-        body.append(cells)
-    header = [word for t in TARGETS for word in (f"{t:g}: reached", "time", "iterations")]
-    return table(["", *header, *many], body)
+    for weights in WEIGHTS:
+        cells = []
+        for rule in RULES:
+            name = with_weights(rule, weights)
+            found = [median(reached.ratios(games, name, FORMER, target)) for target in SHOWN]
+            cells.append(", ".join(found))
+        body.append([f"`{weights}`", *cells])
+    return table(["", *(f"`{rule}`" for rule in RULES)], body)
+
+
+def _kinds(reached: Reached) -> str:
+    """The same for averages as published, last iterates and the best of both."""
+    games, body = two_player("choose"), []
+    for kind in KINDS:
+        cells = []
+        for rule in RULES:
+            found = [median(reached.ratios(games, rule, FORMER, t, kind)) for t in SHOWN]
+            cells.append(", ".join(found))
+        body.append([kind, *cells])
+    return table(["", *(f"`{rule}`" for rule in RULES)], body)
 
 
 def draw() -> None:
-    """Curves by family, and profiles, from what is kept."""
-    points = read_curves()
-    costs = read_records(COSTS, Cost, Cost.__annotations__)
-    cost = {(one.game, one.algorithm): one.seconds for one in costs}
-    for family, names in FAMILIES.items():
-        _draw_family(FOLDER / f"variants_{family}.png", tuple(names), points, cost)
-    marks = read_records(FOLDER / "variants.csv", Mark, Mark.__annotations__)
-    for effort, word in zip(EFFORTS, ("seconds", "iterations"), strict=True):
-        _draw_profiles(FOLDER / f"variants_profile_{word}.png", marks, effort, word)
+    """Profiles by decade, and curves by game, from what is kept."""
+    reached = Reached(read_marks())
+    _draw_profiles(FOLDER / "variants_profiles.png", reached)
+    _draw_games(FOLDER / "variants_games.png", reached)
 
 
 def _shrink(path: Path) -> None:
@@ -368,78 +366,77 @@ def _shrink(path: Path) -> None:
     small.save(path, optimize=True)
 
 
-def _draw_family(
-    path: Path,
-    games: Sequence[str],
-    points: Sequence[Point],
-    cost: dict[tuple[str, str], float],
-) -> None:
-    """A row for each game: exploitability against iterations, and against seconds."""
-    styles = line_styles(MAIN)
-    figure = new_figure(2 * PANEL_SIZE[0], PANEL_SIZE[1] * len(games) + 0.7)
-    panels = figure.subplots(len(games), 2, squeeze=False)
+def _styles() -> Mapping[str, Mapping[str, Any]]:
+    return line_styles(MAIN)
+
+
+def _draw_profiles(path: Path, reached: Reached) -> None:
+    """The share of games that an algorithm solves within a multiple of the first's iterations.
+
+    Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
+    profiles", Mathematical Programming 91, 2002.
+    """
+    games, styles = two_player("judge"), _styles()
+    figure = new_figure(10.0, 17.0)
+    panels = figure.subplots(len(TARGETS) // 2, 2, squeeze=False).ravel()
     ends: dict[Any, list[End]] = {}
-    for line, game in zip(panels, games, strict=True):
-        for ax in line:
-            log_axes(ax)
-            ends[ax] = []
+    for target, ax in zip(TARGETS, panels, strict=True):
+        light_grid(ax)
+        ax.set_xscale("log")
+        ax.set_ylim(-0.02, 1.02)
+        ends[ax] = []
+        least = {g: min(reached.iterations(g, name, target) for name in MAIN) for g in games}
         for name in MAIN:
-            own = [point for point in points if (point.game, point.algorithm) == (game, name)]
-            own = [point for point in own if point.exploitability > 0.0]
-            y = [point.exploitability for point in own]
-            for ax, unit in zip(line, (1.0, cost[game, name]), strict=True):
-                x = [point.iteration * unit for point in own]
-                ends[ax].append(draw_line(ax, name, x, y, styles[name]))
-        players = int(parse_spec(game)[1].get("players", 2))
-        line[0].set_ylabel(metric({players}))
-        line[0].set_title(TITLES.get(game, game_title(game)), loc="left", fontsize=TITLE_SIZE)
-        line[0].set_xlabel(X_AXES["iterations"][1])
-        line[1].set_xlabel("seconds = iterations \N{MULTIPLICATION SIGN} seconds of an iteration")
+            own = sorted(
+                reached.iterations(game, name, target) / least[game]
+                for game in games
+                if least[game] < math.inf
+            )
+            met = [ratio for ratio in own if ratio <= MOST_RATIO]
+            x = [1.0, *met, MOST_RATIO]
+            y = [0.0, *((k + 1) / len(games) for k in range(len(met))), len(met) / len(games)]
+            ax.step(x, y, where="post", **styles[name])
+            ends[ax].append((_short(name), str(styles[name]["color"]), x[-1], y[-1]))
+        ax.set_xlim(1.0, MOST_RATIO)
+        ax.set_title(f"to exploitability {target:g}", loc="left", fontsize=TITLE_SIZE)
+        ax.set_xlabel("iterations, over those of the first algorithm")
     caption(
         figure,
-        "nash_conv: sum over players of best-response value minus value, of the average strategy.  "
-        f"A line ends at {TARGETS[-1]:g} or after some seconds.  Seconds of an iteration: "
-        f"{SAID.read_text().strip()}",
+        f"Share of {len(games)} games of two players that nothing was chosen on.  A line that "
+        "begins high is often first; a line that ends high is reliable.",
     )
     save_picture(figure, path, ends)
     _shrink(path)
 
 
-def _draw_profiles(path: Path, marks: Sequence[Mark], effort: str, word: str) -> None:
-    """The share of games that an algorithm solves within a multiple of the first's effort.
+def _short(name: str) -> str:
+    return "default" if name == DEFAULT else name
 
-    Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
-    profiles", Mathematical Programming 91, 2002.
-    """
-    found = ratios(marks, effort)
-    # An algorithm with options has the style of the one as published.
-    styles = {name: line_styles([name.partition("(")[0]]) for name in (*MAIN, *OTHERS)}
-    figure = new_figure(13.5, 8.0)
-    panels = figure.subplots(2, len(TARGETS), squeeze=False)
+
+def _draw_games(path: Path, reached: Reached) -> None:
+    """A panel per game: exploitability against iterations."""
+    games, styles = two_player("judge"), _styles()
+    rows = math.ceil(len(games) / 2)
+    figure = new_figure(10.0, 3.4 * rows)
+    panels = figure.subplots(rows, 2, squeeze=False).ravel()
     ends: dict[Any, list[End]] = {}
-    for line, names in zip(panels, (MAIN, OTHERS), strict=True):
-        for target, ax in zip(TARGETS, line, strict=True):
-            light_grid(ax)
-            ax.set_xscale("log")
-            ax.set_ylim(-0.02, 1.02)
-            ends[ax] = []
-            for name in names:
-                ((short, style),) = styles[name].items()
-                own = sorted(found[name, target])
-                met = [ratio for ratio in own if ratio <= MOST_RATIO]
-                x = [1.0, *met, MOST_RATIO]
-                y = [0.0, *((k + 1) / len(own) for k in range(len(met))), len(met) / len(own)]
-                ax.step(x, y, where="post", **style)
-                ends[ax].append((short, str(style["color"]), x[-1], y[-1]))
-            ax.set_xlim(1.0, MOST_RATIO)
-            ax.set_title(f"to exploitability {target:g}", loc="left", fontsize=TITLE_SIZE)
-            ax.set_xlabel(f"{word}, over those of the first algorithm")
-        line[0].set_ylabel("share of the games of two players")
-    options = ", ".join(name for name in OTHERS if "(" in name)
+    for game, ax in zip(games, panels, strict=False):
+        log_axes(ax)
+        ends[ax] = []
+        for name in MAIN:
+            own = [(reached.iterations(game, name, target), target) for target in TARGETS]
+            own = [point for point in own if point[0] < math.inf]
+            if own:
+                x, y = zip(*own, strict=True)
+                ends[ax].append(draw_line(ax, _short(name), x, y, styles[name]))
+        ax.set_title(game, loc="left", fontsize=TITLE_SIZE)
+        ax.set_xlabel("iterations")
+    for ax in panels[len(games) :]:
+        ax.set_visible(False)
     caption(
         figure,
-        "A line that begins high is often first; a line that ends high is reliable.  First: of all "
-        f"algorithms of both rows and of the tables.  In the lower row {options}.",
+        "Exploitability of the average strategy, in units of the game; a point for every factor of "
+        f"ten from {TARGETS[0]:g} to {TARGETS[-1]:g}.  No line: not there within the iterations.",
     )
     save_picture(figure, path, ends)
     _shrink(path)

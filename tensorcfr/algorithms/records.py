@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -39,6 +40,9 @@ a forecast, or against values of strategies that nobody played.  The proof for a
 update that gains; regrets that are summed, discounted or floored have one."""
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
+UNIT_BITS = 64
+"""Weights that grow exponentially are counted in units of powers of ``2**64``; single precision has
+room for the sum of ``2**60`` such weights."""
 
 FINITE = Number(finite=True)
 Parameter = float | Callable[[np.ndarray], np.ndarray]
@@ -46,6 +50,7 @@ Parameter = float | Callable[[np.ndarray], np.ndarray]
 DEFAULTS: Mapping[str, Any] = {
     "delay": 0,
     "restart_base": 0,
+    "average_growth": 1.0,
     "floor": 0.0,
     "against": "current",
     "passes_up": "played",
@@ -110,6 +115,9 @@ class Algorithm(Record):
     with a delay that never ends, the last iterate is all there is."""
     restart_base: Annotated[int, Whole(0, EXACT)] = 0
     """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
+    average_growth: Annotated[float, Number(1, finite=True)] = 1.0
+    """``g``: the weight of iteration ``t`` is multiplied by ``g ** (t - delay)``.  The average then
+    holds the last ``1 / ln(g)`` iterations or so; with 1, weights are powers alone."""
     alternating: Annotated[bool, Flag()] = True
     """Whether a player's update sees those before it in the same iteration.  Otherwise all
     players update from the strategies of the iteration before."""
@@ -158,6 +166,7 @@ class Algorithm(Record):
             # A sentence of its own says for which parameters it holds.
             and (self.limit is not None or self.parameters == known.parameters)
             and not callable(self.average_power)
+            and self.average_growth == 1.0
         )
         if not published or self.against != "current" or callable(self.floor):
             return super().guarantee(zero_sum=zero_sum)
@@ -219,12 +228,30 @@ class Algorithm(Record):
         return table
 
     def weights(self, t: np.ndarray) -> np.ndarray:
-        """Weights of iterations ``t`` (float64, from 1) in the average; float64, of that shape."""
+        """Weights of iterations ``t`` (float64, from 1) in the average, in the unit of the first of
+        them (see :meth:`runs`); float64, of that shape."""
         counted, power = np.maximum(t - self.delay, 1.0), self.average_power
         with np.errstate(over="ignore"):
             weights = counted ** (power(counted) if callable(power) else power)
+            if self.average_growth > 1.0 and len(t):
+                weights *= np.exp2(counted * math.log2(self.average_growth) - self._unit(t[0]))
         weights[t <= self.delay] = 0.0
         return weights
+
+    def _unit(self, t: float) -> float:
+        """Binary logarithm of the unit in which the average of iteration ``t`` is kept."""
+        bits = max(t - self.delay, 0.0) * math.log2(self.average_growth)
+        return bits // UNIT_BITS * UNIT_BITS
+
+    def _unit_end(self, t: int) -> int:
+        """The first iteration after ``t`` with another unit, where weights grow."""
+        unit = self._unit(t)
+        end = self.delay + math.ceil((unit + UNIT_BITS) / math.log2(self.average_growth))
+        while self._unit(end) <= unit:  # Rounding may miss it by a little.
+            end += 1 + end // EXACT
+        while end - 1 > t and self._unit(end - 1) > unit:
+            end -= 1
+        return end
 
     def floors(self, first: int, count: int) -> np.ndarray:
         """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
@@ -241,17 +268,23 @@ class Algorithm(Record):
             raise ValueError(f"{self}: its floor is not always from 0 to 1")
         return floors
 
-    def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
+    def runs(self, first: int, count: int) -> Iterator[tuple[float, int]]:
         """The iterations from ``first`` on, ``count`` in all, in runs that one table of
-        :meth:`schedule` is for: whether the average begins anew with a run, and its length."""
+        :meth:`schedule` is for: with what the average so far is multiplied before a run, and its
+        length.  The factor is 0 where the average begins anew, and a power of two where weights
+        that grow get a larger unit; 1 elsewhere."""
         end, restart = first + count, self.restart_base or first + count
         while first < end:
             while restart < first:
                 restart *= self.restart_base
             restarts = restart == first
             following = restart * self.restart_base if restarts else restart
+            factor = 0.0 if restarts else 1.0
+            if self.average_growth > 1.0:
+                factor *= 2.0 ** (self._unit(first - 1) - self._unit(first))
+                following = min(following, self._unit_end(first))
             length = min(following - first, end - first, SCHEDULE_ROWS)
-            yield restarts, length
+            yield factor, length
             first += length
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
@@ -295,7 +328,7 @@ class Algorithm(Record):
             if values.get(key, default) != default:
                 raise ValueError(f"{self.name} was written with {key}={values[key]!r}, by 0.6.0")
         changes = {key: values[key] for key in ("delay", "restart_base", "alternating")}
-        for key in ("against", "passes_up"):
+        for key in ("average_growth", "against", "passes_up"):
             changes[key] = values.get(key, DEFAULTS[key])
         for key in self.scheduled:
             if key in values or not callable(getattr(self, key)):

@@ -23,9 +23,9 @@ class Unscheduled(Record):
         """What says how iterations are divided: this record."""
         return self
 
-    def runs(self, first: int, count: int) -> Iterator[tuple[bool, int]]:
+    def runs(self, first: int, count: int) -> Iterator[tuple[float, int]]:
         """All iterations in one run, without a restart of the average."""
-        yield False, count
+        yield 1.0, count
 
 
 EXTENSIVE = {

@@ -59,6 +59,7 @@ def of_solution(solution: Solution) -> dict[str, Any]:
         "seconds": solution.seconds,
         "nodes_touched": solution.nodes_touched,
         **of_evaluation(solution.game, solution.evaluation),
+        "exact_values": solution.exact and [str(value) for value in solution.exact.values],
         "best": best
         and {
             "kind": best.kind,

@@ -333,6 +333,8 @@ def _figures(solution: Solution) -> Table:
     for player, value in enumerate(solution.value):
         note = "utility per game, average strategies" if player == 0 else ""
         table.add_row(f"value of player {player}", _value(game, value, "+.6g"), note)
+    if solution.exact is not None:
+        table.add_row("", str(solution.exact.values[0]), "of player 0, exactly")
     for name, figure, note in (
         ("exploitability", solution.exploitability, f"nash_conv / {players} players, in utility"),
         ("nash_conv", solution.nash_conv, "sum of best-response value - value, in utility"),

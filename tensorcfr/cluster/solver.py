@@ -241,10 +241,10 @@ class ClusterSolver(Solver):
         if self._workers is None:
             super()._detach_policies()
 
-    def _restart_average(self) -> None:
-        super()._restart_average()
+    def _scale_average(self, factor: float) -> None:
+        super()._scale_average(factor)
         if self._workers is not None:
-            self._workers.ask("restart_average")
+            self._workers.ask("scale_average", [(factor,)] * len(self._workers.shares))
 
     def _judge(self, weight: Numbers, floor: float) -> Evaluation:
         return self._at(self.iteration, lambda: Solver._judge(self, weight, floor))

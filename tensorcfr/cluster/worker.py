@@ -99,9 +99,9 @@ class ShareWorker:
         """Set numbers ``begin`` to ``end - 1`` of the arrays."""
         put_numbers(self._state, begin, end, numbers)
 
-    def restart_average(self) -> None:
-        """Set the cumulative strategy to zero."""
-        self._state.cumulative[:] = 0
+    def scale_average(self, factor: float) -> None:
+        """Multiply the cumulative strategy."""
+        self._state.scale_average(factor)
 
     def work(self, order: bytes, message: np.ndarray) -> np.ndarray:
         """A pass through the chunks.

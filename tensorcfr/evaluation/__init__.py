@@ -8,6 +8,7 @@ Both are in the game's own unit of utility, and 0 exactly at a Nash equilibrium.
 from __future__ import annotations
 
 from .correlation import CorrelatedPlan, CorrelationGap, correlation_gap
+from .exact import ExactEquilibrium, exact_equilibrium
 from .metrics import (
     BestResponse,
     Evaluation,
@@ -30,11 +31,13 @@ __all__ = [
     "CorrelatedPlan",
     "CorrelationGap",
     "Evaluation",
+    "ExactEquilibrium",
     "TeamEquilibrium",
     "TeamExploitability",
     "best_response",
     "correlation_gap",
     "evaluate",
+    "exact_equilibrium",
     "expected_values",
     "exploitability",
     "nash_conv",

@@ -112,9 +112,9 @@ class IterativeSolver(ABC):
         iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
         try:
-            for restarts, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
-                if restarts:
-                    self._restart_average()
+            for factor, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
+                if factor != 1.0:
+                    self._scale_average(factor)
                 self._run(count)
         except OutOfTimeError:
             pass
@@ -125,8 +125,9 @@ class IterativeSolver(ABC):
     def _run(self, iterations: int) -> None:
         """Run iterations with one schedule; with 0, compile the kernels."""
 
-    def _restart_average(self) -> None:
-        """Set the cumulative strategy to zero, where an algorithm begins its average anew."""
+    def _scale_average(self, factor: float) -> None:
+        """Multiply the cumulative strategy: by 0, where an algorithm begins its average anew, or by
+        a power of two, where its weights get a larger unit."""
         raise NotImplementedError
 
     def close(self) -> None:  # noqa: B027

@@ -152,7 +152,9 @@ def solve(
             ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts chosen on
             spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
-        target: Exploitability (nash_conv / players, in the game's own unit) at which to end.
+        target: Exploitability (nash_conv / players, in the game's own unit) at which to end.  With
+            0, and neither an algorithm nor other stop rules, an exact equilibrium is found and
+            proved, in fractions: :attr:`Solution.exact`.
         time_limit: Seconds of iterating after which to end.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
@@ -529,11 +531,17 @@ def _save(solution: Solution, path: str | Path) -> bool:
 
 
 def _solve_exactly(request: SolveRequest) -> Solution:
-    """The linear program, which has no stop rules."""
+    """The linear program, which has no stop rules; in fractions where these are asked for."""
+    from ..evaluation.exact import exact_equilibrium
     from ..evaluation.linear_program import equilibrium
 
-    started = time.perf_counter()
-    policy, evaluation = equilibrium(request.game, memory_limit=request.memory_limit)
+    started, exact = time.perf_counter(), None
+    if request.wants_proof:
+        exact = exact_equilibrium(request.game, memory_limit=request.memory_limit)
+        policy = exact.policy
+        evaluation = evaluate(request.game, policy)
+    else:
+        policy, evaluation = equilibrium(request.game, memory_limit=request.memory_limit)
     return Solution(
         game=request.game,
         algorithm=request.record,
@@ -542,6 +550,7 @@ def _solve_exactly(request: SolveRequest) -> Solution:
         evaluation=evaluation,
         iterations=0,
         seconds=time.perf_counter() - started,
+        exact=exact,
     )
 
 

@@ -207,8 +207,7 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
         played_floor: Share of the strategies played in the first iteration that is uniform.
     """
     schedule, floors = record.schedule(first, count), record.floors(first, count)
-    following = record.weights(np.array([first + count], dtype=np.float64))[0]
-    weights = np.append(schedule[:, 0], following)
+    weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
     played = np.append(played_floor, floors[:-1])
     before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
     each = 2 if record.alternating else 1
@@ -223,7 +222,7 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
         turns.share[:-1, 1, 0] = weights[1:-1]
         turns.played_floor[:, 1, 0] = after
         turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
-        turns.pending[-1, 1, 0] = following
+        turns.pending[-1, 1, 0] = weights[-1]
     else:
         turns.descends[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]

@@ -77,7 +77,7 @@ class SolveRequest:
                 if asked != self.start.algorithm:
                     raise ValueError(f"start was solved by {self.start.algorithm}, not by {asked}")
             return self.start.algorithm
-        if self.is_automatic:
+        if self.is_automatic or self.wants_proof:
             return choose(
                 self.game,
                 target=self.target,
@@ -85,6 +85,13 @@ class SolveRequest:
                 precision=self.precision,
             )
         return asked_algorithm(self.algorithm, self.game, self.precision)
+
+    @property
+    def wants_proof(self) -> bool:
+        """Whether an exact equilibrium in fractions is asked for, by a target of 0 and nothing
+        else."""
+        is_open = self.algorithm is None or self.is_automatic
+        return is_open and self.target == 0 and self.start is None and self._may_be_exact
 
     @property
     def _may_be_exact(self) -> bool:
@@ -171,8 +178,14 @@ class SolveRequest:
             self.checkpoint is None and self.checkpoint_iterations is not None,
             "checkpoint_iterations needs checkpoint, the file to write",
         )
-        # The linear program that "auto" chose reaches every target.
-        target = None if self.is_automatic else self.target
+        refuse(
+            self.wants_proof and not record.is_exact,
+            f"target=0 asks for an exact equilibrium, and {self.game.name} is too large for one, "
+            "is not laid out, or has not two players and a constant sum: name an algorithm to "
+            "iterate, and give it iters or time_limit",
+        )
+        # The linear program that was chosen reaches every target.
+        target = None if self.is_automatic or self.wants_proof else self.target
         stops = (self.iters, self.time_limit, self.nodes, target)
         refuse(
             record.is_exact and any(rule is not None for rule in stops),

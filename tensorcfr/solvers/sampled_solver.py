@@ -211,7 +211,8 @@ class SampledSolver(SamplingSolver):
                 chance_sampling(*begin, record.scheme == "chance", record.prune, *end)
         self.iteration += iterations
 
-    def _restart_average(self) -> None:
+    def _scale_average(self, factor: float) -> None:
+        assert factor == 0.0  # Weights that grow are refused.
         table = self.source.table
         table.set_group(CUMULATIVE, np.zeros(self.source.n_sequences))
         table.set_last(np.zeros(self.source.n_infosets))

@@ -13,6 +13,7 @@ from .._util import html
 from .._util.arguments import Flag, Limit, Where, checked
 from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
+from ..evaluation.exact import ExactEquilibrium
 from ..evaluation.metrics import meaning_of_exploitability
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
@@ -155,6 +156,9 @@ class Solution:
     best: BestIterate | None = None
     """The least exploitable strategy among the average strategies and the last iterates at the
     checkpoints; None unless ``solve`` was told to keep it."""
+    exact: ExactEquilibrium | None = None
+    """The equilibrium in fractions, of which ``policy`` has the floats, if ``target=0`` asked for
+    it.  Files do not keep it."""
     evaluation_is_checked: bool = True
     """Whether :attr:`evaluation` was computed here.  If not, it was read from a file, whose
     strategies would take long to evaluate again, and is as true as the file."""

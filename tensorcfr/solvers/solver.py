@@ -180,10 +180,9 @@ class Solver(IterativeSolver):
             self.iteration += iterations
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
 
-    def _restart_average(self) -> None:
+    def _scale_average(self, factor: float) -> None:
         self._detach_policies()
-        self._state.cumulative[:] = 0
-        self._state.trunk[1] = 0.0
+        self._state.scale_average(factor)
 
     def _detach_policies(self) -> None:
         """Give the policies that read the averages copies of these, before they change."""

@@ -60,6 +60,16 @@ class State(NamedTuple):
         """Cumulative strategies as kernels take them."""
         return self._numbers(self.cumulative, 1)
 
+    def scale_average(self, factor: float) -> None:
+        """Multiply the cumulative strategies, in place."""
+        if factor == 0.0:
+            self.cumulative[:] = 0
+        elif self.scale.size:
+            self.scale[1] *= factor
+        else:
+            self.cumulative[:] *= factor
+        self.trunk[1] *= factor
+
     def played(self, rule: LocalRule) -> tuple[Numbers, float]:
         """What the strategies of the next iteration are made from, and their floor."""
         if self.strategy.size:

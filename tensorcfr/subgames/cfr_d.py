@@ -193,9 +193,9 @@ class DecomposedSolver(IterativeSolver):
         begin, _, end = self._form.entry_offset[c].tolist()
         return slice(begin, end)
 
-    def _restart_average(self) -> None:
-        self._state.cumulative[:] = 0.0
-        self._state.root_values[:] = 0.0
+    def _scale_average(self, factor: float) -> None:
+        self._state.cumulative[:] *= factor
+        self._state.root_values[:] *= factor
 
     @classmethod
     def policy_is_in_state(cls, game: Any) -> bool:  # noqa: D102

@@ -141,8 +141,8 @@ def bytes_of_one(game: ChunkedForm) -> int:
 class _Passes(NamedTuple):
     """Passes with one schedule."""
 
-    restarts: bool
-    """Whether the average begins anew."""
+    factor: float
+    """With what the average so far is multiplied before."""
     turns: Turns
     counters: np.ndarray
 
@@ -150,9 +150,9 @@ class _Passes(NamedTuple):
 def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """The passes of iterations from the first on."""
     found, done, floor = [], 0, 0.0
-    for restarts, count in record.runs(1, iterations):
+    for factor, count in record.runs(1, iterations):
         turns = turns_of(record, done + 1, count, floor)
-        found.append(_Passes(restarts, turns, new_counters(len(turns.row))))
+        found.append(_Passes(factor, turns, new_counters(len(turns.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
     return found
@@ -305,8 +305,7 @@ class SubgameSolver:
         if not self._record.rule.matches_regret:
             all_strategies(one.form, self._regret, 0.0, self._strategy, None)
         for passes in self._passes(iterations):
-            if passes.restarts:
-                average[:] = 0.0
+            average *= passes.factor
             self._pass(one, passes, self._regret, self._average)
         return self._of_chunk(one, self._average.chunks)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from tensorcfr.algorithms import (
     CFR_PLUS,
     DCFR,
     DCFR_POSTFLOP,
+    EXTERNAL_SAMPLING,
     LP,
     Deep,
     from_dict,
@@ -124,18 +127,18 @@ class TestSchedules:
 class TestRestarts:
     def test_at_powers(self) -> None:
         spans = list(DCFR_POSTFLOP.runs(1, 99))
-        assert spans == [(False, 3), (True, 12), (True, 48), (True, 36)]
+        assert spans == [(1, 3), (0, 12), (0, 48), (0, 36)]
         restarts = [next(DCFR_POSTFLOP.runs(t, 1)) for t in range(1, 100)]
-        assert [t for t, (is_one, _) in enumerate(restarts, 1) if is_one] == [4, 16, 64]
-        assert list(DCFR_POSTFLOP.runs(4, 1)) == [(True, 1)]
-        assert list(CFR.runs(7, 5)) == [(False, 5)]
+        assert [t for t, (factor, _) in enumerate(restarts, 1) if not factor] == [4, 16, 64]
+        assert list(DCFR_POSTFLOP.runs(4, 1)) == [(0, 1)]
+        assert list(CFR.runs(7, 5)) == [(1, 5)]
         assert list(DCFR_POSTFLOP.runs(4, 0)) == []
 
     def test_runs_begin_at_powers_and_have_a_table_each(self) -> None:
-        assert list(DCFR_POSTFLOP.runs(3, 14)) == [(False, 1), (True, 12), (True, 1)]
-        assert list(DCFR_POSTFLOP.runs(5, 11)) == [(False, 11)]
+        assert list(DCFR_POSTFLOP.runs(3, 14)) == [(1, 1), (0, 12), (0, 1)]
+        assert list(DCFR_POSTFLOP.runs(5, 11)) == [(1, 11)]
         long = list(DCFR_POSTFLOP.runs(4**8, SCHEDULE_ROWS + 7))
-        assert long == [(True, SCHEDULE_ROWS), (False, 7)]
+        assert long == [(0, SCHEDULE_ROWS), (1, 7)]
         assert list(CFR.runs(7, 0)) == []
 
     def test_the_average_holds_what_came_since(self) -> None:
@@ -158,7 +161,43 @@ class TestRestarts:
         solver.step(0)
         np.testing.assert_array_equal(solver.state.cumulative, before)
 
+    def test_units_of_weights_that_grow(self) -> None:
+        record = CFR_PLUS(average_growth=2.0**24, delay=2, restart_base=7)
+        # Exponents of the growth: 0, 0, 24, 48, 72, 96, (120), 144, ...; a unit has 64 bits.
+        assert list(record.runs(1, 9)) == [(1, 4), (2.0**-64, 2), (0, 1), (2.0**-64, 2)]
+        for first, count in ((1, 4), (5, 2), (7, 1), (8, 2)):
+            t = np.arange(first, first + count + 1)
+            exact = [2 ** (24 * (n - 2)) * (n - 2) if n > 2 else 0 for n in t.tolist()]
+            unit = 2 ** (max(24 * (first - 2), 0) // 64 * 64)
+            found = record.weights(t.astype(np.float64))
+            np.testing.assert_allclose(found, [weight / unit for weight in exact], rtol=1e-12)
+
+    @pytest.mark.parametrize("growth", [1.0 + 2**-40, 1.001, 2.0, 1e300])
+    def test_runs_end_where_a_unit_does(self, growth: float) -> None:
+        record = CFR(average_growth=growth, delay=3)
+        begun, unit = 1, 0.0
+        for factor, count in islice(record.runs(1, 10**6), 40):
+            exponent = math.log2(growth) * max(begun - 3, 0) // 64 * 64
+            assert factor == 2.0 ** (unit - exponent)
+            begun, unit = begun + count, exponent
+
+    def test_the_average_of_weights_that_double(self) -> None:
+        """Of ten thousand iterations, only the last sixty count."""
+        solver = Solver(GAMES["kuhn(cards=4)"], CFR(average_growth=2.0))
+        solver.step(10_000)
+        expected = np.zeros_like(solver.state.reach)
+        for _ in range(60):
+            expected = expected / 2.0 + solver.state.reach
+            solver.step()
+        found = solver.state.cumulative
+        assert found[0] < 2.0**65
+        np.testing.assert_allclose(found / found[0], expected / expected[0], rtol=0, atol=1e-12)
+
     def test_refusal(self) -> None:
+        with pytest.raises(ValueError, match=r"average_growth must be a number >= 1, not 0\.5"):
+            DCFR(average_growth=0.5)
+        with pytest.raises(ValueError, match="average_growth is for passes over the whole game"):
+            EXTERNAL_SAMPLING(variant=CFR(average_growth=2))
         with pytest.raises(ValueError, match="restart_base must be 0 or at least 2, not 1"):
             DCFR(restart_base=1)
 

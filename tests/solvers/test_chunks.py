@@ -163,6 +163,8 @@ KEPT: dict[str, Algorithm] = {
     "averages": CFR_AVG,
     "averages simultaneous, delayed": CFR_AVG(alternating=False, delay=2),
     "restarts": CFR_PLUS(restart_base=2),
+    "growth": CFR_PLUS(average_growth=2.0**40),
+    "growth of averages": CFR_AVG(average_growth=2.0**40),
     "instant": ICFR_PLUS,
     "instant, strategies kept": PCFR_PLUS_GRADIENT(passes_up="new"),
     "whole": SPCFR_PLUS,
@@ -991,10 +993,13 @@ def test_a_policy_stays_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("precision", ["float64", "int16"])
-def test_averages_that_begin_anew(precision: str, interpreted: None) -> None:
-    """In the trunk, too; policies that were given away before keep the average of their time."""
+@pytest.mark.parametrize(
+    "record", [CFR_PLUS(restart_base=2), CFR_PLUS(average_growth=2.0**20)], ids=["anew", "scaled"]
+)
+def test_averages_that_begin_anew(record: Algorithm, precision: str, interpreted: None) -> None:
+    """Or are scaled, in the trunk, too; policies that were given away before keep the average of
+    their time."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
-    record = CFR_PLUS(restart_base=2)
     chunked = Solver(in_chunks(rules, cut=2), record, precision=precision)
     flat = Solver(compile_game(rules), record)
     tolerance = TOLERANCE if precision == "float64" else 2e-3

@@ -131,6 +131,7 @@ RULES: dict[str, Algorithm] = {
     "averages": CFR_AVG(delay=2),
     "averages simultaneous": CFR_AVG(alternating=False),
     "restarts": CFR_PLUS(restart_base=2),
+    "growth": CFR_PLUS(average_growth=2.0**40),
     "whole": MMD,
     "floor": CFR(floor=0.1),
 }
@@ -276,7 +277,7 @@ def test_traffic_is_what_is_told(name: str, fakes: None) -> None:
         again = sum(8 * len(share.down[0]) for share in shares) * RULES[name].alternating
         if RULES[name].against == "average":
             again = 2 * again + 8 * len(shares) * RULES[name].alternating
-        for count in (1, 1, 1) if RULES[name].restart_base else (1, 4):
+        for count in (1, 1, 1) if name in ("restarts", "growth") else (1, 4):
             before = there.traffic.down, there.traffic.up
             there.step(count)
             assert there.traffic.down - before[0] == count * told.down + again

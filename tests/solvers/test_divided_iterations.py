@@ -32,6 +32,8 @@ WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} 
     "simultaneous": CFR_PLUS(alternating=False),
     "floor": CFR(floor=0.1),
     "restarts": CFR_PLUS(restart_base=2),
+    "growth": CFR_PLUS(average_growth=2.0**20),
+    "averages, growth": CFR_AVG(average_growth=2.0**20),
 }
 KINDS = ("flat", "flat threads", "chunks", "threads", "files", "cluster")
 LAST = 9
@@ -98,6 +100,7 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
         [
             *product(["dcfr", "averages, delayed", "floor"], KINDS, ["float32", "int16"]),
             *product(["pcfr+gradient", "restarts", "sapcfr+"], ["chunks", "cluster"], ["float64"]),
+            *product(["growth"], ["flat", "chunks", "cluster"], ["float32", "int16"]),
         ],
     ),
 )

@@ -314,6 +314,7 @@ class ReferenceCFR:
 
     ``average_power`` and ``delay``: iteration t weighs ``max(t - delay, 0) ** average_power`` in
     the average, and nothing up to the delay.  Power 0 is the uniform average, 1 the linear one.
+    ``average_growth`` multiplies that with ``average_growth ** (t - delay)``.
 
     ``against_averages``: whoever updates meets the others' average strategies, weighted as in the
     end, the strategies that they play now included.
@@ -331,6 +332,7 @@ class ReferenceCFR:
         average_power: float,
         alternating: bool,
         delay: int = 0,
+        average_growth: float = 1.0,
         rule: Rule | None = None,
         matching: Matching = regret_matching,
         against_averages: bool = False,
@@ -342,7 +344,7 @@ class ReferenceCFR:
         self.matching = matching
         self.average_power = average_power
         self.alternating = alternating
-        self.delay = delay
+        self.delay, self.average_growth = delay, average_growth
         self.against_averages = against_averages
         self.t = 0
         infosets = self.tree.infosets
@@ -387,7 +389,8 @@ class ReferenceCFR:
 
     def _average_weight(self, t: int) -> float:
         """w(t); written so that 0 ** 0 does not let a delayed uniform average begin early."""
-        return float((t - self.delay) ** self.average_power) if t > self.delay else 0.0
+        counted = t - self.delay
+        return counted**self.average_power * self.average_growth**counted if counted > 0 else 0.0
 
     def _averages_met(self) -> dict[str, list[float]]:
         """Everybody's average strategy, the strategy that is played now counted in; the latter

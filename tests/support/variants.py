@@ -87,6 +87,15 @@ CHANGED: dict[str, Variant] = {
         DCFR(alpha=1, beta=-0.5, average_power=1, delay=2),
         {"rule": dcfr_rule(1, -0.5), "average_power": 1, "delay": 2},
     ),
+    "dcfr, exponential": (
+        DCFR(average_growth=2.0**40, average_power=1, delay=1),
+        {
+            "rule": dcfr_rule(1.5, 0),
+            "average_power": 1,
+            "average_growth": 2.0**40,
+            "delay": 1,
+        },
+    ),
     "dcfr+, other parameters": (
         DCFR_PLUS(alpha=2, average_power=1.5),
         {"rule": dcfr_plus_rule(2), "average_power": 1.5},

@@ -1,0 +1,370 @@
+"""Exact equilibria of two-player zero-sum games: strategies and values as fractions, proved.
+
+A strategy that is near an equilibrium says which sequences are used, and which answers of the
+opponent are best.  Own reaches ``x`` of an equilibrium with the same sequences and answers satisfy
+linear equations with rational coefficients: a sequence that is not used has reach 0, of every
+infoset the reaches of its actions sum to the reach of the sequence that leads there, and two
+actions of the opponent that are both best answers have the same value.  FLINT solves the equations
+in rational arithmetic.  Where they leave some reaches open, these are rounded from the strategy.
+
+That the solutions are an equilibrium is then proved, and not concluded from the floats: exact best
+responses to them give both players the same value.
+
+Sources of the equations: D. Koller, N. Megiddo, B. von Stengel, "Fast algorithms for finding
+randomized strategies in game trees", STOC 1994.  Of the idea to solve exactly what a floating-point
+basis says: D. Applegate, W. Cook, S. Dash, D. Espinoza, "Exact solutions to linear programming
+problems", Operations Research Letters 35, 2007.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from ..kernels.evaluation import realization_plan
+from ..model.arguments import laid_out
+from ..model.arrays import SequenceForm
+from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..payoff import triples
+from .linear_program import check_zero_sum, equilibrium
+
+LARGEST_DENOMINATOR = 10**6
+"""Payoffs times chance probabilities are read as fractions with at most this denominator."""
+ROUNDINGS = 32.0
+"""By how many units in its last place a float may differ from its fraction."""
+LARGEST_INTEGER = 2**62
+"""Bound of the coefficients of equations, which are int64."""
+TOLERANCES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
+"""What counts as 0, of reaches and, where the largest payoff entry is 1, of losses; the first
+tolerance that leads to an equilibrium is taken."""
+OPEN_BITS = 40
+"""Binary places of reaches that the equations leave open."""
+MOST_UNKNOWN = 4_000
+"""Unknown reaches of a player, at most: the dense matrix of 4,000 by 4,000 takes minutes."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExactEquilibrium:
+    """A Nash equilibrium in fractions, of the game whose chance probabilities times payoffs are the
+    fractions next to the floats of the compiled game."""
+
+    game: FlatGame
+    """The game."""
+    values: tuple[Fraction, Fraction]
+    """What the players get, in the unit of the utilities."""
+    strategies: dict[str, dict[str, Fraction]]
+    """Probabilities by infoset label and action label.  Infosets that the player's own strategy
+    avoids are uniform."""
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The strategies in floats."""
+        return Policy.from_mapping(
+            self.game,
+            {
+                label: {action: float(share) for action, share in row.items()}
+                for label, row in self.strategies.items()
+            },
+        )
+
+
+def exact_equilibrium(
+    game: CompiledGame, near: Policy | None = None, *, memory_limit: int | None = None
+) -> ExactEquilibrium:
+    """An exact Nash equilibrium of a two-player zero-sum or constant-sum game.
+
+    >>> from tensorcfr import compile_game
+    >>> exact_equilibrium(compile_game("kuhn")).values
+    (Fraction(-1, 18), Fraction(1, 18))
+
+    Args:
+        game: The game, laid out.
+        near: Strategies near an equilibrium, such as those of a solve to 1e-9; by default those of
+            the linear program.
+        memory_limit: Bytes that the linear program may take; by default the free memory.
+
+    Raises:
+        ValueError: The game has not two players or no constant sum; its payoffs are no fractions;
+            it has too many unknown reaches; or ``near`` is not near enough to an equilibrium.
+        MemoryLimitError: The linear program would not fit.
+        MissingExtraError: scipy or python-flint is not installed; says what installs both.
+    """
+    flat = laid_out(game, "the exact equilibrium")
+    check_zero_sum(flat)
+    needs_flint()
+    if near is None:
+        near, _ = equilibrium(flat, memory_limit=memory_limit)
+    form, reach = flat.form, np.empty(flat.n_sequences)
+    realization_plan(form, near.probabilities, reach)
+    payoff, denominator = integer_payoffs(form)
+    sides = _side(form, 0), _side(form, 1)
+    why = ""
+    for tolerance in TOLERANCES:
+        try:
+            plans = [
+                _plan(sides[player], sides[1 - player], matrix, reach[sides[player].own], tolerance)
+                for player, matrix in enumerate((payoff, -payoff.T))
+            ]
+        except NotNearError as error:
+            why = why or str(error)
+            continue
+        least = -_best_response(sides[1], -payoff.T, plans[0])
+        most = _best_response(sides[0], payoff, plans[1])
+        if least == most:
+            value = most / denominator * Fraction(flat.unit)
+            total = Fraction(sum(flat.utility_sums) / 2).limit_denominator(LARGEST_DENOMINATOR)
+            rows = {
+                label: row
+                for side, plan in zip(sides, plans, strict=True)
+                for label, row in _strategies(flat, side, plan)
+            }
+            labels = {label: rows[label] for label in flat.infoset_labels}
+            return ExactEquilibrium(flat, (value, total - value), labels)
+        why = why or f"best responses still gain {float(most - least) / denominator:.3g}"
+    raise ValueError(
+        f"{flat.name} has no exact equilibrium with the sequences and best answers of these "
+        f"strategies: {why}"
+    )
+
+
+def needs_flint() -> Any:
+    """FLINT, imported.
+
+    Raises:
+        MissingExtraError: It is not installed.
+    """
+    try:
+        import flint
+    except ImportError as error:
+        raise MissingExtraError("flint", "exact") from error
+    return flint
+
+
+class NotNearError(ValueError):
+    """The sequences and answers that a tolerance tells apart are not those of an equilibrium."""
+
+
+class _Side(NamedTuple):
+    """The sequence form of a player; sequences and infosets are numbered from 0."""
+
+    player: int
+    own: slice
+    """The player's sequences in the form."""
+    first_infoset: int
+    parent: list[int]
+    """For each infoset the sequence that leads there."""
+    actions: list[list[int]]
+    """For each infoset its sequences."""
+
+
+def _side(form: SequenceForm, player: int) -> _Side:
+    first, end = form.player_sequences[player : player + 2].tolist()
+    infoset, end_infoset = form.player_infosets[player : player + 2].tolist()
+    parents = form.infoset_parent[infoset:end_infoset].astype(np.int64) - first
+    actions: list[list[int]] = [[] for _ in range(end_infoset - infoset)]
+    for sequence, owner in enumerate(form.owners[0][first + 1 : end].tolist(), start=1):
+        actions[owner - infoset].append(sequence)
+    return _Side(player, slice(first, end), infoset, parents.tolist(), actions)
+
+
+def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
+    """Player 0's payoffs times chance probabilities, as integers over a common denominator.
+
+    Returns:
+        A scipy.sparse array, int64 (sequences of player 0, those of player 1); the denominator.
+
+    Raises:
+        ValueError: An entry is no fraction with a small denominator, or the integers are too large.
+    """
+    from scipy import sparse
+
+    row, column, value = triples(form, 0)
+    shape = np.diff(form.player_sequences)
+    found = sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape)).tocsr()
+    found.sum_duplicates()
+    levels, which = np.unique(found.data, return_inverse=True)
+    fractions = [Fraction(v).limit_denominator(LARGEST_DENOMINATOR) for v in levels.tolist()]
+    for v, near in zip(levels.tolist(), fractions, strict=True):
+        if abs(float(near) - v) > ROUNDINGS * np.spacing(abs(v)):
+            raise ValueError(
+                f"a payoff times its chance probability is {v!r}, which is no fraction with a "
+                f"denominator up to {LARGEST_DENOMINATOR:,}"
+            )
+    denominator = lcm(*(fraction.denominator for fraction in fractions))
+    integers = [int(fraction * denominator) for fraction in fractions]
+    if sum(map(abs, integers)) * max(found.nnz, 1) > LARGEST_INTEGER:
+        raise ValueError(f"payoffs have the common denominator {denominator:,}, which is too large")
+    whole = np.array(integers, dtype=np.int64)[which]
+    return sparse.csr_array((whole, found.indices, found.indptr), shape=found.shape), denominator
+
+
+def _plan(
+    own: _Side, other: _Side, payoff: Any, reach: np.ndarray, tolerance: float
+) -> list[Fraction]:
+    """Own reaches that make the best answers of the other player equally good.
+
+    Args:
+        own: Whose reaches.
+        other: The other player.
+        payoff: Payoffs to ``own``, own sequences x the other's.
+        reach: float64 (own sequences,): reaches near an equilibrium.
+        tolerance: What counts as 0.
+
+    Raises:
+        NotNearError: The equations have no solution, or one with a reach below 0.
+        ValueError: There are too many unknowns.
+    """
+    flint = needs_flint()
+    reaches, unknown = _reaches_by_unknowns(own, reach, tolerance)
+    if len(unknown) > MOST_UNKNOWN:
+        raise ValueError(f"{len(unknown):,} reaches are unknown, more than {MOST_UNKNOWN:,}")
+    rows = _equations(other, payoff, reaches, reach, tolerance)
+    known = [Fraction(round(reach[s] * 2**OPEN_BITS), 2**OPEN_BITS) for s in unknown]
+    if rows.shape[0] and unknown:
+        # The columns: the unknowns, and with a minus the constant.
+        matrix = np.concatenate([rows[:, 1:], -rows[:, :1]], axis=1)
+        solved, scale, rank = flint.fmpz_mat(matrix.tolist()).rref()
+        known = _solution(solved, Fraction(int(scale)), rank, known)
+    elif rows.any():
+        raise NotNearError("the best answers are not equally good")
+    found = [
+        sum((known[k - 1] * c if k else Fraction(c) for k, c in row.items()), Fraction(0))
+        for row in reaches
+    ]
+    if min(found) < 0:
+        raise NotNearError("a reach would be negative")
+    return found
+
+
+def _reaches_by_unknowns(
+    own: _Side, reach: np.ndarray, tolerance: float
+) -> tuple[list[dict[int, int]], list[int]]:
+    """Own reaches as sums of unknowns: at every infoset those of all used actions but the first.
+
+    Returns:
+        For each sequence its coefficients: of the constant under 0, of unknown ``k`` under
+        ``k + 1``; and the sequence of each unknown.
+    """
+    found: list[dict[int, int]] = [{} for _ in range(len(reach))]
+    unknown: list[int] = []
+    found[0] = {0: 1}
+    for before, actions in zip(own.parent, own.actions, strict=True):
+        if not found[before]:
+            continue
+        used = [s for s in actions if reach[s] > tolerance]
+        first = max(actions, key=lambda s: reach[s])
+        rest = dict(found[before])
+        for s in used:
+            if s != first:
+                unknown.append(s)
+                found[s] = {len(unknown): 1}
+                rest[len(unknown)] = -1
+        found[first] = rest
+    return found, unknown
+
+
+def _equations(
+    other: _Side,
+    payoff: Any,
+    reaches: list[dict[int, int]],
+    reach: np.ndarray,
+    tolerance: float,
+) -> np.ndarray:
+    """What makes best answers equally good, int64 (equations, 1 + unknowns): sums that are 0."""
+    from scipy import sparse
+
+    given = [(s, k, c) for s, row in enumerate(reaches) for k, c in row.items()]
+    s, k, c = np.array(given, dtype=np.int64).T
+    columns = 1 + int(k.max())
+    forms = payoff.T @ sparse.csr_array((c, (s, k)), shape=(len(reaches), columns))
+    gain = payoff.T @ reach
+    tolerance *= max(float(abs(payoff).max()), 1.0) if payoff.nnz else 1.0
+    # In the order from the last infosets up: the best answer, and those that are as good.
+    leads = {}
+    ties: list[tuple[int, int]] = []
+    for infoset in range(len(other.actions) - 1, -1, -1):
+        actions = other.actions[infoset]
+        best = min(actions, key=lambda a: gain[a])
+        ties += [(a, best) for a in actions if a != best and gain[a] - gain[best] <= tolerance]
+        leads[best] = other.parent[infoset]
+        gain[other.parent[infoset]] += gain[best]
+    total = _sums_along(leads, len(gain))
+    answers, best_answers = np.array(ties, dtype=np.int64).reshape(-1, 2).T
+    sums = sparse.csr_array(total @ forms)
+    rows = np.asarray((sums[answers] - sums[best_answers]).todense(), dtype=np.int64)
+    return np.unique(rows[rows.any(axis=1)], axis=0)
+
+
+def _sums_along(leads: dict[int, int], sequences: int) -> Any:
+    """A matrix that adds to each sequence those to which best answers lead from it."""
+    from scipy import sparse
+
+    pairs = []
+    for sequence in range(sequences):
+        at = sequence
+        pairs.append((at, sequence))
+        while at in leads:
+            at = leads[at]
+            pairs.append((at, sequence))
+    row, column = np.array(pairs, dtype=np.int64).T
+    ones = np.ones(len(pairs), dtype=np.int64)
+    return sparse.csr_array((ones, (row, column)), shape=(sequences, sequences))
+
+
+def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> list[Fraction]:
+    """The unknowns, from the reduced row echelon form of the equations and, for those that are left
+    open, numbers near by."""
+    found, unknowns = list(near), len(near)
+    for row in solved.table()[:rank]:
+        entries = {k: Fraction(int(entry)) for k, entry in enumerate(row) if entry}
+        pivot = min(entries)
+        if pivot == unknowns:
+            raise NotNearError("the best answers cannot be made equally good")
+        constant = entries.pop(unknowns, Fraction(0))
+        del entries[pivot]
+        found[pivot] = (constant - sum(c * near[k] for k, c in entries.items())) / scale
+    return found
+
+
+def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
+    """The most that a player gets, exactly, in units of the payoffs.
+
+    Args:
+        own: The player.
+        payoff: Payoffs to the player, own sequences x the other's.
+        plan: Reaches of the other player.
+    """
+    scale = lcm(*(share.denominator for share in plan))
+    whole = [int(share * scale) for share in plan]
+    entries = payoff.tocoo()
+    value = [0] * payoff.shape[0]
+    for row, column, entry in zip(
+        *(a.tolist() for a in (*entries.coords, entries.data)), strict=True
+    ):
+        value[row] += entry * whole[column]
+    for infoset in range(len(own.actions) - 1, -1, -1):
+        value[own.parent[infoset]] += max(value[a] for a in own.actions[infoset])
+    return Fraction(value[0], scale)
+
+
+def _strategies(
+    game: FlatGame, side: _Side, plan: list[Fraction]
+) -> list[tuple[str, dict[str, Fraction]]]:
+    """Behaviour strategies of a player, infoset by infoset."""
+    found = []
+    for infoset, (before, actions) in enumerate(zip(side.parent, side.actions, strict=True)):
+        shares = [Fraction(1, len(actions))] * len(actions)
+        if plan[before]:
+            shares = [plan[a] / plan[before] for a in actions]
+        at = side.first_infoset + infoset
+        named = zip(game.infoset_actions[at], shares, strict=True)
+        found.append((game.infoset_labels[at], dict(named)))
+    return found
