@@ -521,9 +521,7 @@ def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
 
 @lends
 @inlined
-def over_entries(
-    game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray
-) -> np.ndarray:
+def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray) -> np.ndarray:
     """The numbers of the part that a chunk is entered from, given those of the trunk and those in
     scratch."""
     above = game.above[c]

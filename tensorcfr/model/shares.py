@@ -100,7 +100,7 @@ def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
         way.insert(0, above)
     first, *last = np.flatnonzero((form.visit == chunk + 1) | (form.visit == ~(chunk + 1)))
     own = form.visit[first : max(last, default=first) + 1]
-    visit = np.concatenate([[0], way[:-1], own, [~0]])
+    visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])
     ends = np.array([0, 1, len(visit) - 1, len(visit)])
     return form._replace(visit=_frozen(visit), branch=_frozen(ends))
 

@@ -18,8 +18,8 @@ from .state import State, bytes_kept, floats_of
 from .threads import run_together
 
 PARTS_PER_THREAD = 16
-"""Parts that the branches are shared out to: many, so that a thread that is held up hands work over;
-each costs a call within a kernel, some microseconds."""
+"""Parts that the branches are shared out to: many, so that a thread that is held up hands work
+over; each costs a call within a kernel, some microseconds."""
 
 
 class Passes:
@@ -49,10 +49,7 @@ class Passes:
         sizes = form.trunk.n_sequences, form.n_entries
         self.trunk = trunk_scratch(*sizes, floats, record, of=state)
         packed = floats != state.regret.dtype
-        self.scratch = [
-            chunk_scratch(form, floats, record, packed=packed)
-            for _ in range(threads)
-        ]
+        self.scratch = [chunk_scratch(form, floats, record, packed=packed) for _ in range(threads)]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
         self.kept = Kept(

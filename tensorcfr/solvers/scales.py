@@ -53,16 +53,17 @@ def scales_of(form: ChunkedForm) -> Scales:
     """The scales of a game; takes about as long as an iteration of the trunk and of one chunk of
     each shape."""
     found = no_scales(form)
-    last = form.room == 0  # None is below them.
+    by_shape = np.argsort(form.shape, kind="stable")
+    last = form.room[by_shape] == 0  # None is below them.
     of_shape = -1
-    for c in np.argsort(form.shape, kind="stable")[last].tolist():
+    for c in by_shape[last].tolist():
         if form.shape[c] != of_shape:
             of_shape = int(form.shape[c])
             shape = shape_form(form.shapes, of_shape)
             bound = bounds_of(shape)
             put_scales(shape, bound, found.bucket[1 + of_shape])
         _put_entries(form, c, bound, found.entry)
-    for c in np.flatnonzero(~last)[::-1].tolist():
+    for c in np.sort(by_shape[~last])[::-1].tolist():
         of_shape = int(form.shape[c])
         shape = shape_form(form.shapes, of_shape)
         bound = _bounds_above(form, shape, c + 1, found.entry)
@@ -82,9 +83,7 @@ def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray
     entry[middle:end] = bound[len(bound) - (end - middle) :]
 
 
-def _bounds_above(
-    form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray
-) -> np.ndarray:
+def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray) -> np.ndarray:
     """As :func:`bounds_of` for a part from which chunks are entered, whose entries have bounds."""
     bound = np.zeros(own.n_sequences)
     for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):

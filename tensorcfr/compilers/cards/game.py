@@ -1,8 +1,9 @@
 """From the rules of a game of cards to a trunk and chunks.
 
 The trunk is the betting before the last deal, or an earlier one; a chunk is the betting between one
-deal and the next, on one board, for some of the lines that lead there.  Boards with equal classes of hands share the structure of a
-chunk: hands that have a card of the board keep their lanes, and the payoffs leave them out.
+deal and the next, on one board, for some of the lines that lead there.  Boards with equal classes
+of hands share the structure of a chunk: hands that have a card of the board keep their lanes, and
+the payoffs leave them out.
 """
 
 from __future__ import annotations
