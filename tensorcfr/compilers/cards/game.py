@@ -78,7 +78,7 @@ def compile_rules(
         limit = sequences_of_chunk()
     where = True if cut == len(deals) else cut  # As in files of games that are cut once.
     recipe = Recipe(source, where, limit, symmetry=symmetric)
-    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe).run()
+    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe, cut).run()
 
 
 @dataclass
@@ -93,15 +93,15 @@ class _Compiler:
     limit: int
     """Bytes that laying it out may take, if the caller says nothing else."""
     recipe: Recipe
+    first: int
+    """The deal after which chunks begin; 0 where there is none."""
 
     def __post_init__(self) -> None:
         self.hands = (len(self.rules.hands[0]), len(self.rules.hands[1]))
         self.last = last_acts(self.betting)
         self.payoffs = Payoffs(self.rules, self.betting, self.boards, self.symmetry, self.last)
-        rounds = self.betting.rounds
-        first = rounds if self.recipe.cut is True else int(self.recipe.cut)
-        self.streets = range(first, rounds + 1) if rounds else range(1, 1)
-        """The rounds that are in chunks; none where the board does not change."""
+        self.streets = range(max(self.first, 1), self.betting.rounds + 1)
+        """The rounds that are in chunks."""
 
     def run(self) -> CutGame:
         """The compiled game."""
@@ -228,8 +228,9 @@ class _Compiler:
     def _numbers(self, groups: dict[int, list[list[int]]]) -> dict[int, np.ndarray]:
         """The chunk of each group of lines on each solved board of the rounds in chunks, int64
         (boards, groups): board by board, those of later rounds right after the board before."""
-        boards, found = self.symmetry.rounds, {}
+        boards = self.symmetry.rounds
         sizes: dict[int, np.ndarray] = {}
+        found: dict[int, np.ndarray] = {}
         for r in reversed(self.streets):
             sizes[r] = np.full(len(boards[r].board), len(groups[r]))
             if r + 1 in sizes:

@@ -86,7 +86,9 @@ def compile_rules(
         cut = True
     if rules.n_players != 2:
         raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
-    given = cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
+    given: Any = (
+        cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
+    )
     steps = [] if isinstance(given, bool) else [given] if isinstance(given, int) else list(given)
     by_steps = all(isinstance(one, int) for one in steps)
     if by_steps and steps and (steps[0] < 0 or steps != sorted(set(steps))):
