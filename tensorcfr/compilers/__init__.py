@@ -27,7 +27,13 @@ HOOK = Kind((Callable,), "a function")
 LONGEST_LABEL = 10_000
 """Characters of a public label at which to cut, at most."""
 CUT = AnyOf(
-    (OneOf((cut_game.AUTO,)), Flag(), Whole(0, EXACT), Several(Text(LONGEST_LABEL), alone=True)),
+    (
+        OneOf((cut_game.AUTO,)),
+        Flag(),
+        Whole(0, EXACT),
+        Several(Whole(0, EXACT), ordered=True),
+        Several(Text(LONGEST_LABEL), alone=True),
+    ),
     "auto, True, False, public steps from 0, or public labels",
 )
 
@@ -65,8 +71,10 @@ def compile_game(
             chunks, which takes less memory and is faster where the game is large.  ``"auto"`` cuts
             a :class:`PublicTreeGame` of 131,072 sequences or more, and every game of cards; True
             cuts by the cache sizes of this machine; a number of public steps or a set of public
-            labels say where to cut; False lays the game out, which some algorithms and analyses
-            need.
+            labels say where to cut; several numbers of steps cut again below each cut; False lays
+            the game out, which some algorithms and analyses need.  In a game of cards a number
+            says after which deal chunks begin: the betting after each later deal is chunks of the
+            betting before it.
         teams: ``((0, 2), (1, 3))``: players 0 and 2 share their payoffs, and so do players 1 and 3;
             each gets the mean of their team's.  What a player knows does not change.  See
             :func:`tensorcfr.evaluation.team_exploitability`.
@@ -101,7 +109,10 @@ def compile_game(
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)
-            return card_game.compile_rules(rules, name, own, symmetric=symmetry, source=found_by)
+            cut = True if cut in (None, cut_game.AUTO) else cut
+            return card_game.compile_rules(
+                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+            )
         own.watch = watch = Watch(rules, name, own, progress)
         cut = False if cut is None else cut
         if isinstance(rules, PublicTreeGame):

@@ -15,6 +15,7 @@ from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
+from ..model.shares import way_to
 
 STRATEGY, REACH, VALUE, BEST = range(4)
 """Rows of the arrays of a part: the strategies, own reaches, counterfactual values, and
@@ -57,7 +58,7 @@ class ProfileValues:
             evaluation.match_weights(game.trunk, weight.trunk, 0.0, strategy, locks)
             self._trunk = rows_of_whole(game.trunk, strategy)
         else:
-            self._look(ALL, 0, 1, np.zeros((ROWS, game.most_sequences)))
+            self._look(game, ALL, np.zeros((ROWS, game.most_sequences)))
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -83,17 +84,17 @@ class ProfileValues:
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
         found = np.zeros((ROWS, self._game.most_sequences))
-        self._look(CHUNKS, chunk, self._game.n_chunks, found)
-        return found
+        self._look(way_to(self._game, chunk), CHUNKS, found)
+        return found[:, self._game.room[chunk] :]
 
-    def _look(self, stage: int, part: int, parts: int, below: np.ndarray) -> None:
+    def _look(self, game: ChunkedForm, stage: int, below: np.ndarray) -> None:
         """Work out the arrays of the trunk and of all chunks, of which the last one's are left in
-        ``below``; or of one chunk."""
-        trunk, game = self._trunk, self._game
+        ``below``; or of the chunks that a game's visits go to."""
+        trunk = self._trunk
         looks = Looks(
             trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
         )
-        given = game, stage, part, parts, self._weight, 0.0
+        given = game, stage, 0, 1, self._weight, 0.0
         rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
         scratch = _scratch(*rows, dtype=self._weight.trunk.dtype)
         evaluation.judge(*given, *scratch, *results_for(game), looks, self._locks)
@@ -142,7 +143,7 @@ def _scratch(
     none = np.zeros(0)
     room = aligned(len(reach_below), dtype)
     trunk = TrunkScratch(reach, reach, value, none, entries, none)
-    return trunk, ChunkScratch(reach_below, value_below, none, room)
+    return trunk, ChunkScratch(reach_below, reach_below, value_below, none, room)
 
 
 def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:

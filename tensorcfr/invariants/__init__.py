@@ -226,9 +226,10 @@ INVARIANTS = (
     Invariant("K5", "buckets lie between the entries", chunks.check_tiles, "chunks"),
     Invariant("K6", "chunks have shapes", chunks.check_shape, "chunks"),
     Invariant("K7", "chunks tile the numbers", chunks.check_first, "chunks"),
-    Invariant("K8", "chunks tile the entries", chunks.check_entry_offset, "chunks"),
-    Invariant("K9", "entries of shapes", chunks.check_entry_counts, "chunks"),
-    Invariant("K10", "entries lie behind the trunk", chunks.check_entry, "chunks"),
-    Invariant("K11", "every sequence is somewhere", chunks.check_sequences, "chunks"),
+    Invariant("K8", "way of a pass", chunks.check_tour, "chunks"),
+    Invariant("K9", "chunks tile the entries", chunks.check_entry_offset, "chunks"),
+    Invariant("K10", "entries of shapes", chunks.check_entry_counts, "chunks"),
+    Invariant("K11", "entries lie behind the part above", chunks.check_entry, "chunks"),
+    Invariant("K12", "every sequence is somewhere", chunks.check_sequences, "chunks"),
 )
 """The list, in the order in which it is checked."""

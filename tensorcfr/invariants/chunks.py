@@ -16,6 +16,7 @@ from ..model.chunks import (
     ROW,
     ChunkedForm,
     Shapes,
+    tour_of,
     whole_rows,
 )
 from ..payoff import ARRAYS
@@ -153,22 +154,47 @@ def check_first(reader: ChunkReader) -> None:
         fail(f"chunk {at} has the base {game.base[at]}, not {ends[at] - before[at]}")
 
 
+def check_tour(reader: ChunkReader) -> None:
+    """A chunk is entered from the trunk, or from a chunk that was entered and not left; a pass
+    visits every part on this way, and chunks that wait for others keep their room."""
+    game, way = reader.game, [0]
+    for chunk, above in enumerate(game.above.tolist()):
+        while way and way[-1] != above:
+            way.pop()
+        if not way:
+            fail(f"chunk {chunk} is entered from part {above}, which does not lead to it")
+        way.append(chunk + 1)
+    tour = tour_of(game.above, reader.shapes.sequences[game.shape])
+    for name, expected in tour._asdict().items():
+        found = getattr(game, name)
+        if len(found) != len(expected):
+            fail(f"{name} has {len(found)} numbers, not {len(expected)}")
+        if (at := first_true(found != expected)) is not None:
+            fail(f"{name} {at} is {found[at]}, not {expected[at]}")
+
+
 def check_entry_offset(reader: ChunkReader) -> None:
-    """The entries of all chunks, and the rows of ``row``, are tiled chunk by chunk and player by
-    player."""
+    """The entries of all chunks, those behind the trunk first, and the rows of ``row``, are tiled
+    chunk by chunk and player by player."""
     game = reader.game
     rows, beyond = game.row[:, 0], len(game.beyond)
     for first, (count, _, begin) in reader.rows():
         if (at := first_true((count < 1) | (count > beyond - begin))) is not None:
             row = first + at
             fail(f"row {row} of entries is {game.row[row].tolist()}, with {beyond} distances")
-    for name in ("row_offset", "entry_offset"):
+    behind_trunk_first = np.argsort(game.above > 0, kind="stable")
+    for name, order in (
+        ("row_offset", np.arange(game.n_chunks)),
+        ("entry_offset", behind_trunk_first),
+    ):
         offset = getattr(game, name)
         what = name.removesuffix("_offset")
         if (chunk := first_true(np.diff(offset, axis=1).min(axis=1, initial=1) < 1)) is not None:
             fail(f"chunk {chunk} has {what} {offset[chunk].tolist()}")
-        ends = offset[:, 2]
-        if (chunk := first_true(offset[:, 0] != np.append(0, ends[:-1])[: len(ends)])) is not None:
+        ends = offset[order, 2]
+        apart = offset[order, 0] != np.append(0, ends[:-1])[: len(ends)]
+        if (at := first_true(apart)) is not None:
+            chunk = int(order[at])
             fail(f"chunk {chunk} begins at {what} {offset[chunk, 0]}, not where others end")
         if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(rows):
             fail(f"there are {len(rows)} rows of entries, and the chunks end at {end}")
@@ -196,21 +222,25 @@ def check_entry_counts(reader: ChunkReader) -> None:
 
 
 def check_entry(reader: ChunkReader) -> None:
-    """Entries lie behind sequences of the trunk of their player."""
+    """Entries lie behind sequences of their player in the part that the chunk is entered from."""
     game = reader.game
-    bounds = game.trunk.player_sequences
-    players = np.tile(np.array([0, 1], np.uint8), game.n_chunks)
-    players = players.repeat(np.diff(game.row_offset, axis=1).ravel())
+    of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
+    of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
+    bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.above]
+    rows = np.diff(game.row_offset, axis=1).ravel()
+    lowest, end = bounds[:, :2].ravel().repeat(rows), bounds[:, 1:].ravel().repeat(rows)
     for first, (count, after, begin) in reader.rows():
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
         most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
-        last, player = after + np.array(most)[kind], players[first : first + len(after)]
-        wrong = (after < bounds[player]) | (last >= bounds[player + 1])
+        last, here = after + np.array(most)[kind], slice(first, first + len(after))
+        wrong = (after < lowest[here]) | (last >= end[here])
         if (at := first_true(wrong)) is not None:
             chunk = int(np.searchsorted(game.row_offset[:, 2], first + at, side="right"))
+            player = int(first + at >= game.row_offset[chunk, 1])
             fail(
-                f"an entry of player {player[at]} into chunk {chunk} lies behind sequences "
-                f"{after[at]} to {last[at]} of the trunk, which are not all this player's"
+                f"an entry of player {player} into chunk {chunk} lies behind sequences "
+                f"{after[at]} to {last[at]} of part {game.above[chunk]}, which are not all this "
+                "player's"
             )
 
 

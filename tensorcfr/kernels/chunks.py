@@ -1,8 +1,9 @@
 """The kernels of a game in chunks: a pass goes down the trunk, through every chunk, and up again.
 
-Chunks depend on the trunk alone, so any of them may be worked on beside others.  What a chunk gives
-back to the trunk is written to a place of its own, and added up in the order of the chunks: the
-result has the same bits however the chunks are shared out.
+Branches depend on the trunk alone, so any of them may be worked on beside others.  What a branch
+gives back to the trunk is written to a place of its own, and added up in the order of the branches:
+the result has the same bits however the branches are shared out.  Within a branch, chunks are
+visited in order, and add what they give back to the chunk above, which waits in the scratch.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .whole_rules import most_actions, whole_scratch
 DOWN = 0
 """Stage of a pass: the way down the trunk."""
 CHUNKS = 1
-"""Stage of a pass: chunks, in any order and beside each other."""
+"""Stage of a pass: branches, in any order and beside each other."""
 UP = 2
 """Stage of a pass: the way up the trunk."""
 ALL = 3
@@ -86,16 +87,18 @@ class TrunkScratch(NamedTuple):
     forecast: np.ndarray
     """(trunk sequences,): forecast values; empty for rules without."""
     entry_value: np.ndarray
-    """(entries,): values of the chunks' entries."""
+    """(entries,): values of the entries of the chunks that are entered from the trunk."""
     entry_forecast: np.ndarray
     """(entries,): forecast values likewise; empty for rules without."""
 
 
 class ChunkScratch(NamedTuple):
-    """Scratch over the sequences of one chunk; in the floats of the state."""
+    """Scratch over the sequences of a chunk and of those above it; in the floats of the state."""
 
     reach: np.ndarray
     """(most sequences,): own reaches."""
+    faced: np.ndarray
+    """(most sequences,): as in :class:`TrunkScratch`."""
     value: np.ndarray
     """(most sequences,): counterfactual values."""
     forecast: np.ndarray
@@ -285,39 +288,51 @@ def chunk_of(
 ) -> Part:
     """A chunk.  Arrays in 16 bits are worked on in scratch: averages, which are needed on the way
     down alone, where the values are on the way up."""
-    begin, end = game.base[c], game.first[c + 1]
+    begin, end, room = game.base[c], game.first[c + 1], game.room[c]
+    value = scratch.value[room:]
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
-            workplace(game, c, kept.regret, scratch.regret),
-            workplace(game, c, kept.cumulative, scratch.value),
+            workplace(game, c, kept.regret, scratch.regret[room:]),
+            workplace(game, c, kept.cumulative, value),
             _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
-            scratch.reach,
-            scratch.reach,
-            scratch.value,
-            scratch.forecast,
+            scratch.reach[room:],
+            scratch.faced[room:],
+            value,
+            scratch.forecast[room:],
             scale[1 + game.shape[c]],
         )
     )
 
 
 @inlined
-def visits(stage: int, part: int, parts: int, chunks: int) -> tuple[int, int, int]:
-    """What a stage of a pass visits, as a range: -1 is the trunk on the way down, then all chunks
-    or those of a part, and the number after the last chunk is the trunk on the way up.
+def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int, int, int]:
+    """What a stage of a pass goes through, as a range of ``game.branch``: 0 is the trunk on the way
+    down, then come all branches or those of a part, and last the trunk on the way up.
 
     Trunk and chunks in one loop have one copy of the code for the way down, the payoffs and the way
     up; as a function with a call for either, it would take half a microsecond to hand over the
     arrays of a form.
     """
+    up = game.branch.shape[0] - 2
     if stage == DOWN:
-        return -1, 0, 1
+        return 0, 1, 1
     if stage == UP:
-        return chunks, chunks + 1, 1
+        return up, up + 1, 1
     if stage == ALL:
-        return -1, chunks + 1, 1
-    return part, chunks, parts
+        return 0, up + 1, 1
+    return 1 + part, up, parts
+
+
+@inlined
+def visited(game: ChunkedForm, at: int) -> tuple[int, bool, bool]:
+    """A visit: the chunk, -1 for the trunk, and whether it is on the way down, and on the way
+    up."""
+    part = game.visit[at]
+    if part < 0:
+        return ~part - 1, False, True
+    return part - 1, True, part > 0 and game.room[part - 1] == 0
 
 
 @inlined
@@ -338,70 +353,76 @@ def run_pass(
 ) -> None:
     """Pass ``t`` through the game, or a stage of it: down the trunk, through chunks, up the trunk.
 
-    Part ``part`` of the chunks is every ``parts``-th; the rest as for :func:`run_passes`.
+    Part ``part`` of the branches is every ``parts``-th; the rest as for :func:`run_passes`.
     """
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
-    chunks, players = game.shape.shape[0], turns.descends.shape[1]
-    first, last, step = visits(stage, part, parts, chunks)
-    for c in range(first, last, step):
-        is_chunk = 0 <= c < chunks
-        if is_chunk:
-            here = chunk_of(game, c, kept, scratch, scale)
-            for player in range(players):
-                packing.unpack(own_numbers(game, c, here.form, player, kept.regret), here.regret)
-        else:
-            here = trunk_of(game, kept, trunk, scale)
-        form, value, forecast = here.form, here.value, here.forecast
-        locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
-        weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
-        hands = form.hand_rank.shape[1] - 1
-        for player in range(players):
-            if c == chunks or not turns.descends[t, player]:
-                continue
-            floor, share = turns.played_floor[t, player], turns.share[t, player]
-            own = bounds[player] + 1, bounds[player + 1]
+    players = turns.descends.shape[1]
+    first, last, step = branches(game, stage, part, parts)
+    for b in range(first, last, step):
+        for at in range(game.branch[b], game.branch[b + 1]):
+            c, is_down, is_up = visited(game, at)
+            is_chunk = c >= 0
             if is_chunk:
-                enter(game, c, player, trunk.reach, here.reach)
-                own = own_sequences(game, c, form, player)
+                here = chunk_of(game, c, kept, scratch, scale)
+                for player in range(players if is_down else 0):
+                    own = own_numbers(game, c, here.form, player, kept.regret)
+                    packing.unpack(own, here.regret)
             else:
-                here.reach[bounds[player]] = 1.0
-                here.average[bounds[player]] += share
-            descend(form, player, weight, floor, here.reach, work.tile, locked)
-            unadded = turns.pending[t, player]
-            if is_chunk:
-                average = own_numbers(game, c, form, player, kept.cumulative)
-                if turns.against_average and average.scale is not None:
-                    packing.unpack(average, here.average)
-                    unadded += share
-                if share != 0.0:
-                    add_reaches(game, c, here.reach, share, average)
-            elif share != 0.0:
-                packing.add(here.reach, share, Own(here.average, None, player, own[0], own[1]))
-            if turns.against_average:
-                total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
-                face(here, own, total + turns.pending[t, player], unadded)
+                here = trunk_of(game, kept, trunk, scale)
+            form, value, forecast = here.form, here.value, here.forecast
+            locked = locks_of(locks, c + 1, form, work.table)
+            weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
+            hands = form.hand_rank.shape[1] - 1
+            for player in range(players):
+                if not is_down or not turns.descends[t, player]:
+                    continue
+                floor, share = turns.played_floor[t, player], turns.share[t, player]
+                own = bounds[player] + 1, bounds[player + 1]
                 if is_chunk:
-                    enter(game, c, player, trunk.faced, here.faced)
+                    enter(game, c, player, trunk.reach, scratch.reach, here.reach)
+                    own = own_sequences(game, c, form, player)
                 else:
-                    here.faced[bounds[player]] = 1.0
-        for player in range(players):
-            if c < 0 or not turns.updates[t, player]:
-                continue
-            payoff_product(form, player, here.faced, value, work.payoff)
-            if rule.forecast:
-                for s in range(bounds[player], bounds[player + 1]):
-                    forecast[s] = value[s]
-            if not is_chunk:
-                if rule.forecast:
-                    collect(game, player, trunk.entry_forecast, forecast)
-                collect(game, player, trunk.entry_value, value)
-            now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
-            ascend(here, player, now, work.tile, work.own, 0, hands, locked)
-            if is_chunk:
-                packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
-                leave(game, c, player, value, trunk.entry_value)
-                if rule.forecast:
-                    leave(game, c, player, forecast, trunk.entry_forecast)
+                    here.reach[bounds[player]] = 1.0
+                    here.average[bounds[player]] += share
+                descend(form, player, weight, floor, here.reach, work.tile, locked)
+                unadded = turns.pending[t, player]
+                if is_chunk:
+                    average = own_numbers(game, c, form, player, kept.cumulative)
+                    if turns.against_average and average.scale is not None:
+                        packing.unpack(average, here.average)
+                        unadded += share
+                    if share != 0.0:
+                        add_reaches(game, c, here.reach, share, average)
+                elif share != 0.0:
+                    packing.add(here.reach, share, Own(here.average, None, player, own[0], own[1]))
+                if turns.against_average:
+                    total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
+                    face(here, own, total + turns.pending[t, player], unadded)
+                    if is_chunk:
+                        enter(game, c, player, trunk.faced, scratch.faced, here.faced)
+                    else:
+                        here.faced[bounds[player]] = 1.0
+            for player in range(players):
+                if not turns.updates[t, player]:
+                    continue
+                if is_down:
+                    payoff_product(form, player, here.faced, value, work.payoff)
+                    if rule.forecast:
+                        for s in range(bounds[player], bounds[player + 1]):
+                            forecast[s] = value[s]
+                if not is_up:
+                    continue
+                if not is_chunk:
+                    if rule.forecast:
+                        collect(game, player, trunk.entry_forecast, forecast)
+                    collect(game, player, trunk.entry_value, value)
+                now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
+                ascend(here, player, now, work.tile, work.own, 0, hands, locked)
+                if is_chunk:
+                    packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
+                    leave(game, c, player, value, trunk.entry_value, scratch.value)
+                    if rule.forecast:
+                        leave(game, c, player, forecast, trunk.entry_forecast, scratch.forecast)
 
 
 def _work_of_passes(
@@ -430,7 +451,7 @@ def run_passes(
 ) -> None:
     """Several passes in one call; where threads share them, what one of the threads does.
 
-    The first thread does the trunk.  Parts of the chunks go to whoever is free.  Threads wait for
+    The first thread does the trunk.  Parts of the branches go to whoever is free.  Threads wait for
     each other in place, without Python: a call from Python takes as long as a small spot does.
 
     Args:
@@ -446,7 +467,7 @@ def run_passes(
         locks: Locked infosets, or None: the kernel is compiled with the locks or without.
         thread: Which thread this is, from 0.
         threads: How many call this at the same time.
-        parts: Parts that the chunks are shared out to.
+        parts: Parts that the branches are shared out to.
         meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
             modified by all of them.
         work: Modified.
@@ -466,7 +487,7 @@ def _next_stage(
     stage: int, thread: int, threads: int, parts: int, meeting: np.ndarray, t: int
 ) -> tuple[int, int]:
     """What a thread does after a stage of pass ``t``, as soon as it may: the stage, :data:`DONE`
-    where nothing is left, and the part of the chunks.  Arguments as for :func:`run_passes`."""
+    where nothing is left, and the part of the branches.  Arguments as for :func:`run_passes`."""
     if threads == 1:
         return (ALL if stage == BEFORE else DONE), 0
     if stage == BEFORE and thread == 0:
@@ -499,20 +520,34 @@ def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
     return np.int64(count), np.int64(after), np.int64(begin)  # type: ignore[return-value]
 
 
+@lends
+@inlined
+def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray) -> np.ndarray:
+    """The numbers of the part that a chunk is entered from, given those of the trunk and those in
+    scratch."""
+    above = game.above[c]
+    if above == 0:
+        return borrowed(trunk)
+    return borrowed(scratch[game.room[above - 1] :])
+
+
 @inlined
 def enter(
     game: ChunkedForm,
     c: int,
     player: int,
     trunk: np.ndarray,
+    scratch: np.ndarray,
     chunk: np.ndarray,
 ) -> None:
-    """Copy what the trunk says of a player's entries to the chunk's sequences for them."""
+    """Copy what the part above says of a player's entries to the chunk's sequences for them; the
+    part above is the trunk, or has its numbers in scratch."""
+    above = over_entries(game, c, trunk, scratch)
     at, alike = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
         alike = next_run(game.beyond, begin, count, alike)
-        gather(trunk[after:], game.beyond, begin, count, alike, chunk[at:])
+        gather(above[after:], game.beyond, begin, count, alike, chunk[at:])
         at += count
 
 
@@ -523,12 +558,37 @@ def leave(
     player: int,
     chunk: np.ndarray,
     entry: np.ndarray,
+    scratch: np.ndarray,
 ) -> None:
-    """Copy the values of a player's entries to where the trunk finds them."""
-    first = np.uint64(first_entry(game, c, player))
+    """Copy the values of a player's entries to where the trunk finds them, or add them to those of
+    the chunk above, which are in scratch."""
+    first, above = first_entry(game, c, player), game.above[c]
+    if above > 0:
+        add_entries(game, c, player, chunk, first, 0, scratch[game.room[above - 1] :])
+        return
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):
-        entry[begin + k] = chunk[first + k]
+        entry[begin + k] = chunk[np.uint64(first) + k]
+
+
+@inlined
+def add_entries(
+    game: ChunkedForm,
+    c: int,
+    player: int,
+    value: np.ndarray,
+    at: int,
+    alike: int,
+    above: np.ndarray,
+) -> int:
+    """Add the values of a player's entries, from ``at`` on, to those of the part above; ``alike``
+    is as for :func:`gather`, and so is the result for the next chunk."""
+    for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
+        count, after, begin = entered(game, r)
+        alike = next_run(game.beyond, begin, count, alike)
+        scatter(value[at:], game.beyond, begin, count, alike, above[after:])
+        at += count
+    return alike
 
 
 @inlined
@@ -536,9 +596,6 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
     """Add the values of a player's entries to the trunk's sequences, in the order of the chunks."""
     alike = 0
     for c in range(game.shape.shape[0]):
-        at = game.entry_offset[c, player]
-        for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
-            count, after, begin = entered(game, r)
-            alike = next_run(game.beyond, begin, count, alike)
-            scatter(value[at:], game.beyond, begin, count, alike, trunk[after:])
-            at += count
+        if game.above[c] == 0:
+            begin = game.entry_offset[c, player]
+            alike = add_entries(game, c, player, value, begin, alike, trunk)

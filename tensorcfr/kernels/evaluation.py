@@ -17,6 +17,7 @@ from .chunks import (
     Numbers,
     TrunkScratch,
     Work,
+    branches,
     collect,
     enter,
     leave,
@@ -24,7 +25,7 @@ from .chunks import (
     locks_of,
     most_scratch,
     own_numbers,
-    visits,
+    visited,
     workplace,
 )
 from .descent import descend, follow, like, strategies
@@ -220,7 +221,7 @@ def judge_whole(
 
 class Looks(NamedTuple):
     """Strategies, and values under them, action by action; in the floats of the state, (sequences
-    of the trunk, or of the largest chunk,) unless said."""
+    of the trunk, or most sequences of a branch,) unless said."""
 
     trunk_strategy: np.ndarray
     trunk_value: np.ndarray
@@ -270,56 +271,62 @@ def judge(
         locks: Locked infosets, which best responses play as they are locked; or None.
         work: Modified.
     """
-    chunks, players, room = game.shape.shape[0], best.shape[0], scratch.regret
-    first, last, step = visits(stage, part, parts, chunks)
-    for c in range(first, last, step):
-        is_chunk = 0 <= c < chunks
-        if is_chunk:
-            form, own = shape_form(game.shapes, game.shape[c]), workplace(game, c, weight, room)
-            reach, value = scratch.reach, scratch.value
-            for player in range(players):
-                packing.unpack(own_numbers(game, c, form, player, weight), own)
-        else:
-            form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
-        locked = locks_of(locks, c + 1 if is_chunk else 0, form, work.table)
-        bounds = form.player_sequences
-        if looks is not None:
-            own_strategy = looks.chunk_strategy if is_chunk else looks.trunk_strategy
-            own_value = looks.chunk_value if is_chunk else looks.trunk_value
-            if c < chunks:
-                own_strategy[: bounds[players]] = 1.0
-                strategies(form, own, floor, own_strategy, 0, locked, work.own)
-        for player in range(players):
-            if c == chunks:
-                continue
+    players = best.shape[0]
+    first, last, step = branches(game, stage, part, parts)
+    for b in range(first, last, step):
+        for at in range(game.branch[b], game.branch[b + 1]):
+            c, is_down, is_up = visited(game, at)
+            is_chunk = c >= 0
+            room = game.room[c] if is_chunk else 0
             if is_chunk:
-                enter(game, c, player, trunk.reach, reach)
+                form = shape_form(game.shapes, game.shape[c])
+                own = workplace(game, c, weight, scratch.regret[room:])
+                reach, value = scratch.reach[room:], scratch.value[room:]
+                for player in range(players if is_down else 0):
+                    packing.unpack(own_numbers(game, c, form, player, weight), own)
             else:
-                reach[bounds[player]] = 1.0
-            descend(form, player, own, floor, reach, work.tile, locked)
-        for player in range(players):
-            if c < 0:
-                continue
-            payoff_product(form, player, reach, value, work.payoff)
-            expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
+                form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
+            locked = locks_of(locks, c + 1, form, work.table)
+            bounds = form.player_sequences
             if looks is not None:
-                for s in range(bounds[player], bounds[player + 1]):
-                    own_value[s] = value[s]
-                if not is_chunk:
-                    collect(game, player, looks.entry_value, own_value)
-                average_up(form, player, own_strategy, own_value, work.tile[0])
+                own_strategy, own_value = looks.trunk_strategy, looks.trunk_value
                 if is_chunk:
-                    leave(game, c, player, own_value, looks.entry_value)
-            if not is_chunk:
-                collect(game, player, trunk.entry_value, value)
-            if looks is not None:
-                maximise(form, player, value, None, work.tile[0])
-            else:
-                maximise(form, player, value, locked, work.tile[0])
-            if is_chunk:
-                leave(game, c, player, value, trunk.entry_value)
-            else:
-                best[player] = value[bounds[player]]
+                    own_strategy, own_value = looks.chunk_strategy[room:], looks.chunk_value[room:]
+                if is_down:
+                    own_strategy[: bounds[players]] = 1.0
+                    strategies(form, own, floor, own_strategy, 0, locked, work.own)
+            for player in range(players if is_down else 0):
+                if is_chunk:
+                    enter(game, c, player, trunk.reach, scratch.reach, reach)
+                else:
+                    reach[bounds[player]] = 1.0
+                descend(form, player, own, floor, reach, work.tile, locked)
+            for player in range(players):
+                if is_down:
+                    payoff_product(form, player, reach, value, work.payoff)
+                    # The trunk has the last row.
+                    expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
+                    if looks is not None:
+                        for s in range(bounds[player], bounds[player + 1]):
+                            own_value[s] = value[s]
+                if not is_up:
+                    continue
+                if looks is not None:
+                    if not is_chunk:
+                        collect(game, player, looks.entry_value, own_value)
+                    average_up(form, player, own_strategy, own_value, work.tile[0])
+                    if is_chunk:
+                        leave(game, c, player, own_value, looks.entry_value, looks.chunk_value)
+                if not is_chunk:
+                    collect(game, player, trunk.entry_value, value)
+                if looks is not None:
+                    maximise(form, player, value, None, work.tile[0])
+                else:
+                    maximise(form, player, value, locked, work.tile[0])
+                if is_chunk:
+                    leave(game, c, player, value, trunk.entry_value, scratch.value)
+                else:
+                    best[player] = value[bounds[player]]
 
 
 @inlined

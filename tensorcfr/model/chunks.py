@@ -6,6 +6,9 @@ entered through its *entries*, the last sequences of both players in the trunk, 
 values back to them.  Chunks of equal structure have one *shape*: a sequence form, whose first
 sequences are the entries of player 0, and whose last ones are those of player 1.
 
+The tree may be cut again below a cut.  Then a chunk is entered from another chunk as it would be
+from the trunk.  A chunk that is entered from the trunk, and all chunks below it, are a *branch*.
+
 A solver's arrays over such a game hold the trunk's sequences first and then those of one chunk
 after the other, without the entries.
 """
@@ -145,17 +148,31 @@ class ChunkedForm(NamedTuple):
     base: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): sequence ``s`` of a chunk has the number ``base + s``, unless it is an
     entry."""
+    above: Annotated[np.ndarray, np.int64, "chunks"]
+    """int64 (chunks,): the part that each chunk is entered from: 0 for the trunk, ``c + 1`` for
+    chunk ``c``.  The chunks below a chunk come right after it."""
     entry_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
     """int64 (chunks, players + 1): the entries of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1``
-    of those of all chunks, in the order of the shape's sequences."""
+    of those of all chunks, in the order of the shape's sequences.  Those behind the trunk come
+    first."""
     row_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
     """int64 (chunks, players + 1): the rows of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1`` of
     ``row``."""
     row: Annotated[np.ndarray, np.uint32, "rows", 3]
-    """uint32 (rows, 3): entries that follow each other: how many, a sequence of the trunk, and
-    where in ``beyond`` it says how far beyond it the sequence behind each entry is."""
+    """uint32 (rows, 3): entries that follow each other: how many, a sequence of the part that the
+    chunk is entered from, and where in ``beyond`` it says how far beyond it the sequence behind
+    each entry is."""
     beyond: Annotated[np.ndarray, np.uint32, "distances"]
     """uint32 (distances,): see ``row``.  Most rows have the same hands as others."""
+    room: Annotated[np.ndarray, np.int64, "chunks"]
+    """int64 (chunks,): where in the scratch of a branch the sequences of each chunk begin: at 0
+    unless a chunk is below it, which needs the numbers of all chunks above it."""
+    visit: Annotated[np.ndarray, np.int64, "visits"]
+    """int64 (visits,): the parts in the order in which a pass visits them: ``part`` on the way
+    down, ``~part`` on the way up.  A chunk with none below it has one visit for both."""
+    branch: Annotated[np.ndarray, np.int64, "branches + 3"]
+    """int64 (branches + 3,): where the visits begin of the trunk on the way down, of each branch,
+    and of the trunk on the way up; the last one is the number of visits."""
 
     @property
     def n_chunks(self) -> int:
@@ -173,12 +190,18 @@ class ChunkedForm(NamedTuple):
         return int(self.first[-1])
 
     @property
+    def n_branches(self) -> int:
+        """Branches: chunks that are entered from the trunk."""
+        return len(self.branch) - 3
+
+    @property
     def n_entries(self) -> int:
-        """Entries of all chunks."""
-        return int(self.entry_offset[-1, -1]) if self.n_chunks else 0
+        """Entries of the chunks that are entered from the trunk."""
+        return int(self.entry_offset[self.above == 0].max(initial=0))
 
     def rows(self, chunk: int, player: int) -> list[np.ndarray]:
-        """The trunk's sequences behind a player's entries into a chunk, row by row, int64 each."""
+        """The sequences behind a player's entries into a chunk, in the part that it is entered
+        from, row by row, int64 each."""
         begin, end = self.row_offset[chunk, player : player + 2].tolist()
         return [
             after + self.beyond[at : at + count].astype(np.int64)
@@ -186,13 +209,17 @@ class ChunkedForm(NamedTuple):
         ]
 
     def entries(self, chunk: int, player: int) -> np.ndarray:
-        """The trunk's sequences behind a player's entries into a chunk, int64 (entries,)."""
+        """The sequences behind a player's entries into a chunk, in the part that it is entered
+        from, int64 (entries,)."""
         return np.concatenate(self.rows(chunk, player))
 
     @property
     def most_sequences(self) -> int:
-        """Sequences of the largest shape, its entries included; 0 without chunks."""
-        return int(there(self.shapes).sequences.max()) if self.n_chunks else 0
+        """Sequences of scratch that a branch needs, at most: those of the largest chunk and of the
+        chunks above it, entries included; 0 without chunks."""
+        if not self.n_chunks:
+            return 0
+        return int((self.room + there(self.shapes).sequences[self.shape]).max())
 
 
 class ChunkLocks(NamedTuple):
@@ -222,16 +249,19 @@ def trunk_alone(form: SequenceForm) -> ChunkedForm:
         shape=none[:, 0],
         first=np.array([form.n_sequences]),
         base=none[:, 0],
+        above=none[:, 0],
         entry_offset=none,
         row_offset=none,
         row=np.zeros((0, 3), dtype=np.uint32),
         beyond=np.zeros(0, dtype=np.uint32),
+        **tour_of(none[:, 0], none[:, 0])._asdict(),
     )
 
 
 class Entered(NamedTuple):
     """How chunks are entered; see :class:`ChunkedForm`."""
 
+    above: np.ndarray
     entry_offset: np.ndarray
     row_offset: np.ndarray
     row: np.ndarray
@@ -246,9 +276,12 @@ class Entries:
         self._beyond = GrowingArray(np.uint32)
         self._rows = GrowingArray(np.uint32)
         self._counts: list[list[list[int]]] = []
+        self._above: list[int] = []
 
-    def add(self, rows: Sequence[Sequence[np.ndarray]]) -> None:
-        """A chunk: for each player and row the sequences of the trunk, one at least."""
+    def add(self, rows: Sequence[Sequence[np.ndarray]], above: int = 0) -> None:
+        """A chunk: for each player and row the sequences, one at least, of the part that it is
+        entered from."""
+        self._above.append(above)
         self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
         for own in chain(*rows):
             after = int(own.min())
@@ -260,20 +293,65 @@ class Entries:
     def finish(self) -> Entered:
         """The arrays."""
         rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
+        above = np.array(self._above, dtype=np.int64)
         return Entered(
-            tiled(entries.T),
+            above,
+            tiled(entries.T, above > 0),
             tiled(rows.T),
             self._rows.finish().reshape(-1, 3),
             self._beyond.finish(),
         )
 
 
-def tiled(counts: np.ndarray) -> np.ndarray:
+def tiled(counts: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
     """Where the parts of each player and chunk begin and end, chunk by chunk, int64 (chunks,
-    players + 1), from how many there are, int64 (chunks, players)."""
+    players + 1), from how many there are, int64 (chunks, players); ``later``, bool (chunks,), is
+    whether a chunk comes after those for which it is False."""
     found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, out=found[:, 1:])
-    return found + (np.cumsum(found[:, -1]) - found[:, -1])[:, None]
+    order = np.arange(len(counts)) if later is None else np.argsort(later, kind="stable")
+    own = found[order, -1]
+    found[order] += (np.cumsum(own) - own)[:, None]
+    return found
+
+
+class Tour(NamedTuple):
+    """How a pass goes through the chunks; see :class:`ChunkedForm`."""
+
+    room: np.ndarray
+    visit: np.ndarray
+    branch: np.ndarray
+
+
+def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
+    """The way of a pass.
+
+    Args:
+        above: As in :class:`ChunkedForm`.
+        sequences: int64 (chunks,): sequences of each chunk, entries included.
+    """
+    visit, branch, depth = [0], [0], [0]
+    way = [0]  # The trunk, and the chunks that were entered and not left.
+    for part, before in enumerate([*above.tolist(), -1], start=1):
+        while way and way[-1] != before:
+            if (done := way.pop()) == 0:
+                branch.append(len(visit))
+            if done == 0 or visit[-1] != done:
+                visit.append(~done)
+        if len(way) == 1:
+            branch.append(len(visit))
+        depth.append(len(way))
+        if way:
+            way.append(part)
+            visit.append(part)
+    branch.append(len(visit))
+    # Chunks with none below them take turns in the first room, the others in one for each depth.
+    level = np.array(depth[1:-1], dtype=np.int64)
+    level[np.isin(np.arange(1, len(level) + 1), above, invert=True)] = 0
+    most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
+    np.maximum.at(most, level, whole_rows(sequences))
+    room = (np.cumsum(most) - most)[level]
+    return Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
 
 
 Numbering = TypeVar("Numbering", int, np.ndarray)
@@ -299,7 +377,8 @@ def chunked(
     # So much that ``base`` is nowhere below 0.
     begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
     first = np.cumsum([begin, *(last - before).tolist()])
-    return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered)
+    tour = tour_of(entered.above, shapes.sequences[shape])
+    return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered, *tour)
 
 
 class Pools:

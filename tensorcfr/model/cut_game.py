@@ -41,7 +41,7 @@ class Recipe(NamedTuple):
 
     source: str | None
     """Name and parameters of a built-in game; None for games of one's own."""
-    cut: bool | int | tuple[str, ...]
+    cut: bool | int | tuple[int, ...] | tuple[str, ...]
     """Where it was cut, as for :func:`tensorcfr.compile_game`."""
     limit: int
     """Sequences that a chunk of several subtrees may have."""
@@ -155,7 +155,8 @@ class CutGame(CompiledGame):
         chunks = self.chunks
         found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
         found |= {f"chunks/{name}": array for name, array in named_arrays(chunks.shapes, "shapes/")}
-        own = ("shape", *Entered._fields)
+        # Files know games that are cut once by a digest without this.
+        own = ("shape", *Entered._fields[0 if chunks.above.any() else 1 :])
         return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
 
     @cached_property
@@ -175,7 +176,7 @@ class CutGame(CompiledGame):
         if chunks.n_chunks:
             cut = (
                 f"solved in {chunks.n_chunks:,} chunks of {there(chunks.shapes).n_shapes:,} "
-                f"shapes, the largest of {chunks.most_sequences:,} sequences"
+                f"shapes, the largest of {int(there(chunks.shapes).sequences.max()):,} sequences"
             )
         return "\n".join(
             [

@@ -1,4 +1,4 @@
-"""Shares of a game in chunks: consecutive chunks as a game of their own.
+"""Shares of a game in chunks: consecutive branches as a game of their own.
 
 Another process works on a share.  It needs the reaches of the trunk's sequences through which its
 chunks are entered, and gives the values of its entries back.
@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .chunks import ChunkedForm, ChunkLocks, Entries
+from .chunks import ChunkedForm, ChunkLocks, Entries, tour_of
 
 
 class Share(NamedTuple):
-    """Consecutive chunks of a game."""
+    """Consecutive branches of a game."""
 
     begin: int
     """The first chunk."""
@@ -28,45 +28,52 @@ class Share(NamedTuple):
     down: tuple[np.ndarray, np.ndarray]
     """For each player int64: the sequences of the game's trunk that the trunk of ``form`` has."""
     up: tuple[np.ndarray, np.ndarray]
-    """For each player int64: the entries of the chunks, as the game numbers them."""
+    """For each player int64: the entries of the branches, as the game numbers them."""
     first_entry: int
     """The first of these entries."""
 
 
 def divide(form: ChunkedForm, count: int) -> list[tuple[int, int]]:
-    """Consecutive chunks for each of some shares, with about equally many numbers.
+    """Consecutive branches for each of some shares, with about equally many numbers.
 
     Returns:
         For each share its first chunk and the one after its last; ``count`` of them, or fewer
-        where there are fewer chunks.
+        where there are fewer branches.
     """
-    ends = form.first - form.first[0]
+    bounds = np.append(np.flatnonzero(form.above == 0), form.n_chunks)
+    ends = form.first[bounds] - form.first[0]
     goals = ends[-1] * np.arange(1, count) / count
     above = np.searchsorted(ends, goals)
     nearest = above - (goals - ends[above - 1] < ends[above] - goals) if form.n_chunks else above
-    bounds = np.unique([0, *nearest, form.n_chunks])
-    return list(pairwise(bounds.tolist()))
+    return list(pairwise(np.unique([0, *bounds[nearest], form.n_chunks]).tolist()))
 
 
 def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
-    """The chunks from ``begin`` to ``end - 1``.
+    """The chunks from ``begin`` to ``end - 1``, whole branches.
 
     The dtypes of the arrays, and that they are read-only, are those of the game: kernels compiled
     for the game take the share.
     """
-    offset = form.entry_offset[begin:end]
+    behind_trunk = form.above[begin:end] == 0
+    offset = form.entry_offset[begin:end][behind_trunk]
     first = int(offset[0, 0])
     down, up = [], []
     for player in range(2):
         ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
         up.append(np.concatenate([np.arange(a, b) for a, b in ranges]))
         empty = form.trunk.player_sequences[player]
-        own = [np.unique(form.entries(c, player)) for c in range(begin, end)]
+        behind = (begin + np.flatnonzero(behind_trunk)).tolist()
+        own = [np.unique(form.entries(c, player)) for c in behind]
         down.append(np.unique(np.concatenate([[empty], *own])))
     needed, entries = np.concatenate(down), Entries()
     for c in range(begin, end):
-        entries.add([[np.searchsorted(needed, own) for own in form.rows(c, p)] for p in range(2)])
-    entered = frozen_arrays(entries.finish())
+        rows, above = [form.rows(c, player) for player in range(2)], int(form.above[c])
+        if above == 0:
+            rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
+        entries.add(rows, max(above - begin, 0))
+    entered = entries.finish()
+    assert form.shapes is not None
+    tour = tour_of(entered.above, form.shapes.sequences[form.shape[begin:end]])
     # So much that ``base`` is nowhere below 0.
     before = form.first[begin:end] - form.base[begin:end]
     shift = form.first[begin] - before.max()
@@ -79,9 +86,23 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         shape=form.shape[begin:end],
         first=_frozen(form.first[begin : end + 1] - shift),
         base=_frozen(form.base[begin:end] - shift),
-        **entered._asdict(),
+        **frozen_arrays(entered)._asdict(),
+        **frozen_arrays(tour)._asdict(),
     )
     return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
+
+
+def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
+    """The game with visits to one chunk alone: to the chunks above it on the way down, and to it
+    and all chunks below it both ways."""
+    way = [chunk + 1]
+    while above := int(form.above[way[0] - 1]):
+        way.insert(0, above)
+    first, *last = np.flatnonzero((form.visit == chunk + 1) | (form.visit == ~(chunk + 1)))
+    own = form.visit[first : max(last, default=first) + 1]
+    visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])
+    ends = np.array([0, 1, len(visit) - 1, len(visit)])
+    return form._replace(visit=_frozen(visit), branch=_frozen(ends))
 
 
 def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:

@@ -18,8 +18,8 @@ from .state import State, bytes_kept, floats_of
 from .threads import run_together
 
 PARTS_PER_THREAD = 16
-"""Parts that the chunks are shared out to: many, so that a thread that is held up hands work over;
-each costs a call within a kernel, some microseconds."""
+"""Parts that the branches are shared out to: many, so that a thread that is held up hands work
+over; each costs a call within a kernel, some microseconds."""
 
 
 class Passes:
@@ -49,12 +49,9 @@ class Passes:
         sizes = form.trunk.n_sequences, form.n_entries
         self.trunk = trunk_scratch(*sizes, floats, record, of=state)
         packed = floats != state.regret.dtype
-        self.scratch = [
-            chunk_scratch(form, floats, forecast=record.rule.forecast, packed=packed)
-            for _ in range(threads)
-        ]
+        self.scratch = [chunk_scratch(form, floats, record, packed=packed) for _ in range(threads)]
         self.threads = threads
-        self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_chunks, 1))
+        self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
         self.kept = Kept(
             state.regrets,
             state.averages,
@@ -152,7 +149,7 @@ class Passes:
     def judge_chunks(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """The stage of the chunks, on all threads."""
+        """The stage of the branches, on all threads."""
         parts = iter(range(self.parts))  # A number goes to one thread alone.
 
         def work(thread: int) -> None:
@@ -256,7 +253,7 @@ def bytes_of_passes(
     them."""
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
-    numbers = threads * (2 + rule.forecast + (floats != dtype)) * form.most_sequences
+    numbers = threads * (2 + rule.forecast + averaged + (floats != dtype)) * form.most_sequences
     # Without chunks the reaches are kept.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
@@ -274,7 +271,7 @@ def trunk_scratch(
 
     Args:
         sequences: Its sequences.
-        entries: Entries of all chunks.
+        entries: Entries of the chunks that are entered from it.
         dtype: The floats.
         record: The variant of CFR that works with it; None for evaluations alone.
         of: A state; if it keeps reaches, these are used.
@@ -293,19 +290,23 @@ def trunk_scratch(
 
 
 def chunk_scratch(
-    form: ChunkedForm, dtype: np.dtype, *, forecast: bool = False, packed: bool = False
+    form: ChunkedForm, dtype: np.dtype, record: Algorithm | None = None, *, packed: bool = False
 ) -> ChunkScratch:
-    """Scratch of one chunk at a time.
+    """Scratch of one branch at a time.
 
     Args:
         form: The game.
         dtype: Its floats.
-        forecast: Whether the rule forecasts.
+        record: As for :func:`trunk_scratch`.
         packed: Whether the state is in 16 bits.
     """
     most = form.most_sequences
+    forecast = record is not None and record.rule.forecast
+    averaged = record is not None and record.against == "average"
+    reach = aligned(most, dtype)
     return ChunkScratch(
-        reach=aligned(most, dtype),
+        reach=reach,
+        faced=aligned(most, dtype) if averaged else reach,
         value=aligned(most, dtype),
         forecast=aligned(most if forecast else 0, dtype),
         regret=aligned(most if packed else 0, dtype),

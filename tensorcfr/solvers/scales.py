@@ -30,13 +30,14 @@ class Scales(NamedTuple):
     chunks of each shape; a power of two, so that the order of sums does not matter.  0 where there
     is no bucket, or no chunk of the shape."""
     entry: np.ndarray
-    """float64 (entries,): of the values of the chunks' entries."""
+    """float64 (entries of all chunks,): of the values of the chunks' entries."""
 
 
 def no_scales(form: ChunkedForm) -> Scales:
     """Scales of 0, which single precision has; see :mod:`tensorcfr.kernels.ties`."""
     shapes = 0 if form.shapes is None else form.shapes.n_shapes
-    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(form.n_entries))
+    entries = int(form.entry_offset.max(initial=0))
+    return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(entries))
 
 
 def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
@@ -52,27 +53,44 @@ def scales_of(form: ChunkedForm) -> Scales:
     """The scales of a game; takes about as long as an iteration of the trunk and of one chunk of
     each shape."""
     found = no_scales(form)
-    chunks = np.argsort(form.shape, kind="stable")
+    by_shape = np.argsort(form.shape, kind="stable")
+    last = form.room[by_shape] == 0  # None is below them.
     of_shape = -1
-    for c in chunks.tolist():
+    for c in by_shape[last].tolist():
         if form.shape[c] != of_shape:
             of_shape = int(form.shape[c])
             shape = shape_form(form.shapes, of_shape)
             bound = bounds_of(shape)
             put_scales(shape, bound, found.bucket[1 + of_shape])
-        begin, middle, end = form.entry_offset[c].tolist()
-        found.entry[begin:middle] = bound[: middle - begin]
-        found.entry[middle:end] = bound[len(bound) - (end - middle) :]
-    if not len(form.trunk.bucket_lanes):
-        # Nobody acts there, as in a share of a game on a cluster, whose trunk pays nothing.
-        return found
-    bound = np.zeros(form.trunk.n_sequences)
-    for c, player in product(range(form.n_chunks), range(form.n_players)):
-        begin, end = form.entry_offset[c, player : player + 2].tolist()
-        np.add.at(bound, form.entries(c, player), found.entry[begin:end])
-    carry_up(form.trunk, bound)
-    put_scales(form.trunk, bounds_of(form.trunk) + bound, found.bucket[0])
+        _put_entries(form, c, bound, found.entry)
+    for c in np.sort(by_shape[~last])[::-1].tolist():
+        of_shape = int(form.shape[c])
+        shape = shape_form(form.shapes, of_shape)
+        bound = _bounds_above(form, shape, c + 1, found.entry)
+        put_scales(shape, bound, found.bucket[1 + of_shape])
+        _put_entries(form, c, bound, found.entry)
+    if len(form.trunk.bucket_lanes):
+        # Otherwise nobody acts there, as in a share of a game on a cluster, whose trunk pays
+        # nothing.
+        put_scales(form.trunk, _bounds_above(form, form.trunk, 0, found.entry), found.bucket[0])
     return found
+
+
+def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray) -> None:
+    """Put the bounds of a chunk's entries, given those of all its sequences, to ``entry``."""
+    begin, middle, end = form.entry_offset[c].tolist()
+    entry[begin:middle] = bound[: middle - begin]
+    entry[middle:end] = bound[len(bound) - (end - middle) :]
+
+
+def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray) -> np.ndarray:
+    """As :func:`bounds_of` for a part from which chunks are entered, whose entries have bounds."""
+    bound = np.zeros(own.n_sequences)
+    for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):
+        begin, end = form.entry_offset[c, player : player + 2].tolist()
+        np.add.at(bound, form.entries(c, player), entry[begin:end])
+    carry_up(own, bound)
+    return bounds_of(own) + bound
 
 
 def bounds_of(form: SequenceForm) -> np.ndarray:
@@ -102,9 +120,9 @@ def put_scales(form: SequenceForm, bound: np.ndarray, scale: np.ndarray) -> None
     Args:
         form: The game, or a part of it.
         bound: float64 (sequences,): bounds of counterfactual values.
-        scale: float64 (most buckets,): modified in place.
+        scale: float64 (most buckets,): modified in place; what is larger there stays.
     """
     buckets = zip(form.bucket_sequence, form.bucket_actions * form.bucket_lanes, strict=True)
     for b, (first, count) in enumerate(buckets):
         most = bound[first : first + count].max(initial=0.0)
-        scale[b] = np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0
+        scale[b] = max(scale[b], np.ldexp(1.0, np.frexp(most)[1]) if most > 0.0 else 0.0)

@@ -100,7 +100,7 @@ def unpack_recipe(
 FOUND_BY: Fields = {"source": maybe(text()), "name": text(), "digest": text()}
 """What the text of every game must say."""
 RECIPE: Fields = {
-    "cut": either(flag, whole(), several(text())),
+    "cut": either(flag, whole(), several(whole()), several(text())),
     "limit": whole(1),
     "symmetry": flag,
 }
@@ -131,11 +131,16 @@ def _compile(said: dict[str, Any], memory_limit: int) -> CompiledGame:
             raise ValueError(f"{source} is no game of private hands: it cannot have been cut")
         if (counts := said.get("counts")) is not None:
             _check_counts(rules, name, counts, own)
-        options = {"symmetric": said["symmetry"], "source": source, "limit": said["limit"]}
+        options = {
+            "cut": said["cut"],
+            "symmetric": said["symmetry"],
+            "source": source,
+            "limit": said["limit"],
+        }
         if isinstance(rules, CardGame):
             return card_game.compile_rules(rules, name, own, **options)
         own.watch = Watch(rules, name, own, None)
-        return cut_game.compile_rules(rules, name, own, cut=said["cut"], **options)
+        return cut_game.compile_rules(rules, name, own, **options)
 
 
 def _check_counts(

@@ -81,6 +81,11 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
                 f"{game.name} is cut already, and its chunks are the subgames of CFR-D: leave out "
                 f"cut={cut!r}, or say it where the game is compiled"
             )
+        if game.chunks.above.any():
+            raise ValueError(
+                f"{game.name} is cut below its cuts, and the subgames of CFR-D are chunks with "
+                "none below them: compile it with one cut"
+            )
         return game
     flat = laid_out(game, "CFR-D where no chunk is below the trunk")
     found = cut_compiled(flat, find_roots(flat, subgame_roots(flat, cut)).roots, TOGETHER)

@@ -15,7 +15,7 @@ from tensorcfr.compilers.cards import game as card_game
 from tensorcfr.compilers.cut import chunks as cut_chunks
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import INVARIANTS, check_chunks
-from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm, Entered
+from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm, Entered, tour_of
 
 LEDUC = 2186
 """Sequences of Leduc, as tests/games/test_games.py counts them: 1,093 of each player."""
@@ -25,6 +25,12 @@ LEDUC = 2186
 def leduc() -> ChunkedForm:
     """Leduc after two public steps, where each subtree is a chunk."""
     return compile_game("leduc", cut=2, symmetry=False).chunks
+
+
+@cache
+def cut_twice() -> ChunkedForm:
+    """Leduc after two public steps, and again after four."""
+    return compile_game("leduc", cut=(2, 4), symmetry=False).chunks
 
 
 @cache
@@ -105,7 +111,11 @@ def one_shape_more(game: ChunkedForm) -> ChunkedForm:
 def without_last_chunk(game: ChunkedForm) -> ChunkedForm:
     """The last chunk and its shape are left out."""
     ends = int(game.row_offset[-1, 0])
+    above = game.above[:-1]
+    tour = tour_of(above, game.shapes.sequences[game.shape[:-1]])
     return game._replace(
+        **tour._asdict(),
+        above=above,
         shapes=game.shapes._replace(place=game.shapes.place[:-1]),
         shape=game.shape[:-1],
         first=game.first[:-1],
@@ -179,27 +189,51 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K7", put("first", 1, to=1000), "chunk 1 begins at number 1000, not"),
     ("K7", put("first", -1, to=64), "the arrays end at number 64, not"),
     ("K7", put("base", 1, to=0), "chunk 1 has the base 0, not"),
-    ("K8", put("entry_offset", 0, 1, to=0), r"chunk 0 has entry \[0, "),
-    ("K8", put("row_offset", -1, 1, to=0), "chunk .* has row "),
-    ("K8", put("entry_offset", 0, 2, to=100), "chunk 1 begins at entry"),
-    ("K8", whole("row", lambda array: np.append(array, array[:1], axis=0)), "rows of entries, and"),
-    ("K8", put("row", 0, 0, to=0), "row 0 of entries is "),
-    ("K8", put("row", 0, 2, to=10**6), "row 0 of entries is "),
-    ("K8", put("row", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
-    ("K9", more_entries, "chunk .* has .* and its shape room for"),
+    ("K8", put("above", 1, to=2), "chunk 1 is entered from part 2, which does not lead to it"),
+    ("K8", put("above", 1, to=1), "room 0 is 0, not "),
+    ("K8", put("room", 1, to=64), "room 1 is 64, not 0"),
+    ("K8", put("visit", 1, to=2), "visit 1 is 2, not 1"),
+    ("K8", whole("visit", lambda array: array[:-1]), "visit has .* numbers, not"),
+    ("K8", put("branch", 2, to=3), "branch 2 is 3, not 2"),
+    ("K9", put("entry_offset", 0, 1, to=0), r"chunk 0 has entry \[0, "),
+    ("K9", put("row_offset", -1, 1, to=0), "chunk .* has row "),
+    ("K9", put("entry_offset", 0, 2, to=100), "chunk 1 begins at entry"),
+    ("K9", whole("row", lambda array: np.append(array, array[:1], axis=0)), "rows of entries, and"),
+    ("K9", put("row", 0, 0, to=0), "row 0 of entries is "),
+    ("K9", put("row", 0, 2, to=10**6), "row 0 of entries is "),
+    ("K9", put("row", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
+    ("K10", more_entries, "chunk .* has .* and its shape room for"),
     (
-        "K10",
+        "K11",
         entries_of(1, 0, to=lambda game: int(game.trunk.player_sequences[1])),
         "of player 0 into chunk 1 lies behind sequences",
     ),
     (
-        "K10",
+        "K11",
         entries_of(0, 1, to=lambda game: game.trunk.n_sequences),
         "of player 1 into chunk 0 lies behind sequences",
     ),
-    ("K10", entries_of(0, 1, to=lambda game: 0), "of player 1 into chunk 0 lies behind sequences"),
-    ("K11", without_last_chunk, "trunk and chunks have"),
+    ("K11", entries_of(0, 1, to=lambda game: 0), "of player 1 into chunk 0 lies behind sequences"),
+    ("K12", without_last_chunk, "trunk and chunks have"),
 ]
+CUT_TWICE: list[tuple[str, Change, str]] = [
+    ("K8", put("above", 2, to=0), "chunk 3 is entered from part 1, which does not lead to it"),
+    ("K8", put("above", 12, to=0), "visit 13 is 13, not -2"),
+    ("K8", put("above", 3, to=3), "room 2 is 0, not "),
+    ("K8", put("room", 0, to=0), "room 0 is 0, not "),
+    ("K9", put("entry_offset", 2, 0, to=0), "chunk 2 begins at entry 0, not where others end"),
+    (
+        "K11",
+        lambda game: put(
+            "row",
+            int(game.row_offset[2, 0]),
+            1,
+            to=int(game.shapes.array(int(game.shape[0]), "player_sequences")[1]),
+        )(game),
+        "of player 0 into chunk 2 lies behind sequences .* of part 1",
+    ),
+]
+"""The same lines where chunks are below chunks: chunk 2 is the first one below another."""
 NAMES = {invariant.number: invariant.name for invariant in INVARIANTS}
 
 
@@ -208,6 +242,15 @@ def test_a_broken_invariant_is_named_with_what_breaks_it(row: tuple[str, Change,
     number, change, message = row
     with pytest.raises(InvariantError, match=message) as caught:
         check_chunks(change(leduc()), sequences=LEDUC)
+    assert str(caught.value).startswith(f"{number} ({NAMES[number]}): ")
+
+
+@pytest.mark.parametrize("row", CUT_TWICE, ids=lambda row: f"{row[0]}: {row[2]}")
+def test_chunks_below_chunks_keep_the_lines(row: tuple[str, Change, str]) -> None:
+    check_chunks(cut_twice(), sequences=LEDUC)
+    number, change, message = row
+    with pytest.raises(InvariantError, match=message) as caught:
+        check_chunks(change(cut_twice()), sequences=LEDUC)
     assert str(caught.value).startswith(f"{number} ({NAMES[number]}): ")
 
 
@@ -246,7 +289,7 @@ def test_a_public_tree_is_checked_when_it_is_cut(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         cut_chunks, "sequences_below", lambda graph: count(graph) + (count(graph) > 0)
     )
-    with pytest.raises(InvariantError, match=f"K11 .*and the game {LEDUC + 1:,}"):
+    with pytest.raises(InvariantError, match=f"K12 .*and the game {LEDUC + 1:,}"):
         compile_game("leduc", cut=2, symmetry=False)
 
 
@@ -258,5 +301,5 @@ def test_a_game_of_cards_is_checked_when_it_is_compiled(monkeypatch: pytest.Monk
         return found._replace(beyond=found.beyond + np.uint32(10**6))
 
     monkeypatch.setattr(card_game._Compiler, "_entries", beyond)
-    with pytest.raises(InvariantError, match=r"K10 .*of player 0 into chunk 0"):
+    with pytest.raises(InvariantError, match=r"K11 .*of player 0 into chunk 0"):
         compile_game(RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,)))

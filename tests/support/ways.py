@@ -142,6 +142,9 @@ GAMES: dict[str, Corpus] = {
     "random cards": Corpus(
         lambda: RandomCards(22, cards=6, width=2, rounds=1, public=0, zero_sum=True), "cards"
     ),
+    "two deals": Corpus(
+        lambda: RandomCards(36, cards=6, width=1, rounds=2, public=1, zero_sum=True), "cards"
+    ),
 }
 
 # ------------------------------------------------------------------------------ the ways to solve
@@ -154,8 +157,9 @@ class Way:
     algorithm: str = "cfr+"
     """Its name."""
     cut: Any = False
-    """Where the game is cut into chunks: public steps, or False for one flat form.  None leaves it
-    to the library."""
+    """Where the game is cut into chunks: public steps, several for cuts below cuts, or False for
+    one flat form.  None leaves it to the library.  A game of cards is cut at each deal from that
+    number on."""
     precision: str | None = None
     threads: int = 1
     files: bool = False
@@ -194,6 +198,8 @@ SOLVE: dict[str, Way] = {
     "cut at 1": CUT,
     "cut at 2": Way(cut=2),
     "cut at 2, 2 threads": Way(cut=2, threads=2),
+    "cut at 1 and 2": Way(cut=(1, 2)),
+    "cut at 1 and 2, cluster": Way(cut=(1, 2), workers=2),
     "cut, float32": replace(CUT, precision="float32", slack=2e-5),
     "cut, int16": replace(CUT, precision="int16", slack=2e-2),
     "cut, in files": replace(CUT, files=True),
@@ -858,9 +864,8 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
 
 
 def applies(name: str, way_name: str) -> bool:
-    """Whether the way is one of its own for the game: a game of cards is always cut where a card
-    is dealt, wherever a cut is asked for."""
-    return not (GAMES[name].kind == "cards" and SOLVE[way_name].cut == 2)
+    """Whether the way is one for the game: a game of cards is cut at each deal from a number on."""
+    return not (GAMES[name].kind == "cards" and SOLVE[way_name].cut in (2, (1, 2)))
 
 
 def check(made: Made, way_name: str, look: str) -> None:
@@ -886,6 +891,7 @@ FAST_WAYS: dict[str, Collection[str]] = {
     "river": ("as compiled", "flat, cluster"),
     "turn": ("as compiled",),
     "random cards": ("as compiled", "cut, in files", "cut, cluster", "cut, resumed"),
+    "two deals": ("cut at 1", "cut, cluster"),
 }
 """Of other games those that are fast."""
 DEAR: dict[str, Collection[str]] = {

@@ -1,21 +1,23 @@
 """From the rules of a game of cards to a trunk and chunks.
 
-The trunk is the betting before the last card; a chunk is the betting after it, on one board, for
-some of the lines that lead there.  Boards with equal classes of hands share the structure of a
-chunk: hands that have a card of the board keep their lanes, and the payoffs leave them out.
+The trunk is the betting before the last deal, or an earlier one; a chunk is the betting between one
+deal and the next, on one board, for some of the lines that lead there.  Boards with equal classes
+of hands share the structure of a chunk: hands that have a card of the board keep their lanes, and
+the payoffs leave them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..._util.growing import GrowingArray
 from ..._util.memory import Budget
 from ...invariants import check_chunks
-from ...model.arrays import SequenceForm, named_arrays
+from ...model.arrays import named_arrays
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
 from ...model.cut_game import CutGame, Recipe
@@ -34,6 +36,7 @@ def compile_rules(
     name: str,
     budget: Budget,
     *,
+    cut: Any = True,
     symmetric: bool = True,
     source: str | None = None,
     limit: int | None = None,
@@ -44,6 +47,8 @@ def compile_rules(
         rules: The rules.
         name: What the game is called.
         budget: The bytes that compiling may take.
+        cut: The deal after which chunks begin, from 1: the betting after it, and after every later
+            deal, is chunks of the betting before.  By default the last one.
         symmetric: Whether boards that are alike are solved once, and hands that are alike on a
             board, too.
         source: Name and parameters of a built-in game, which files keep.
@@ -52,17 +57,28 @@ def compile_rules(
 
     Raises:
         GameError: The rules break their contract.
+        ValueError: There is no such deal.
         MemoryLimitError: The game would need more than the budget.
     """
     check(rules, name)
-    budget.reserve(int(size_of_cards(rules, name, symmetric=symmetric).bytes_compiling))
+    _, deals = count_betting(rules, name)
+    if cut is True or not deals:
+        cut = len(deals)
+    elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
+        raise ValueError(
+            f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
+            f"{len(deals)}, not {cut!r}"
+        )
+    size = size_of_cards(rules, name, symmetric=symmetric, cut=cut)
+    budget.reserve(int(size.bytes_compiling))
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
     symmetry = symmetry_of(rules, name, boards, symmetric=symmetric)
     if limit is None:
         limit = sequences_of_chunk()
-    recipe = Recipe(source, True, limit, symmetry=symmetric)
-    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe).run()
+    where = True if cut == len(deals) else cut  # As in files of games that are cut once.
+    recipe = Recipe(source, where, limit, symmetry=symmetric)
+    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe, cut).run()
 
 
 @dataclass
@@ -77,19 +93,23 @@ class _Compiler:
     limit: int
     """Bytes that laying it out may take, if the caller says nothing else."""
     recipe: Recipe
+    first: int
+    """The deal after which chunks begin; 0 where there is none."""
 
     def __post_init__(self) -> None:
         self.hands = (len(self.rules.hands[0]), len(self.rules.hands[1]))
         self.last = last_acts(self.betting)
         self.payoffs = Payoffs(self.rules, self.betting, self.boards, self.symmetry, self.last)
+        self.streets = range(max(self.first, 1), self.betting.rounds + 1)
+        """The rounds that are in chunks."""
 
     def run(self) -> CutGame:
         """The compiled game."""
-        betting, final, symmetry = self.betting, self.betting.rounds, self.symmetry
-        lines = self._lines()
-        groups = self._groups(lines)
-        in_trunk = betting.round < final if lines else np.ones(betting.n_nodes, dtype=bool)
-        walks = [list(self.payoffs.walks(r)) for r in range(final if lines else final + 1)]
+        betting, symmetry = self.betting, self.symmetry
+        groups = {r: self._groups(r) for r in self.streets}
+        before = self.streets.start
+        in_trunk = betting.round < before
+        walks = [list(self.payoffs.walks(r)) for r in range(before)]
         everywhere = SomeBoards(
             symmetry,
             [np.arange(len(of_round.board)) for of_round in symmetry.rounds],
@@ -102,30 +122,15 @@ class _Compiler:
         place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
         self._note(trunk, -1, place, stride)
-        structures: dict[int, list[SequenceForm]] = {}
-        entries: list[list[list[Last]]] = [
-            [list(dict.fromkeys(self.last[p][n] for n in group)) for p in range(2)]
-            for group in groups
-        ]
-        solved = len(symmetry.rounds[-1].board) if groups else 0
-        for kind in np.unique(symmetry.rounds[-1].classes).tolist() if groups else []:
-            structures[kind] = []
-            alone = self._alone(kind)
-            for number, (group, entered) in enumerate(zip(groups, entries, strict=True)):
-                inside = self._below(group)
-                count = [int(alone.n_classes(p, final)[0]) for p in range(2)]
-                form = self._form(
-                    inside,
-                    alone,
-                    [{one: k * count[p] for k, one in enumerate(entered[p])} for p in range(2)],
-                    [len(entered[p]) * count[p] for p in range(2)],
-                    rooted=False,
-                )
-                structures[kind].append(form.form(self.payoffs.of(form, inside, [])))
-                self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
-        # Chunk by chunk: board by board, and group by group.
-        shapes = self._shapes(structures, len(entries), solved)
-        below = self._entries(trunk, entries, solved)
+        forms: dict[tuple[int, int], list[CardForm]] = {}
+        for r in self.streets:
+            for kind in np.unique(symmetry.rounds[r].classes).tolist():
+                forms[r, kind] = [self._alone(r, kind, group) for group in groups[r]]
+                for number, form in enumerate(forms[r, kind]):
+                    self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
+        numbers = self._numbers(groups)
+        shapes = self._shapes(forms, groups, numbers)
+        below = self._entries(trunk, forms, groups, numbers)
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
         check_chunks(chunks)
         rules, name, budget_limit = self.rules, self.name, self.limit
@@ -139,7 +144,7 @@ class _Compiler:
             board_begin=everywhere.begin,
             node_place=place,
             node_stride=stride,
-            groups=max(len(groups), 1),
+            chunks=numbers,
             chunk_base=chunks.base,
         )
         return CutGame(
@@ -153,16 +158,29 @@ class _Compiler:
             lay_out=lambda limit: flatten(rules, name, budget_limit if limit is None else limit),
         )
 
-    def _alone(self, kind: int) -> SomeBoards:
-        """A board of the last round with some classes of hands, and those before it."""
-        rounds = self.symmetry.rounds
+    def _alone(self, r: int, kind: int, group: list[int]) -> CardForm:
+        """The form of a chunk on a board of a round with some classes of hands."""
+        rounds = self.symmetry.rounds[: r + 1]
         chain = [int(np.flatnonzero(rounds[-1].classes == kind)[0])]
         for of_round in rounds[:0:-1]:
             chain.append(int(of_round.parent[chain[-1]]))
         zero = np.zeros(1, dtype=np.int64)
-        return SomeBoards(
+        where = SomeBoards(
             self.symmetry, [np.array([board]) for board in chain[::-1]], [zero] * len(chain)
         )
+        entered = self._entered(group)
+        count = [int(where.n_classes(p, r)[0]) for p in range(2)]
+        return self._form(
+            self._inside(r, group),
+            where,
+            [{one: k * count[p] for k, one in enumerate(entered[p])} for p in range(2)],
+            [len(entered[p]) * count[p] for p in range(2)],
+            rooted=False,
+        )
+
+    def _entered(self, group: list[int]) -> list[list[Last]]:
+        """For each player the last acts through which a chunk of some lines is entered."""
+        return [list(dict.fromkeys(self.last[p][n] for n in group)) for p in range(2)]
 
     def _form(
         self,
@@ -176,24 +194,21 @@ class _Compiler:
         nodes = np.flatnonzero(inside & (self.betting.kind != DEAL)).tolist()
         return CardForm(self.betting, self.last, where, entry, entries, nodes, rooted=rooted)
 
-    def _lines(self) -> list[int]:
-        """The nodes that the last card leads to; none where the board does not change."""
+    def _groups(self, r: int) -> list[list[int]]:
+        """The lines that the last card before a round leads to, in groups that fit the cache; in
+        one group if more cards come after it."""
         betting = self.betting
-        if not betting.rounds:
-            return []
-        final = np.flatnonzero(betting.round == betting.rounds)
-        return [n for n in final.tolist() if betting.kind[betting.parent[n]] == DEAL]
-
-    def _groups(self, lines: list[int]) -> list[list[int]]:
-        """The lines in groups that fit the cache."""
-        betting = self.betting
+        here = np.flatnonzero(betting.round == r).tolist()
+        lines = [n for n in here if betting.kind[betting.parent[n]] == DEAL]
+        if r < betting.rounds:
+            return [lines]
         own = np.where(betting.kind == DECISION, betting.children, 0)
         below = own * np.array(self.hands)[betting.player]
         for node in range(betting.n_nodes - 1, 0, -1):
             below[betting.parent[node]] += below[node]
         sizes = [int(below[line]) + sum(self.hands) for line in lines]
         total = sum(sizes)
-        parts = max(1, -(-total // self.recipe.limit)) if lines else 0
+        parts = max(1, -(-total // self.recipe.limit))
         found: list[list[int]] = [[] for _ in range(parts)]
         before = 0
         for line, size in zip(lines, sizes, strict=True):
@@ -201,13 +216,33 @@ class _Compiler:
             before += size
         return [group for group in found if group]
 
-    def _below(self, group: list[int]) -> np.ndarray:
-        """Whether each node is in the subtree of one of some nodes, bool (nodes,)."""
+    def _inside(self, r: int, group: list[int]) -> np.ndarray:
+        """Whether each node is of a round, and in the subtree of one of some nodes, bool
+        (nodes,)."""
         inside = np.zeros(self.betting.n_nodes, dtype=bool)
         inside[group] = True
         for node in range(min(group) + 1, len(inside)):
             inside[node] |= inside[self.betting.parent[node]]
-        return inside
+        return inside & (self.betting.round == r)
+
+    def _numbers(self, groups: dict[int, list[list[int]]]) -> dict[int, np.ndarray]:
+        """The chunk of each group of lines on each solved board of the rounds in chunks, int64
+        (boards, groups): board by board, those of later rounds right after the board before."""
+        boards = self.symmetry.rounds
+        sizes: dict[int, np.ndarray] = {}
+        found: dict[int, np.ndarray] = {}
+        for r in reversed(self.streets):
+            sizes[r] = np.full(len(boards[r].board), len(groups[r]))
+            if r + 1 in sizes:
+                np.add.at(sizes[r], boards[r + 1].parent, sizes[r + 1])
+        for r in self.streets:
+            begin = np.cumsum(sizes[r]) - sizes[r]
+            if r - 1 in found:
+                parent = boards[r].parent
+                begin -= begin[np.searchsorted(parent, parent)]
+                begin += found[r - 1][parent, -1] + 1
+            found[r] = begin[:, None] + np.arange(len(groups[r]))
+        return found
 
     def _note(self, form: CardForm, group: int, place: np.ndarray, stride: np.ndarray) -> None:
         """Note where the sequences of the decisions of a form lie."""
@@ -218,58 +253,90 @@ class _Compiler:
             stride[:, node] = form.width[node]
 
     def _shapes(
-        self, structures: dict[int, list[SequenceForm]], groups: int, boards: int
+        self,
+        forms: dict[tuple[int, int], list[CardForm]],
+        groups: dict[int, list[list[int]]],
+        numbers: dict[int, np.ndarray],
     ) -> CardShapes:
         """The chunks as shapes: each has its walks, and the amounts of the boards that it is solved
         for; the rest lies in the pools once for all boards with equal classes of hands."""
         pools = Pools()
-        bases: dict[int, list[list[tuple[int, int, int]]]] = {}
-        amounts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
-        arrays = {
-            kind: [dict(named_arrays(form)) for form in forms] for kind, forms in structures.items()
-        }
-        for kind, forms_of in arrays.items():
-            bases[kind] = [[pools.put(own[name]) for name in CARD_FIELDS] for own in forms_of]
-        place = np.zeros((boards * groups, len(CARD_FIELDS), 3), dtype=np.int64)
+        bases: dict[tuple[int, int], list[list[tuple[int, int, int]]]] = {}
+        amounts: dict[tuple[int, int, int, int], tuple[int, int, int]] = {}
+        amount: dict[tuple[int, int], list[np.ndarray]] = {}
+        for (r, kind), of_kind in forms.items():
+            payoffs = [
+                self.payoffs.of(form, self._inside(r, group), [])
+                for form, group in zip(of_kind, groups[r], strict=True)
+            ]
+            arrays = [
+                dict(named_arrays(form.form(pays)))
+                for form, pays in zip(of_kind, payoffs, strict=True)
+            ]
+            bases[r, kind] = [[pools.put(one[name]) for name in CARD_FIELDS] for one in arrays]
+            amount[r, kind] = [pays.amount for pays in payoffs]
+        chunks = sum(of_round.size for of_round in numbers.values())
+        place = np.zeros((chunks, len(CARD_FIELDS), 3), dtype=np.int64)
         walk, begins = CARD_FIELDS.index("cards/walk"), CARD_FIELDS.index("cards/board")
         pays = CARD_FIELDS.index("cards/amount")
-        last = self.symmetry.rounds[-1]
-        walks = self.payoffs.walks(len(self.symmetry.rounds) - 1) if boards else ()
-        for board, both in enumerate(walks):
-            own = pools.put(np.concatenate(both))
-            begin = pools.put(np.array([[0, len(both[0]), 0]]))
-            kind, alike = int(last.classes[board]), int(last.alike[board])
-            for number, base in enumerate(bases[kind]):
-                here = place[board * groups + number]
-                here[:] = base
-                here[walk], here[begins] = own, begin
-                if alike > 1:
-                    key = kind, number, alike
-                    if key not in amounts:
-                        amounts[key] = pools.put(arrays[kind][number]["cards/amount"] * alike)
-                    here[pays] = amounts[key]
+        for r in self.streets:
+            boards = self.symmetry.rounds[r]
+            for board, both in enumerate(self.payoffs.walks(r)):
+                walks = pools.put(np.concatenate(both))
+                begin = pools.put(np.array([[0, len(both[0]), 0]]))
+                kind, alike = int(boards.classes[board]), int(boards.alike[board])
+                for number, base in enumerate(bases[r, kind]):
+                    here = place[numbers[r][board, number]]
+                    here[:] = base
+                    here[walk], here[begins] = walks, begin
+                    if alike > 1:
+                        which = r, kind, number, alike
+                        if which not in amounts:
+                            amounts[which] = pools.put(amount[r, kind][number] * alike)
+                        here[pays] = amounts[which]
         return CardShapes(place, *pools.finish())
 
-    def _entries(self, trunk: CardForm, entries: list[list[list[Last]]], boards: int) -> Entered:
+    def _entries(
+        self,
+        trunk: CardForm,
+        forms: dict[tuple[int, int], list[CardForm]],
+        groups: dict[int, list[list[int]]],
+        numbers: dict[int, np.ndarray],
+    ) -> Entered:
         """How each chunk is entered: line by line, with the classes of hands on its board."""
-        final, beyond = self.betting.rounds, GrowingArray(np.uint32)
+        beyond, everywhere = GrowingArray(np.uint32), trunk.where
         known: dict[tuple[int, int, int], int] = {}
-        every = [
-            (number, p, line)
-            for number, both in enumerate(entries)
-            for p, lines in enumerate(both)
-            for line in lines
-        ]
-        counts = np.zeros((2, boards, len(entries), 2), dtype=np.int64)
-        row = np.zeros((boards, len(every), 3), dtype=np.uint32)
-        for nth, (number, p, line) in enumerate(every):
-            kinds = [(p, *own) for own in trunk.where.kinds(final, trunk.round_of(line))]
-            for key in dict.fromkeys(kinds):
-                if key not in known:
-                    known[key] = beyond.append(trunk.where.between(*key))
-            row[:, nth, 0] = classes = self.symmetry.n_classes(p, final)
-            row[:, nth, 1] = trunk.sequences(p, line, final)
-            row[:, nth, 2] = [known[key] for key in kinds]
-            counts[:, :, number, p] += classes, np.ones_like(classes)
-        entry_offset, row_offset = (tiled(own.reshape(-1, 2)) for own in counts)
-        return Entered(entry_offset, row_offset, row.reshape(-1, 3), beyond.finish())
+        chunks = sum(of_round.size for of_round in numbers.values())
+        above = np.zeros(chunks, dtype=np.int64)
+        counts = np.zeros((2, chunks, 2), dtype=np.int64)
+        rows, of_chunk = [np.zeros((0, 3), np.uint32)], [np.zeros(0, np.int64)]
+        for r in self.streets:
+            boards = self.symmetry.rounds[r]
+            before = self.symmetry.rounds[r - 1].classes[boards.parent].tolist()
+            if r - 1 in numbers:
+                above[numbers[r]] = numbers[r - 1][boards.parent] + 1
+            for number, group in enumerate(groups[r]):
+                here = numbers[r][:, number]
+                for p, lines in enumerate(self._entered(group)):
+                    for line in lines:
+                        if r - 1 in numbers:
+                            kinds = everywhere.kinds(r, r - 1)
+                            first = {
+                                kind: int(forms[r - 1, kind][0].sequences(p, line, r - 1)[0])
+                                for kind in set(before)
+                            }
+                            after = np.array([first[kind] for kind in before])
+                        else:
+                            kinds = everywhere.kinds(r, trunk.round_of(line))
+                            after = trunk.sequences(p, line, r)
+                        for own in dict.fromkeys(kinds):
+                            if (p, *own) not in known:
+                                known[p, *own] = beyond.append(everywhere.between(p, *own))
+                        classes = self.symmetry.n_classes(p, r)
+                        begin = np.array([known[p, *own] for own in kinds])
+                        rows.append(np.stack([classes, after, begin], axis=1).astype(np.uint32))
+                        of_chunk.append(here)
+                        counts[:, here, p] += classes, np.ones_like(classes)
+        row = np.concatenate(rows)[np.argsort(np.concatenate(of_chunk), kind="stable")]
+        entry_offset, row_offset = tiled(counts[0], above > 0), tiled(counts[1])
+        return Entered(above, entry_offset, row_offset, row, beyond.finish())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,14 +50,14 @@ class CardNodes(PublicNodes):
     (boards + 1,)."""
     node_place: np.ndarray
     """int64 (kinds, nodes, 2): for every kind of board (in a chunk) and decision the group of lines
-    of the last round that it is in, -1 for the trunk, and the sequence of its first class of hands
-    on the first board; in a chunk, from the chunk's first sequence."""
+    of its round that it is in, -1 for the trunk, and the sequence of its first class of hands on
+    the first board; in a chunk, from the chunk's first sequence."""
     node_stride: np.ndarray
     """int64 (kinds, nodes): distance between the sequences of consecutive actions."""
-    groups: int
-    """Groups of lines in the last round."""
+    chunks: Mapping[int, np.ndarray]
+    """For each round in chunks, int64 (solved boards, groups of lines): the chunk of each."""
     chunk_base: np.ndarray
-    """int64 (chunks + 1,): :attr:`ChunkedForm.first`."""
+    """int64 (chunks,): :attr:`ChunkedForm.base`."""
     is_of_cards = True
 
     @cached_property
@@ -205,7 +205,7 @@ class CardNodes(PublicNodes):
         solved = int(boards.of_board[board])
         kind = int(boards.classes[solved])
         group, first = self.node_place[kind, at].tolist()
-        chunk = solved * self.groups + group if group >= 0 else -1
+        chunk = int(self.chunks[r][solved, group]) if group >= 0 else -1
         if chunk >= 0:
             first += int(self.chunk_base[chunk])
         else:

@@ -66,7 +66,7 @@ class Payoffs:
         where = form.where
         group, sequence, amount = [], [], []
         first_board = np.cumsum([0, *(len(own) for own in walks)])
-        for r in range(self.betting.rounds + 1):
+        for r in range(len(walks) or self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             ).tolist()

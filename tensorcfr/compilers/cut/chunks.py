@@ -6,7 +6,9 @@ forest for each shape.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +25,15 @@ SPLIT = 8
 of the trunk, too; larger ones end with the children of a node, which makes more of them alike."""
 
 
+class Roots(NamedTuple):
+    """The nodes of a part below which other chunks begin."""
+
+    chunk: np.ndarray
+    """int32 (nodes,): the chunk that a node where the tree is cut belongs to; -1 for the others."""
+    node: np.ndarray
+    """int32 (nodes,): which node of the chunk's forest it is; -1 likewise."""
+
+
 @dataclass
 class CutTree:
     """A game in chunks, and which public nodes lie where in it."""
@@ -34,42 +45,32 @@ class CutTree:
     """The forest of each shape, likewise, below a node 0 that is no part of the game."""
     built: list[SequenceForm]
     """The sequence form of each shape."""
-    root_chunk: np.ndarray
-    """int32 (trunk nodes,): the chunk that a node where the tree is cut belongs to; -1 for the
-    others."""
-    root_node: np.ndarray
-    """int32 (trunk nodes,): which node of the chunk's forest it is; -1 likewise."""
+    roots: dict[int, Roots]
+    """Where the trunk, part 0, and chunks, ``c + 1``, are cut."""
 
 
-def build(graph: Graph, cut: Cut, *, limit: int, alone: bool = False) -> CutTree:
+def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False) -> CutTree:
     """Cut a game.
 
     Args:
         graph: The public states, two players, without what is not to be solved.
-        cut: Where to cut; where nobody acts any more the tree is not cut.
+        cuts: Where to cut the tree, then the forests of its chunks, and so on, with depths from
+            the last cut on; where nobody acts any more nothing is cut.
         limit: Sequences that a chunk of several subtrees may have.
         alone: Whether each subtree is a chunk of its own.
     """
-    size = sequences_below(graph)
-    cut_here: Cut = lambda states, depth: cut(states, depth) & (size[states] > 0)  # noqa: E731
-    above = unfold(graph, cut=cut_here)
+    chunks = _Chunks(graph, cuts, 0 if alone else limit)
+    above = unfold(graph, cut=chunks.cut(0))
     trunk = form_of_public_tree.lay_out(above.tree)
-    groups = _groups(above, size, 0 if alone else limit)
-    chunks = _Chunks(graph, trunk)
-    root_chunk = np.full(len(above.state), -1, dtype=np.int32)
-    root_node = root_chunk.copy()
-    for number, nodes in enumerate(groups):
-        chunks.add(nodes, above.state[nodes])
-        root_chunk[nodes], root_node[nodes] = number, np.arange(1, len(nodes) + 1)
-    form = chunks.form()
-    check_chunks(form, sequences=int(size[graph.root]) + 2)
+    chunks.add_below(0, 0, above, trunk, None)
+    form = chunks.form(trunk.form)
+    check_chunks(form, sequences=int(chunks.size[graph.root]) + 2)
     return CutTree(
         form=form,
         trunk=trunk.tree,
         shapes=[built.tree for built in chunks.built],
         built=[built.form for built in chunks.built],
-        root_chunk=root_chunk,
-        root_node=root_node,
+        roots=chunks.roots,
     )
 
 
@@ -93,55 +94,84 @@ class _Chunks:
     """The chunks of a game as they are found."""
 
     graph: Graph
-    trunk: Built
+    cuts: Sequence[Cut]
+    limit: int
     built: list[Built] = field(default_factory=list)
     """The shapes."""
     shape: list[int] = field(default_factory=list)
     entries: Entries = field(default_factory=Entries)
+    roots: dict[int, Roots] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.size = sequences_below(self.graph)
         self._possible, masks = possible_hands(self.graph.tables, everybody=True)
         self._hands = masks.sum(axis=1)
         self._by_states: dict[tuple[bytes, ...], int] = {}
         self._by_structure: dict[tuple[bytes, ...], int] = {}
 
-    def add(self, nodes: np.ndarray, states: np.ndarray) -> None:
-        """A chunk of the subtrees at some nodes of the trunk."""
-        entry, mask, sequences = zip(
-            *(self._entries(player, nodes) for player in range(2)), strict=True
-        )
-        forest = Forest(np.stack(entry), mask)
-        how = (forest.entry.tobytes(), *(own.tobytes() for own in mask))
-        key = (states.tobytes(), *how)
-        if key not in self._by_states:
-            self._by_states[key] = self._shape(states, forest, how)
-        self.shape.append(self._by_states[key])
-        self.entries.add(sequences)
+    def cut(self, level: int) -> Cut | None:
+        """Where a part is cut below so many cuts; None if it is not."""
+        if level == len(self.cuts):
+            return None
+        return lambda states, depth: self.cuts[level](states, depth) & (self.size[states] > 0)
+
+    def add_below(
+        self, part: int, level: int, above: Unfolded, built: Built, forest: Forest | None
+    ) -> None:
+        """The chunks below a part, which was unfolded and laid out, with those below them.
+
+        Args:
+            part: The part.
+            level: How many cuts are above it.
+            above: Its nodes.
+            built: Its form.
+            forest: How it is entered; None for the trunk.
+        """
+        roots = Roots(*np.full((2, len(above.state)), -1, dtype=np.int32))
+        for nodes in _groups(above, self.size, self.limit):
+            chunk, states = len(self.shape), above.state[nodes]
+            roots.chunk[nodes], roots.node[nodes] = chunk, np.arange(1, len(nodes) + 1)
+            entry, mask, sequences = zip(
+                *(self._entries(player, nodes, built, forest) for player in range(2)), strict=True
+            )
+            own = Forest(np.stack(entry), mask)
+            how = (own.entry.tobytes(), *(one.tobytes() for one in mask))
+            self.entries.add(sequences, part)
+            key, is_last = (states.tobytes(), *how), level + 1 == len(self.cuts)
+            if is_last and key in self._by_states:
+                self.shape.append(self._by_states[key])
+                continue
+            below = unfold(self.graph, states, cut=self.cut(level + 1))
+            shape = self._by_states[key] = self._shape(below.tree, own, how)
+            self.shape.append(shape)
+            self.add_below(chunk + 1, level + 1, below, self.built[shape], own)
+        if len(above.cut):
+            self.roots[part] = roots
 
     def _entries(
-        self, player: int, nodes: np.ndarray
+        self, player: int, nodes: np.ndarray, above: Built, forest: Forest | None
     ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The entries of a player: which leads to each node; their masks; their sequences in the
-        trunk, hand by hand for each."""
-        trunk = self.trunk
+        part above, hand by hand for each."""
         steps, first, entry = np.unique(
-            trunk.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
+            above.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
         )
         # In the order in which they come, which is alike in chunks that are alike.
         order = np.argsort(first)
         steps, entry = steps[order], np.argsort(order)[entry]
         before = steps < 0
-        weight = trunk.tree.weight[trunk.tree.parent[steps]].astype(np.int64)
+        weight = above.tree.weight[above.tree.parent[steps]].astype(np.int64)
         mask = self._possible[player, np.where(before, -1, weight)]
+        if forest is not None:
+            mask[before] = forest.mask[player][-1 - steps[before]]
         owner = np.full(len(steps), player)
-        above = places_of(trunk.tree, trunk.form, trunk.entered, owner, steps)
+        behind = places_of(above.tree, above.form, above.entered, owner, steps)
         hands = self._hands[mask]
-        places = zip(above.sequence, above.stride, hands, strict=True)
+        places = zip(behind.sequence, behind.stride, hands, strict=True)
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
-    def _shape(self, states: np.ndarray, forest: Forest, how: tuple[bytes, ...]) -> int:
+    def _shape(self, tree: PublicTree, forest: Forest, how: tuple[bytes, ...]) -> int:
         """The shape of a forest, which may be known from other states."""
-        tree = unfold(self.graph, states).tree
         arrays = (tree.parent, tree.player, tree.weight, tree.payoff)
         key = (*(array.astype(np.int32).tobytes() for array in arrays), *how)
         if key not in self._by_structure:
@@ -149,8 +179,8 @@ class _Chunks:
             self.built.append(form_of_public_tree.lay_out(tree, forest))
         return self._by_structure[key]
 
-    def form(self) -> ChunkedForm:
+    def form(self, trunk: SequenceForm) -> ChunkedForm:
         """The game."""
         shapes = pack([built.form for built in self.built])
         shape = np.array(self.shape, dtype=np.int64)
-        return chunked(self.trunk.form, shapes, shape, self.entries.finish())
+        return chunked(trunk, shapes, shape, self.entries.finish())

@@ -44,9 +44,10 @@ percent more: smaller chunks have more short loops over payoffs, larger ones lea
 
 AUTO = "auto"
 """Cut a game of at least :data:`~tensorcfr._util.limits.CUT_FROM` sequences, and no other."""
-CutLike = bool | int | Sequence[str]
+CutLike = bool | int | Sequence[int] | Sequence[str]
 """Where to cut: :data:`AUTO`; True for where the cache says; the number of public steps before the
-cut; or the public labels of the nodes below which everything is a chunk."""
+cut, or such numbers for cuts below each other; or the public labels of the nodes below which
+everything is a chunk."""
 
 
 def compile_rules(
@@ -85,11 +86,17 @@ def compile_rules(
         cut = True
     if rules.n_players != 2:
         raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
-    if isinstance(cut, int) and cut < 0:
-        raise ValueError(f"cut must be True, public steps from 0, or public labels, not {cut!r}")
+    given: Any = (
+        cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
+    )
+    steps = [] if isinstance(given, bool) else [given] if isinstance(given, int) else list(given)
+    by_steps = all(isinstance(one, int) for one in steps)
+    if by_steps and steps and (steps[0] < 0 or steps != sorted(set(steps))):
+        raise ValueError(
+            f"cut must be True, public steps from 0 that ascend, or public labels, not {cut!r}"
+        )
     if limit is None:
         limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
-    given = cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
     recipe = Recipe(source, given, limit, symmetric)
     read = public_tree.read(rules, budget)
     # Unfolding says how many histories there are of a game without an end.
@@ -101,13 +108,13 @@ def compile_rules(
     if lays_out:
         return laid_out.compile_tree(rules, read, name, budget, symmetry=symmetric)
     _check_unit(read.unit, name)
-    if isinstance(cut, (bool, int)) and rules.states_repeat:
-        found = _from_states(rules, read, name, budget, cut, recipe)
+    if by_steps and rules.states_repeat:
+        found = _from_states(rules, read, name, budget, recipe)
         if found is not None:
             return found
     public = read.unfolded(budget.what)
     quotient = (quotient_of(public.tree) if symmetric else None) or identity(public.tree)
-    where = cut if isinstance(cut, (bool, int)) else _nodes(recipe.cut, public, quotient, name)
+    where = given if by_steps else _nodes(recipe.cut, public, quotient, name)
     cut_tree = _cut(graph_of_tree(quotient.tree), where, limit)
     return _from_tree(
         public,
@@ -150,7 +157,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
     return _from_tree(
         public,
         quotient,
-        chunks.build(graph, lambda states, depth: here[states], limit=limit),
+        chunks.build(graph, [lambda states, depth: here[states]], limit=limit),
         game.name,
         Recipe(None, True, limit, symmetry="merged" in game.views),
         lay_out=lambda limit: game,
@@ -200,7 +207,6 @@ def _from_states(
     read: public_tree.Read,
     name: str,
     budget: Budget,
-    cut: bool | int,
     recipe: Recipe,
 ) -> CutGame | None:
     """As :func:`compile_rules`, without unfolding the public tree; None where that cannot be: there
@@ -212,7 +218,7 @@ def _from_states(
     ways = count_ways(whole)
     if symmetric and not tells_hands_apart(tables, ways):
         return None
-    cut_tree = _cut(contracted(whole) if symmetric else whole, cut, recipe.limit)
+    cut_tree = _cut(contracted(whole) if symmetric else whole, recipe.cut, recipe.limit)
     left_out = only_one_action(whole) & symmetric
 
     def steps(states: list[int], taken: list[int]) -> list[int] | None:
@@ -258,17 +264,23 @@ def _check_unit(unit: float, name: str) -> None:
         raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
 
 
-def _cut(graph: Graph, cut: bool | int | np.ndarray, limit: int) -> CutTree:
+def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
     """A game, cut as :data:`CutLike` says; in place of labels are the states below which to cut."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
         fits = size <= (limit if size[graph.root] > limit else -1)
-        return chunks.build(graph, lambda states, depth: fits[states], limit=limit)
+        return chunks.build(graph, [lambda states, depth: fits[states]], limit=limit)
     if isinstance(cut, np.ndarray):
-        here: Cut = lambda states, depth: np.isin(states, cut)  # noqa: E731
+        cuts: list[Cut] = [lambda states, depth: np.isin(states, cut)]
     else:
-        here = lambda states, depth: np.full(len(states), depth == cut)  # noqa: E731
-    return chunks.build(graph, here, limit=limit, alone=True)
+        steps = np.diff(np.atleast_1d(np.array(cut, dtype=np.int64)), prepend=0).tolist()
+        cuts = [partial(_at_depth, step) for step in steps]
+    return chunks.build(graph, cuts, limit=limit, alone=True)
+
+
+def _at_depth(wanted: int, states: np.ndarray, depth: int) -> np.ndarray:
+    """Cut at a depth."""
+    return np.full(len(states), depth == wanted)
 
 
 def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:

@@ -177,8 +177,9 @@ class TreeNodes(TabledNodes):
         for step in (None, *steps):
             if step is not None:
                 node = int(tree.first_child[node]) + step
-            if chunk == TRUNK and cut.root_chunk[node] != TRUNK:
-                chunk, node = int(cut.root_chunk[node]), int(cut.root_node[node])
+            roots = cut.roots.get(chunk + 1)
+            if roots is not None and roots.chunk[node] != TRUNK:
+                chunk, node = int(roots.chunk[node]), int(roots.node[node])
                 shape = int(cut.form.shape[chunk])
                 tree, form = cut.shapes[shape], cut.built[shape]
         return chunk, tree, form, node

@@ -75,13 +75,16 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     )
 
 
-def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size:
+def size_of_cards(
+    rules: CardGame, name: str, *, symmetric: bool = True, cut: int | None = None
+) -> Size:
     """The size of a game of cards, in milliseconds.
 
     Args:
         rules: The rules, checked.
         name: What the game is called.
         symmetric: Whether boards and hands that are alike are solved once.
+        cut: The deal after which chunks begin; None for the last one.
 
     Raises:
         GameError: The rules give wrong permutations of the cards.
@@ -91,10 +94,11 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
     cards_left = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     table, deals = count_betting(rules, name)
     final = len(deals)
+    first = final if cut is None else cut
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
     for r, (_, over, *acts, own, other, dealt) in enumerate(table.tolist()):
-        in_chunks = r == final > 0
+        in_chunks = r >= first > 0
         lanes = [count_alike(permutations, own, cards_left, deals[:r]) for own in moved]
         # Boards alone: with one thing that no permutation moves.
         solved = count_alike(permutations, np.zeros((len(permutations), 1)), cards_left, deals[:r])
@@ -108,9 +112,9 @@ def size_of_cards(rules: CardGame, name: str, *, symmetric: bool = True) -> Size
         if in_chunks:
             lines = int(table[r - 1, -1])
             sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
-            parts = -(-sequences // sequences_of_chunk())
+            parts = -(-sequences // sequences_of_chunk()) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
-        if r == final - 1:
+        if r == first - 1:
             entries = dealt * sum(
                 count_alike(permutations, own, cards_left, deals[: r + 1]) for own in moved
             )
