@@ -299,7 +299,7 @@ def judge(
                 enter(game, c, player, trunk.reach, reach)
             else:
                 reach[bounds[player]] = 1.0
-            descend(form, player, own, floor, reach, work.tile, locked)
+            descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
         for player in range(players):
             if c < 0:
                 continue
