@@ -227,17 +227,48 @@ def own_numbers(
 
 
 @inlined
-def add_reaches(game: ChunkedForm, c: int, reach: np.ndarray, share: float, own: Own) -> None:
-    """Add a player's reaches of a chunk, times a share, to an average."""
-    form, at = shape_form(game.shapes, game.shape[c]), own.begin
-    # Between buckets the scratch has what other chunks left there.
-    for b in range(form.player_buckets[own.player], form.player_buckets[own.player + 1]):
-        for s in range(at, form.bucket_sequence[b]):
+def add_apart(
+    game: ChunkedForm,
+    c: int,
+    part: Part,
+    player: int,
+    share: float,
+    average: Numbers,
+    unpacks: bool,
+) -> float:
+    """Add a player's reaches, times a share, to an average in 16 bits.
+
+    Args:
+        game: The game.
+        c: The chunk, or no chunk for the trunk, whose average is in floats.
+        part: The same; reaches between buckets are modified in place.
+        player: The player.
+        share: See above.
+        average: Modified in place.
+        unpacks: Whether ``part.average`` gets the chunk's average from before.
+
+    Returns:
+        The share that ``part.average`` lacks then.
+    """
+    form, reach = part.form, part.reach
+    begin, end = form.player_sequences[player], form.player_sequences[player + 1]
+    if not 0 <= c < game.shape.shape[0]:
+        packing.add(reach, share, Own(part.average, None, player, begin + 1, end))
+        return 0.0
+    own = own_numbers(game, c, form, player, average)
+    if unpacks:
+        packing.unpack(own, part.average)
+    if share != 0.0:
+        # Between buckets the scratch has what other chunks left there.
+        at = own.begin
+        for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+            for s in range(at, form.bucket_sequence[b]):
+                reach[s] = 0.0
+            at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
+        for s in range(at, own.end):
             reach[s] = 0.0
-        at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
-    for s in range(at, own.end):
-        reach[s] = 0.0
-    packing.add(reach, share, own)
+        packing.add(reach, share, own)
+    return share
 
 
 @inlined
@@ -365,8 +396,9 @@ def run_pass(
             if is_chunk:
                 here = chunk_of(game, c, kept, scratch, scale)
                 for player in range(players if is_down else 0):
-                    own = own_numbers(game, c, here.form, player, kept.regret)
-                    packing.unpack(own, here.regret)
+                    packing.unpack(
+                        own_numbers(game, c, here.form, player, kept.regret), here.regret
+                    )
             else:
                 here = trunk_of(game, kept, trunk, scale)
             form, value, forecast = here.form, here.value, here.forecast
@@ -377,31 +409,27 @@ def run_pass(
                 if not is_down or not turns.descends[t, player]:
                     continue
                 floor, share = turns.played_floor[t, player], turns.share[t, player]
-                own = bounds[player] + 1, bounds[player + 1]
                 if is_chunk:
                     enter(game, c, player, trunk.reach, scratch.reach, here.reach)
-                    own = own_sequences(game, c, form, player)
                 else:
                     here.reach[bounds[player]] = 1.0
                     here.average[bounds[player]] += share
-                descend(form, player, weight, floor, here.reach, work.tile, locked)
+                # What has no share is added to scratch, and the average not even read.
+                target = here.average if share != 0.0 else value
+                to = packing.in_floats(target, kept.cumulative.scale)
+                descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
                 unadded = turns.pending[t, player]
-                if is_chunk:
-                    average = own_numbers(game, c, form, player, kept.cumulative)
-                    if turns.against_average and average.scale is not None:
-                        packing.unpack(average, here.average)
-                        unadded += share
-                    if share != 0.0:
-                        add_reaches(game, c, here.reach, share, average)
-                elif share != 0.0:
-                    packing.add(here.reach, share, Own(here.average, None, player, own[0], own[1]))
+                total = kept.cumulative.trunk[game.trunk.player_sequences[player]] + unadded
+                if kept.cumulative.scale is not None:
+                    against = turns.against_average
+                    unadded += add_apart(game, c, here, player, share, kept.cumulative, against)
                 if turns.against_average:
-                    total = kept.cumulative.trunk[game.trunk.player_sequences[player]]
-                    face(here, own, total + turns.pending[t, player], unadded)
+                    own = bounds[player], bounds[player + 1]
+                    if is_chunk:
+                        own = own_sequences(game, c, form, player)
+                    face(here, own, total, unadded)
                     if is_chunk:
                         enter(game, c, player, trunk.faced, scratch.faced, here.faced)
-                    else:
-                        here.faced[bounds[player]] = 1.0
             for player in range(players):
                 if not turns.updates[t, player]:
                     continue

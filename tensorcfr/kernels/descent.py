@@ -1,4 +1,4 @@
-"""The way down a sequence form: reaches from strategies.
+"""The way down a sequence form: reaches from strategies, added to the averages.
 
 A solver either keeps strategies, or makes them from what it keeps where they are needed.
 """
@@ -112,10 +112,12 @@ def descend(
     weight: np.ndarray,
     floor: float,
     reach: np.ndarray,
+    average: np.ndarray | None,
+    share: float,
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """From the first level down: the player's own reaches.
+    """From the first level down: the player's own reaches, added to the average.
 
     Args:
         form: The game, or a part of it.
@@ -124,12 +126,15 @@ def descend(
             strategies, or cumulative strategies.
         floor: Share of every strategy that is uniform.
         reach: float (sequences,): modified in place; the reaches of the entries are there.
+        average: float (sequences,): modified in place, the entries apart; None for none.
+        share: Weight of the reaches in the average.
         tile: float (TILE_ROWS, LONGEST), in the floats of ``weight``: modified.
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
-    zero, parent = like(tile[0, 0], 0.0), form.infoset_parent
-    to = Target(weight, reach, above, floor)
+    zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
+    parent = form.infoset_parent
+    to = Target(weight, reach, above, floor, share)
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
@@ -153,12 +158,14 @@ def descend(
                     first = np.uint64(at)
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = above[lane]
+                        if average is not None:
+                            average[first + lane] += own_share * above[lane]
                     continue
                 if actions == 2:
-                    _reach_two(to, at, lanes, length)
+                    _reach_two(to, average, at, lanes, length)
                     continue
                 if actions == 3:
-                    _reach_three(to, at, lanes, length)
+                    _reach_three(to, average, at, lanes, length)
                     continue
                 match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
                 for lane in range(length):
@@ -169,12 +176,16 @@ def descend(
                     for lane in range(np.uint64(length)):
                         own = max(weight[first + lane], zero) * factor[lane] + constant[lane]
                         reach[first + lane] = own
+                        if average is not None:
+                            average[first + lane] += own_share * own
             if locks is not None and end < lanes:
                 at = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
                 sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
                 for a in range(actions):
                     reach[at + a * lanes] = before * sigma[a]
+                    if average is not None:
+                        average[at + a * lanes] += own_share * reach[at + a * lanes]
                 lock += 1
             run = end + 1
 
@@ -187,16 +198,17 @@ class Target(NamedTuple):
     above: np.ndarray
     """Reaches of the last sequences before the infosets."""
     floor: float
+    share: float
 
 
 @inlined
-def _reach_two(to: Target, at: int, lanes: int, length: int) -> None:
+def _reach_two(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
     """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
     which halves the time of the many infosets that have few actions."""
-    weight, reach, above, floor = to
+    weight, reach, above, floor, share = to
     zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least = like(above[0], floor / 2.0)
+    least, part = like(above[0], floor / 2.0), like(above[0], share)
     at0, at1 = np.uint64(at), np.uint64(at + lanes)
     for lane in range(np.uint64(length)):
         own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
@@ -205,15 +217,18 @@ def _reach_two(to: Target, at: int, lanes: int, length: int) -> None:
         constant = constant_of(total, nothing, least, uniform) * above[lane]
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         reach[at0 + lane], reach[at1 + lane] = own0, own1
+        if average is not None:
+            average[at0 + lane] += part * own0
+            average[at1 + lane] += part * own1
 
 
 @inlined
-def _reach_three(to: Target, at: int, lanes: int, length: int) -> None:
+def _reach_three(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
     """The same at infosets of three actions."""
-    weight, reach, above, floor = to
+    weight, reach, above, floor, share = to
     zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least = like(above[0], floor / 3.0)
+    least, part = like(above[0], floor / 3.0), like(above[0], share)
     at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
     for lane in range(np.uint64(length)):
         own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
@@ -224,6 +239,10 @@ def _reach_three(to: Target, at: int, lanes: int, length: int) -> None:
         own0, own1 = own0 * factor + constant, own1 * factor + constant
         own2 = own2 * factor + constant
         reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
+        if average is not None:
+            average[at0 + lane] += part * own0
+            average[at1 + lane] += part * own1
+            average[at2 + lane] += part * own2
 
 
 @inlined

@@ -9,7 +9,8 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel, kernel_with
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
-from ..payoff.multiply import add_share, payoff_product, payoff_scratch
+from ..payoff.lanes import dot
+from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
 from ..payoff.shares import Share
 from . import packing
 from .chunks import (
@@ -178,7 +179,7 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
     return most
 
 
-@kernel_with(payoff_scratch)
+@kernel_with(lambda form: np.empty(max(scratch_size(form.operator), 1)))
 def add_payoffs(
     form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
 ) -> float:
@@ -191,7 +192,9 @@ def add_payoffs(
     share = Share(form.hand_rank, player, 0, 1, reach, g, scratch)
     for k in range(len(form.operator)):
         add_share(form.operator, k, share)
-    return _dot(reach, g, form.player_sequences[player], form.player_sequences[player + 1])
+    first = form.player_sequences[player]
+    dot(reach, g, first, form.player_sequences[player + 1] - first, scratch, 0)
+    return scratch[0]
 
 
 def judge_whole(
@@ -300,12 +303,13 @@ def judge(
                     enter(game, c, player, trunk.reach, scratch.reach, reach)
                 else:
                     reach[bounds[player]] = 1.0
-                descend(form, player, own, floor, reach, work.tile, locked)
+                descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
             for player in range(players):
                 if is_down:
                     payoff_product(form, player, reach, value, work.payoff)
                     # The trunk has the last row.
-                    expected[c, player] = _dot(reach, value, bounds[player], bounds[player + 1])
+                    count = bounds[player + 1] - bounds[player]
+                    dot(reach, value, bounds[player], count, expected[c], player)
                     if looks is not None:
                         for s in range(bounds[player], bounds[player + 1]):
                             own_value[s] = value[s]
@@ -327,23 +331,6 @@ def judge(
                     leave(game, c, player, value, trunk.entry_value, scratch.value)
                 else:
                     best[player] = value[bounds[player]]
-
-
-@inlined
-def _dot(reach: np.ndarray, value: np.ndarray, first: int, last: int) -> float:
-    """Sum of reach times value."""
-    # Four sums, which do not wait for each other.
-    sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
-    at, rest = np.uint64(first), np.uint64((last - first) % 4)
-    for s in range(at, np.uint64(last) - rest, np.uint64(4)):
-        s1, s2, s3 = s + np.uint64(1), s + np.uint64(2), s + np.uint64(3)
-        sum0 += reach[s] * value[s]
-        sum1 += reach[s1] * value[s1]
-        sum2 += reach[s2] * value[s2]
-        sum3 += reach[s3] * value[s3]
-    for s in range(np.uint64(last) - rest, np.uint64(last)):
-        sum0 += reach[s] * value[s]
-    return (sum0 + sum1) + (sum2 + sum3)
 
 
 @inlined

@@ -264,3 +264,16 @@ def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     if isinstance(scale, types.NoneType):
         return lends(lambda array, scale, scratch: borrowed(array))
     return lends(lambda array, scale, scratch: borrowed(scratch[: array.shape[0]]))
+
+
+@lends
+def in_floats(array: np.ndarray, scale: np.ndarray | None) -> np.ndarray | None:
+    """An array that is worked on in floats where it is; None for one in 16 bits."""
+    return borrowed(array) if scale is None else None
+
+
+@typed(in_floats)
+def _in_floats(array, scale):  # type: ignore[no-untyped-def]
+    if isinstance(scale, types.NoneType):
+        return lends(lambda array, scale: borrowed(array))
+    return lambda array, scale: None

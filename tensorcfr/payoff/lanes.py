@@ -87,10 +87,19 @@ def spread(
         out[begin : begin + count] += weight[i] * product
 
 
-class _Lanes(Code):
-    """What both functions are made of: vectors of a step, and a list of terms.
+def dot(x: np.ndarray, y: np.ndarray, first: int, count: int, out: np.ndarray, to: int) -> None:
+    """``out[to] = sum_i x[first + i] * y[first + i]`` for ``count`` numbers.
 
-    Their arguments have in common code, weight, at, first, stride and rank.
+    The sums are float64, and so is ``out``, which is modified in place.
+    """
+    both = x[first : first + count].astype(np.float64), y[first : first + count].astype(np.float64)
+    out[to] = np.dot(*both)
+
+
+class _Lanes(Code):
+    """What the functions are made of: vectors of a step, and a list of terms.
+
+    Those with terms have in common code, weight, at, first, stride and rank.
     """
 
     width = WIDTH
@@ -165,3 +174,26 @@ def _spread(code: _Lanes) -> None:
                 code.store(code.fma(factor, product, before), target, lane, k, mask)
 
     code.steps(at.count, VECTORS, step)
+
+
+@in_place_of(dot, _Lanes)
+def _dot(code: _Lanes) -> None:
+    at, builder, doubles = code.at, code.builder, code.vector(DOUBLE)
+    x, y = (builder.gep(array, [at.first]) for array in (at.x, at.y))
+    sums = [
+        cgutils.alloca_once_value(builder, code.constant(DOUBLE, 0.0)) for _ in range(2 * VECTORS)
+    ]
+
+    def step(lane: Any, masks: list[Any], _: Any) -> None:
+        for k, (mask, total) in enumerate(zip(masks, sums, strict=False)):
+            term = code.load(x, lane, k, mask), code.load(y, lane, k, mask)
+            builder.store(code.fma(*term, builder.load(total)), total)
+
+    code.steps(at.count, 2 * VECTORS, step)
+    total = builder.load(sums[0])
+    for other in sums[1:]:
+        total = builder.fadd(total, builder.load(other))
+    total = code.call(
+        f"llvm.vector.reduce.fadd.{code.suffix(doubles)}", DOUBLE, ir.Constant(DOUBLE, -0.0), total
+    )
+    builder.store(total, builder.gep(at.out, [at.to]))

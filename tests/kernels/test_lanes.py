@@ -1,4 +1,4 @@
-"""The two loops written in vectors, against the sums they stand for, lane by lane.
+"""The loops written in vectors, against the sums they stand for, lane by lane.
 
 Every count from 0 to 200 takes every way through a step: none, all vectors, and a tail in each of
 them.  What lies beside the lanes is NaN, which would show if it were read into a sum, and must
@@ -7,11 +7,13 @@ still be there afterwards, but for the rest of a sum's last step, which may hold
 
 from __future__ import annotations
 
+import math
+
 import numba
 import numpy as np
 import pytest
 
-from tensorcfr.payoff.lanes import VECTORS, WIDTH, spread, weighted_sum
+from tensorcfr.payoff.lanes import VECTORS, WIDTH, dot, spread, weighted_sum
 
 
 @numba.njit
@@ -22,6 +24,11 @@ def call_sum(code, weight, at, x, first, stride, rank, out, to, add, count):  # 
 @numba.njit
 def call_spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count):  # type: ignore[no-untyped-def]
     spread(code, weight, at, out, first, stride, rank, scale, scale_at, z, z_at, count)
+
+
+@numba.njit
+def call_dot(x, y, first, count, out, to):  # type: ignore[no-untyped-def]
+    dot(x, y, first, count, out, to)
 
 
 STEP = WIDTH * VECTORS
@@ -160,3 +167,19 @@ def test_no_terms() -> None:
         np.testing.assert_array_equal(out[:7], [np.nan] * 2 + [0.0] * 5)
     call_spread(code, weight, 0, out, 0, 1, rank, x, 0, x, 0, 5)
     np.testing.assert_array_equal(out[:7], [np.nan] * 2 + [0.0] * 5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_sum_of_products_is_that_of_exact_numbers(dtype: type) -> None:
+    """Of every count of numbers, in float64; no other number is read into it or changed."""
+    for count in COUNTS:
+        rng = np.random.default_rng(count)
+        first = int(rng.integers(0, 20))
+        x, y = np.full((2, first + count + 9), np.nan, dtype)
+        inside, out = slice(first, first + count), np.full(3, 7.0)
+        x[inside], y[inside] = rng.normal(size=(2, count))
+        call_dot(x, y, first, count, out, 1)
+        products = x[inside].astype(np.float64) * y[inside]
+        bound = 1e-15 * max(float(abs(products).sum()), 1e-300)
+        assert out[1] == pytest.approx(math.fsum(products), rel=0, abs=8 * bound)
+        assert out[0] == out[2] == 7.0
