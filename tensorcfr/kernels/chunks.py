@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel_with, lends
+from .._util.jit import borrowed, if_given, inlined, kernel_with, lends, view
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
@@ -245,6 +245,15 @@ def store(
     packing.pack(found, player, own, numbers.chunks[begin:end], scale)
 
 
+@lends
+@inlined
+def in_room(game: ChunkedForm, c: int, scratch: np.ndarray) -> np.ndarray:
+    """The numbers of a chunk in scratch."""
+    # A view takes less time to make than a slice.
+    room = game.room[c]
+    return view(scratch, room, (max(scratch.shape[0] - room, 0),))
+
+
 @inlined
 def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     """What the average of a player reaches; ``part.faced`` is modified in place.
@@ -293,19 +302,19 @@ def chunk_of(
 ) -> Part:
     """A chunk.  Arrays in 16 bits are worked on in scratch: averages, which are needed on the way
     down alone, where the values are on the way up."""
-    begin, end, room = game.base[c], game.first[c + 1], game.room[c]
-    value = scratch.value[room:]
+    begin, end = game.base[c], game.first[c + 1]
+    value = in_room(game, c, scratch.value)
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
-            workplace(game, c, kept.regret, scratch.regret[room:]),
+            workplace(game, c, kept.regret, in_room(game, c, scratch.regret)),
             workplace(game, c, kept.cumulative, value),
             _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
-            scratch.reach[room:],
-            scratch.faced[room:],
+            in_room(game, c, scratch.reach),
+            in_room(game, c, scratch.faced),
             value,
-            scratch.forecast[room:],
+            in_room(game, c, scratch.forecast),
             scale[1 + game.shape[c]],
         )
     )
@@ -527,7 +536,7 @@ def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarr
     above = game.above[c]
     if above == 0:
         return borrowed(trunk)
-    return borrowed(scratch[game.room[above - 1] :])
+    return borrowed(in_room(game, above - 1, scratch))
 
 
 @inlined
@@ -563,7 +572,7 @@ def leave(
     the chunk above, which are in scratch."""
     first, above = first_entry(game, c, player), game.above[c]
     if above > 0:
-        add_entries(game, c, player, chunk, first, 0, scratch[game.room[above - 1] :])
+        add_entries(game, c, player, chunk, first, 0, in_room(game, above - 1, scratch))
         return
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):

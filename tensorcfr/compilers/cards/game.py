@@ -22,7 +22,13 @@ from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
-from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
+from ..sizes.counted import (
+    count_betting,
+    count_cards,
+    deal_to_cut_at,
+    sequences_of_chunk,
+    size_of_cards,
+)
 from .flat import flatten
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .nodes import CardNodes
@@ -36,7 +42,7 @@ def compile_rules(
     name: str,
     budget: Budget,
     *,
-    cut: Any = True,
+    cut: Any = None,
     symmetric: bool = True,
     source: str | None = None,
     limit: int | None = None,
@@ -48,7 +54,7 @@ def compile_rules(
         name: What the game is called.
         budget: The bytes that compiling may take.
         cut: The deal after which chunks begin, from 1: the betting after it, and after every later
-            deal, is chunks of the betting before.  By default the last one.
+            deal, is chunks of the betting before.  True for the last one; by default the sizes say.
         symmetric: Whether boards that are alike are solved once, and hands that are alike on a
             board, too.
         source: Name and parameters of a built-in game, which files keep.
@@ -62,7 +68,9 @@ def compile_rules(
     """
     check(rules, name)
     _, deals = count_betting(rules, name)
-    if cut is True or not deals:
+    if cut is None or not deals:
+        cut = deal_to_cut_at(rules, name, symmetric=symmetric)
+    elif cut is True:
         cut = len(deals)
     elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
         raise ValueError(
