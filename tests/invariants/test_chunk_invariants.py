@@ -255,7 +255,7 @@ def test_chunks_below_chunks_keep_the_lines(row: tuple[str, Change, str]) -> Non
 
 
 def test_chunks_of_cards_are_below_their_boards() -> None:
-    """A chunk for each solved board after the first deal, and below it those of its later boards."""
+    """A chunk for each board after the first deal, and below it those of its later boards."""
     rules = RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,))
     game = compile_game(rules, cut=1)
     rounds = game.nodes.symmetry.rounds

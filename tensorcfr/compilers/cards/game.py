@@ -316,8 +316,15 @@ class _Compiler:
         known: dict[tuple[int, int, int], int] = {}
         chunks = sum(of_round.size for of_round in numbers.values())
         above = np.zeros(chunks, dtype=np.int64)
-        counts = np.zeros((2, chunks, 2), dtype=np.int64)
-        rows, of_chunk = [np.zeros((0, 3), np.uint32)], [np.zeros(0, np.int64)]
+        entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
+        for r in self.streets:
+            for number, group in enumerate(groups[r]):
+                for p, lines in enumerate(self._entered(group)):
+                    here = numbers[r][:, number]
+                    lines_in[here, p] = len(lines)
+                    entries[here, p] = len(lines) * self.symmetry.n_classes(p, r)
+        row_offset = tiled(lines_in)
+        row = np.zeros((int(lines_in.sum()), 3), dtype=np.uint32)
         for r in self.streets:
             boards = self.symmetry.rounds[r]
             before = self.symmetry.rounds[r - 1].classes[boards.parent].tolist()
@@ -326,7 +333,7 @@ class _Compiler:
             for number, group in enumerate(groups[r]):
                 here = numbers[r][:, number]
                 for p, lines in enumerate(self._entered(group)):
-                    for line in lines:
+                    for nth, line in enumerate(lines):
                         if r - 1 in numbers:
                             kinds = everywhere.kinds(r, r - 1)
                             first = {
@@ -340,11 +347,8 @@ class _Compiler:
                         for own in dict.fromkeys(kinds):
                             if (p, *own) not in known:
                                 known[p, *own] = beyond.append(everywhere.between(p, *own))
-                        classes = self.symmetry.n_classes(p, r)
-                        begin = np.array([known[p, *own] for own in kinds])
-                        rows.append(np.stack([classes, after, begin], axis=1).astype(np.uint32))
-                        of_chunk.append(here)
-                        counts[:, here, p] += classes, np.ones_like(classes)
-        row = np.concatenate(rows)[np.argsort(np.concatenate(of_chunk), kind="stable")]
-        entry_offset, row_offset = tiled(counts[0], above > 0), tiled(counts[1])
+                        begin = [known[p, *own] for own in kinds]
+                        own_rows = self.symmetry.n_classes(p, r), after, begin
+                        row[row_offset[here, p] + nth] = np.stack(own_rows, axis=1)
+        entry_offset = tiled(entries, above > 0)
         return Entered(above, entry_offset, row_offset, row, beyond.finish())
