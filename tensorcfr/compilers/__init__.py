@@ -109,7 +109,7 @@ def compile_game(
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)
-            cut = True if cut in (None, cut_game.AUTO) else cut
+            cut = None if cut == cut_game.AUTO else cut
             return card_game.compile_rules(
                 rules, name, own, cut=cut, symmetric=symmetry, source=found_by
             )

@@ -227,16 +227,15 @@ def check_entry(reader: ChunkReader) -> None:
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
     of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.above]
-    rows = np.diff(game.row_offset, axis=1).ravel()
-    lowest, end = bounds[:, :2].ravel().repeat(rows), bounds[:, 1:].ravel().repeat(rows)
+    lowest, end, ends = bounds[:, :2].ravel(), bounds[:, 1:].ravel(), game.row_offset[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
         most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
-        last, here = after + np.array(most)[kind], slice(first, first + len(after))
+        last = after + np.array(most)[kind]
+        here = np.searchsorted(ends, np.arange(first, first + len(after)), side="right")
         wrong = (after < lowest[here]) | (last >= end[here])
         if (at := first_true(wrong)) is not None:
-            chunk = int(np.searchsorted(game.row_offset[:, 2], first + at, side="right"))
-            player = int(first + at >= game.row_offset[chunk, 1])
+            chunk, player = divmod(int(here[at]), 2)
             fail(
                 f"an entry of player {player} into chunk {chunk} lies behind sequences "
                 f"{after[at]} to {last[at]} of part {game.above[chunk]}, which are not all this "

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, if_given, inlined, kernel_with, lends
+from .._util.jit import borrowed, if_given, inlined, kernel_with, lends, view
 from ..model.arrays import LockedLanes, SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
@@ -271,6 +271,15 @@ def add_apart(
     return share
 
 
+@lends
+@inlined
+def in_room(game: ChunkedForm, c: int, scratch: np.ndarray) -> np.ndarray:
+    """The numbers of a chunk in scratch."""
+    # A view takes less time to make than a slice.
+    room = game.room[c]
+    return view(scratch, room, (max(scratch.shape[0] - room, 0),))
+
+
 @inlined
 def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
     """What the average of a player reaches; ``part.faced`` is modified in place.
@@ -319,19 +328,19 @@ def chunk_of(
 ) -> Part:
     """A chunk.  Arrays in 16 bits are worked on in scratch: averages, which are needed on the way
     down alone, where the values are on the way up."""
-    begin, end, room = game.base[c], game.first[c + 1], game.room[c]
-    value = scratch.value[room:]
+    begin, end = game.base[c], game.first[c + 1]
+    value = in_room(game, c, scratch.value)
     return borrowed(
         Part(
             shape_form(game.shapes, game.shape[c]),
-            workplace(game, c, kept.regret, scratch.regret[room:]),
+            workplace(game, c, kept.regret, in_room(game, c, scratch.regret)),
             workplace(game, c, kept.cumulative, value),
             _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
-            scratch.reach[room:],
-            scratch.faced[room:],
+            in_room(game, c, scratch.reach),
+            in_room(game, c, scratch.faced),
             value,
-            scratch.forecast[room:],
+            in_room(game, c, scratch.forecast),
             scale[1 + game.shape[c]],
         )
     )
@@ -388,69 +397,71 @@ def run_pass(
     """
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
     players = turns.descends.shape[1]
-    first, last, step = branches(game, stage, part, parts)
-    for b in range(first, last, step):
-        for at in range(game.branch[b], game.branch[b + 1]):
-            c, is_down, is_up = visited(game, at)
-            is_chunk = c >= 0
+    b, last, step = branches(game, stage, part, parts)
+    at = game.branch[b]
+    # One loop over the visits of all branches: two loops take a third of a microsecond a visit.
+    while b < last:
+        c, is_down, is_up = visited(game, at)
+        is_chunk = c >= 0
+        if is_chunk:
+            here = chunk_of(game, c, kept, scratch, scale)
+            for player in range(players if is_down else 0):
+                packing.unpack(own_numbers(game, c, here.form, player, kept.regret), here.regret)
+        else:
+            here = trunk_of(game, kept, trunk, scale)
+        form, value, forecast = here.form, here.value, here.forecast
+        locked = locks_of(locks, c + 1, form, work.table)
+        weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
+        hands = form.hand_rank.shape[1] - 1
+        for player in range(players):
+            if not is_down or not turns.descends[t, player]:
+                continue
+            floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
-                here = chunk_of(game, c, kept, scratch, scale)
-                for player in range(players if is_down else 0):
-                    packing.unpack(
-                        own_numbers(game, c, here.form, player, kept.regret), here.regret
-                    )
+                enter(game, c, player, trunk.reach, scratch.reach, here.reach)
             else:
-                here = trunk_of(game, kept, trunk, scale)
-            form, value, forecast = here.form, here.value, here.forecast
-            locked = locks_of(locks, c + 1, form, work.table)
-            weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
-            hands = form.hand_rank.shape[1] - 1
-            for player in range(players):
-                if not is_down or not turns.descends[t, player]:
-                    continue
-                floor, share = turns.played_floor[t, player], turns.share[t, player]
+                here.reach[bounds[player]] = 1.0
+                here.average[bounds[player]] += share
+            # What has no share is added to scratch, and the average not even read.
+            to = packing.in_floats(here.average if share != 0.0 else value, kept.cumulative.scale)
+            descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
+            unadded = turns.pending[t, player]
+            total = kept.cumulative.trunk[game.trunk.player_sequences[player]] + unadded
+            if kept.cumulative.scale is not None:
+                against = turns.against_average
+                unadded += add_apart(game, c, here, player, share, kept.cumulative, against)
+            if turns.against_average:
+                own = bounds[player], bounds[player + 1]
                 if is_chunk:
-                    enter(game, c, player, trunk.reach, scratch.reach, here.reach)
-                else:
-                    here.reach[bounds[player]] = 1.0
-                    here.average[bounds[player]] += share
-                # What has no share is added to scratch, and the average not even read.
-                target = here.average if share != 0.0 else value
-                to = packing.in_floats(target, kept.cumulative.scale)
-                descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
-                unadded = turns.pending[t, player]
-                total = kept.cumulative.trunk[game.trunk.player_sequences[player]] + unadded
-                if kept.cumulative.scale is not None:
-                    against = turns.against_average
-                    unadded += add_apart(game, c, here, player, share, kept.cumulative, against)
-                if turns.against_average:
-                    own = bounds[player], bounds[player + 1]
-                    if is_chunk:
-                        own = own_sequences(game, c, form, player)
-                    face(here, own, total, unadded)
-                    if is_chunk:
-                        enter(game, c, player, trunk.faced, scratch.faced, here.faced)
-            for player in range(players):
-                if not turns.updates[t, player]:
-                    continue
-                if is_down:
-                    payoff_product(form, player, here.faced, value, work.payoff)
-                    if rule.forecast:
-                        for s in range(bounds[player], bounds[player + 1]):
-                            forecast[s] = value[s]
-                if not is_up:
-                    continue
-                if not is_chunk:
-                    if rule.forecast:
-                        collect(game, player, trunk.entry_forecast, forecast)
-                    collect(game, player, trunk.entry_value, value)
-                now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
-                ascend(here, player, now, work.tile, work.own, 0, hands, locked)
+                    own = own_sequences(game, c, form, player)
+                face(here, own, total, unadded)
                 if is_chunk:
-                    packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
-                    leave(game, c, player, value, trunk.entry_value, scratch.value)
-                    if rule.forecast:
-                        leave(game, c, player, forecast, trunk.entry_forecast, scratch.forecast)
+                    enter(game, c, player, trunk.faced, scratch.faced, here.faced)
+        for player in range(players):
+            if not turns.updates[t, player]:
+                continue
+            if is_down:
+                payoff_product(form, player, here.faced, value, work.payoff)
+                if rule.forecast:
+                    for s in range(bounds[player], bounds[player + 1]):
+                        forecast[s] = value[s]
+            if not is_up:
+                continue
+            if not is_chunk:
+                if rule.forecast:
+                    collect(game, player, trunk.entry_forecast, forecast)
+                collect(game, player, trunk.entry_value, value)
+            now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
+            ascend(here, player, now, work.tile, work.own, 0, hands, locked)
+            if is_chunk:
+                packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
+                leave(game, c, player, value, trunk.entry_value, scratch.value)
+                if rule.forecast:
+                    leave(game, c, player, forecast, trunk.entry_forecast, scratch.forecast)
+        at += 1
+        if at == game.branch[b + 1]:
+            b += step
+            at = game.branch[min(b, last)]
 
 
 def _work_of_passes(
@@ -556,7 +567,7 @@ def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarr
     above = game.above[c]
     if above == 0:
         return borrowed(trunk)
-    return borrowed(scratch[game.room[above - 1] :])
+    return borrowed(in_room(game, above - 1, scratch))
 
 
 @inlined
@@ -592,7 +603,7 @@ def leave(
     the chunk above, which are in scratch."""
     first, above = first_entry(game, c, player), game.above[c]
     if above > 0:
-        add_entries(game, c, player, chunk, first, 0, scratch[game.room[above - 1] :])
+        add_entries(game, c, player, chunk, first, 0, in_room(game, above - 1, scratch))
         return
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):

@@ -21,6 +21,7 @@ from .chunks import (
     branches,
     collect,
     enter,
+    in_room,
     leave,
     lock_table,
     locks_of,
@@ -280,11 +281,11 @@ def judge(
         for at in range(game.branch[b], game.branch[b + 1]):
             c, is_down, is_up = visited(game, at)
             is_chunk = c >= 0
-            room = game.room[c] if is_chunk else 0
             if is_chunk:
                 form = shape_form(game.shapes, game.shape[c])
-                own = workplace(game, c, weight, scratch.regret[room:])
-                reach, value = scratch.reach[room:], scratch.value[room:]
+                own = workplace(game, c, weight, in_room(game, c, scratch.regret))
+                reach = in_room(game, c, scratch.reach)
+                value = in_room(game, c, scratch.value)
                 for player in range(players if is_down else 0):
                     packing.unpack(own_numbers(game, c, form, player, weight), own)
             else:
@@ -294,7 +295,8 @@ def judge(
             if looks is not None:
                 own_strategy, own_value = looks.trunk_strategy, looks.trunk_value
                 if is_chunk:
-                    own_strategy, own_value = looks.chunk_strategy[room:], looks.chunk_value[room:]
+                    own_strategy = in_room(game, c, looks.chunk_strategy)
+                    own_value = in_room(game, c, looks.chunk_value)
                 if is_down:
                     own_strategy[: bounds[players]] = 1.0
                     strategies(form, own, floor, own_strategy, 0, locked, work.own)

@@ -254,6 +254,17 @@ def test_chunks_below_chunks_keep_the_lines(row: tuple[str, Change, str]) -> Non
     assert str(caught.value).startswith(f"{number} ({NAMES[number]}): ")
 
 
+def test_chunks_of_cards_are_below_their_boards() -> None:
+    """A chunk for each board after the first deal, and below it those of its later boards."""
+    rules = RandomSuits(2, ranks=3, suits=3, width=1, rounds=2, public=(0,))
+    game = compile_game(rules, cut=1)
+    rounds = game.nodes.symmetry.rounds
+    for board, parent in enumerate(rounds[2].parent.tolist()):
+        for chunk in game.nodes.chunks[2][board].tolist():
+            assert game.chunks.above[chunk] == game.nodes.chunks[1][parent, 0] + 1
+    assert game.chunks.n_branches == len(rounds[1].board)
+
+
 def test_every_line_is_broken_here() -> None:
     lines = {invariant.number for invariant in INVARIANTS if invariant.of == "chunks"}
     assert lines == {number for number, _, _ in ROWS}

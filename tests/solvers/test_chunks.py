@@ -1165,7 +1165,7 @@ def test_damaged_strategies(tmp_path: Path, interpreted: None) -> None:
         ({"source": "goofspiel(cards=3)"}, "no game of private hands"),
         ({"source": "chess"}, "there is no game 'chess'"),
         ({"cut": -1}, "cut is -1"),
-        ({"cut": [1]}, "not a text"),
+        ({"cut": [1.5]}, "not a text"),
         ({"limit": 0}, "limit is 0, not a whole number from 1"),
         ({"extra": 1}, "unknown key 'extra'"),
     ],

@@ -143,7 +143,7 @@ GAMES: dict[str, Corpus] = {
         lambda: RandomCards(22, cards=6, width=2, rounds=1, public=0, zero_sum=True), "cards"
     ),
     "two deals": Corpus(
-        lambda: RandomCards(36, cards=6, width=1, rounds=2, public=1, zero_sum=True), "cards"
+        lambda: RandomCards(58, cards=6, width=1, rounds=2, public=1, zero_sum=True), "cards"
     ),
 }
 

@@ -22,7 +22,13 @@ from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
-from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
+from ..sizes.counted import (
+    count_betting,
+    count_cards,
+    deal_to_cut_at,
+    sequences_of_chunk,
+    size_of_cards,
+)
 from .flat import flatten
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .nodes import CardNodes
@@ -36,7 +42,7 @@ def compile_rules(
     name: str,
     budget: Budget,
     *,
-    cut: Any = True,
+    cut: Any = None,
     symmetric: bool = True,
     source: str | None = None,
     limit: int | None = None,
@@ -48,7 +54,7 @@ def compile_rules(
         name: What the game is called.
         budget: The bytes that compiling may take.
         cut: The deal after which chunks begin, from 1: the betting after it, and after every later
-            deal, is chunks of the betting before.  By default the last one.
+            deal, is chunks of the betting before.  True for the last one; by default the sizes say.
         symmetric: Whether boards that are alike are solved once, and hands that are alike on a
             board, too.
         source: Name and parameters of a built-in game, which files keep.
@@ -62,7 +68,9 @@ def compile_rules(
     """
     check(rules, name)
     _, deals = count_betting(rules, name)
-    if cut is True or not deals:
+    if cut is None or not deals:
+        cut = deal_to_cut_at(rules, name, symmetric=symmetric)
+    elif cut is True:
         cut = len(deals)
     elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
         raise ValueError(
@@ -308,8 +316,15 @@ class _Compiler:
         known: dict[tuple[int, int, int], int] = {}
         chunks = sum(of_round.size for of_round in numbers.values())
         above = np.zeros(chunks, dtype=np.int64)
-        counts = np.zeros((2, chunks, 2), dtype=np.int64)
-        rows, of_chunk = [np.zeros((0, 3), np.uint32)], [np.zeros(0, np.int64)]
+        entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
+        for r in self.streets:
+            for number, group in enumerate(groups[r]):
+                for p, lines in enumerate(self._entered(group)):
+                    here = numbers[r][:, number]
+                    lines_in[here, p] = len(lines)
+                    entries[here, p] = len(lines) * self.symmetry.n_classes(p, r)
+        row_offset = tiled(lines_in)
+        row = np.zeros((int(lines_in.sum()), 3), dtype=np.uint32)
         for r in self.streets:
             boards = self.symmetry.rounds[r]
             before = self.symmetry.rounds[r - 1].classes[boards.parent].tolist()
@@ -318,7 +333,7 @@ class _Compiler:
             for number, group in enumerate(groups[r]):
                 here = numbers[r][:, number]
                 for p, lines in enumerate(self._entered(group)):
-                    for line in lines:
+                    for nth, line in enumerate(lines):
                         if r - 1 in numbers:
                             kinds = everywhere.kinds(r, r - 1)
                             first = {
@@ -332,11 +347,8 @@ class _Compiler:
                         for own in dict.fromkeys(kinds):
                             if (p, *own) not in known:
                                 known[p, *own] = beyond.append(everywhere.between(p, *own))
-                        classes = self.symmetry.n_classes(p, r)
-                        begin = np.array([known[p, *own] for own in kinds])
-                        rows.append(np.stack([classes, after, begin], axis=1).astype(np.uint32))
-                        of_chunk.append(here)
-                        counts[:, here, p] += classes, np.ones_like(classes)
-        row = np.concatenate(rows)[np.argsort(np.concatenate(of_chunk), kind="stable")]
-        entry_offset, row_offset = tiled(counts[0], above > 0), tiled(counts[1])
+                        begin = [known[p, *own] for own in kinds]
+                        own_rows = self.symmetry.n_classes(p, r), after, begin
+                        row[row_offset[here, p] + nth] = np.stack(own_rows, axis=1)
+        entry_offset = tiled(entries, above > 0)
         return Entered(above, entry_offset, row_offset, row, beyond.finish())
