@@ -169,9 +169,9 @@ class PublicNodes(ABC):
         """
 
     @abstractmethod
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray | None:
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
         """What a terminal pays to each hand, in the game's own unit, times the probability
-        :meth:`others_reach`; float64 (hands,).  None where only a whole chunk is evaluated."""
+        :meth:`others_reach`; float64 (hands,)."""
 
     @abstractmethod
     def dealt(self, node: int) -> np.ndarray:
@@ -182,6 +182,20 @@ class PublicNodes(ABC):
     def chances(self, node: int) -> list[np.ndarray]:
         """The probability of each step from a chance node, given the hands; float64, of a shape
         that broadcasts to that of :meth:`dealt`."""
+
+    def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
+        """The probability of each step from a chance node, given hands that are dealt.
+
+        Args:
+            node: The node.
+            hands: int64 (deals, players).
+
+        Returns:
+            float64 (deals, steps).
+        """
+        shape = tuple(map(len, self.hands))
+        given = [np.broadcast_to(chance, shape)[tuple(hands.T)] for chance in self.chances(node)]
+        return np.stack(given, axis=1)
 
     @abstractmethod
     def payoff(self, node: int) -> tuple[float, Hashable]:

@@ -234,9 +234,7 @@ class HandNodes(Nodes):
                 said["value"] = float(reach @ np.nan_to_num(worth.infoset_expected)) / total
         elif player == TERMINAL:
             paid = [nodes.payoffs(number, one, own) for one in range(self.game.n_players)]
-            worths = [float(o @ p) for o, p in zip(own, paid, strict=True) if p is not None]
-            if worths:
-                said["utility"] = [part(one, total) for one in worths]
+            said["utility"] = [part(float(o @ p), total) for o, p in zip(own, paid, strict=True)]
         elif player == CHANCE:
             weights = [
                 part(float(self._joint(step.node, own)[0].sum()), total) for step in children

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
 from ...rules import CardGame
 from .flat import HandByHand
-from .rules import Weighted, cards_label, read_deal, runouts, weight_met, without
+from .rules import Weighted, cards_label, read_deal, runouts, same_hands, weight_met, without
 
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
@@ -89,6 +89,17 @@ class CardNodes(PublicNodes):
         count = self.betting.deals[int(self.betting.round[at])]
         cards = self._by_hand.cards(self.cards(node)[len(self.rules.board) :], count)
         return [cards[step.label] for step in self.children(node)]
+
+    def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
+        """All cards that neither player holds are as likely; no array of hands x hands is made."""
+        before = len(self.cards(node))
+        dealt = np.array([self.cards(step.node)[before:] for step in self.children(node)])
+        held = np.zeros((len(hands), len(self.rules.cards)), dtype=bool)
+        for player, own in enumerate(hands.T):
+            np.put_along_axis(held, self.rules.hands[player][own], True, axis=1)
+        free = ~held[:, dealt].any(axis=2)
+        found: np.ndarray = free / free.sum(axis=1, keepdims=True)
+        return found
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         at, _ = self.at(node)
@@ -247,8 +258,40 @@ class CardNodes(PublicNodes):
         """In how many ways the cards before a node of the betting can be dealt."""
         return runouts(self.rules, self.betting.deals[: int(self.betting.round[node])])
 
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> None:
-        """Nothing: showdowns are worked out by chunks."""
+    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+        """Showdowns by sums over the other player's hands in the order of their strength."""
+        rules, (at, _) = self.rules, self.at(node)
+        met, amounts = self.others_reach(node, player, own), self.betting.amounts[at][:, player]
+        if self.betting.kind[at] == FOLD:
+            return amounts[0] * met
+        other, cards = 1 - player, self.cards(node)
+        live, theirs = (np.flatnonzero(self.free(node, one)) for one in (player, other))
+        mine, rank = rules.hands[player][live], rules.strength(cards, rules.hands[other][theirs])
+        strength, weight = rules.strength(cards, mine), rules.weights[other] * own[other]
+        order = np.argsort(rank, kind="stable")
+        theirs, rank = theirs[order], np.asarray(rank)[order]
+        # Sums over the hands before each place: of all, and of those with each card.
+        deck = np.arange(len(rules.cards))
+        has = np.any(rules.hands[other][theirs][:, :, None] == deck, axis=1)
+        sums = weight[theirs, None] * np.column_stack([np.ones(len(theirs)), has])
+        sums = np.vstack([np.zeros(sums.shape[1]), np.cumsum(sums, axis=0)])
+        same, place = same_hands(rules)[player][live], np.full(len(weight) + 1, len(theirs))
+        place[theirs] = np.arange(len(theirs))
+        twice = (mine.shape[1] - 1) * np.append(weight, 0.0)[same]
+
+        def before(side: Literal["left", "right"]) -> np.ndarray:
+            """The weights of the hands before a place that share no card with each hand."""
+            end = np.searchsorted(rank, strength, side)
+            found: np.ndarray = sums[end, 0] - sums[end[:, None], 1 + mine].sum(axis=1)
+            # A hand with the same two cards was taken off twice.
+            return found + np.where(place[same] < end, twice, 0.0)
+
+        weaker, no_stronger = before("left"), before("right")
+        win, tie, lose = amounts if player == 0 else amounts[::-1]
+        found = lose * met
+        paid = (win - tie) * weaker + (tie - lose) * no_stronger
+        found[live] += rules.weights[player][live] * paid / (self.deals * self.runouts(at))
+        return found
 
     # ----------------------------------------------------------------------------------- labels
 
