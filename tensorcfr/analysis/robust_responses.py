@@ -126,9 +126,9 @@ def robust_responses(
     start = Policy.uniform(game) if default is None else find_policy(game, default, "default")
     model = np.array(start.probabilities)
     counted = _counted(game, counts, other, model)
-    confidence = np.minimum(1.0, counted / full_at)
+    confidence = np.minimum(1.0, counted / float(full_at))
     played, rows = Policy(game, model), []
-    for weight in sorted({0.0, *weights}):
+    for weight in sorted({0.0, *map(float, weights)}):
         if method == RESTRICTED:
             reaches = _mixed(game, other, model, weight)
         else:

@@ -20,7 +20,7 @@ optimize = pytest.importorskip("scipy.optimize")
 COUNTS = {
     # Of player 1, who calls too often, and folds kings now and then; a Q was never met.
     1: {"Jb": {"bet": 4, "pass": 4}, "Kb": {"bet": 15, "pass": 5}, "Jp": {"bet": 1}},
-    0: {"J": {"bet": 6, "pass": 6}, "Jpb": {"bet": 2, "pass": 6}, "Qpb": {"bet": 1, "pass": 2}}
+    0: {"J": {"bet": 6, "pass": 6}, "Q": {"bet": 1, "pass": 9}, "Qpb": {"bet": 1, "pass": 8}}
     | {"K": {"pass": 30}},
 }
 
