@@ -1,6 +1,5 @@
 """Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
 
-from .aivat import AdjustedPlays, aivat
 from .boards import BoardReport, solve_boards
 from .bounds import (
     Interval,
@@ -12,9 +11,10 @@ from .bounds import (
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
+from .luck import AdjustedPlays, aivat
 from .policy_values import Values, best_responses, values
 from .regret_bounds import RegretPoint, regrets
-from .robust_responses import RobustResponses, robust_responses
+from .responses import RobustResponses, robust_responses
 from .simulation import Plays, simulate
 from .walkthroughs import Walkthrough, walkthrough
 

@@ -20,7 +20,7 @@ from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from .aivat import AdjustedPlays, aivat
+from .luck import AdjustedPlays, aivat
 from .policy_values import LaidOutValues, ValueRows
 from .simulation import simulate
 

@@ -13,7 +13,7 @@ from .convergence import convergence
 from .hands import draw_line, hand_grid, runout_grid
 from .iteration_trees import iteration_tree
 from .live import LiveProgress
-from .robust_responses import gain_against_risk
+from .responses import gain_against_risk
 from .style import check_format
 from .sweeps import sweep_curves
 from .trees import draw, tree_source

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import EXACT, OneOf, Whole, checked
-from ..analysis.aivat import Luck
+from ..analysis.luck import Luck
 from ..analysis.simulation import deal
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL

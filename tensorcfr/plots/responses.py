@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..analysis.robust_responses import RobustResponses
+from ..analysis.responses import RobustResponses
 from .style import TITLE_SIZE, axes_in, check_format, light_grid, line_styles, written
 from .titles import game_title
 
