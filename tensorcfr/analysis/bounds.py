@@ -311,7 +311,9 @@ def _profile(walk: _Walk, plays: int, confidence: float) -> SampledValues:
 
 
 def interval_of(samples: np.ndarray, confidence: float) -> Interval:
-    """The mean of at least two samples, float64 (samples,), as an interval."""
+    """The mean of samples, float64 (samples,), as an interval; of a single one the error is NaN."""
+    if len(samples) < 2:
+        return Interval(float(samples[0]), np.nan, confidence)
     # Equal samples have no spread: their mean must not be one rounding beside them.
     if (samples == samples[0]).all():
         return Interval(float(samples[0]), 0.0, confidence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
@@ -52,7 +52,7 @@ class HeadToHead:
     def __str__(self) -> str:
         width = max(map(len, self.names))
         if self.values.ndim != 3:
-            return f"<HeadToHead of {', '.join(self.names)}>"
+            return "\n".join([f"<HeadToHead of {', '.join(self.names)}>", *self._matches()])
         head = "  ".join(name.rjust(max(10, len(name))) for name in self.names)
         lines = [f"{'':{width}}  {head}"]
         for name, row in zip(self.names, self.scores.tolist(), strict=True):
@@ -61,7 +61,13 @@ class HeadToHead:
                 for other, score in zip(self.names, row, strict=True)
             ]
             lines.append(f"{name:{width}}  {'  '.join(cells)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._matches()])
+
+    def _matches(self) -> Iterator[str]:
+        """What player 0 gets in the plays of each seating, in words."""
+        for seats, found in self.played.items():
+            names = " against ".join(self.names[policy] for policy in seats)
+            yield f"{names}: {found.intervals()[0]}; with luck {found.unadjusted()[0]}"
 
 
 @checked()

@@ -45,7 +45,7 @@ class AdjustedPlays:
     """float64 (plays, players): what each play paid, less the luck in it."""
 
     def intervals(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
-        """What each player can expect, by the adjusted payoffs of at least two plays."""
+        """What each player can expect, by the adjusted payoffs; errors of a single play are NaN."""
         return tuple(interval_of(own, confidence) for own in self.utilities.T)
 
     def unadjusted(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:

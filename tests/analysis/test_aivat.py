@@ -307,6 +307,8 @@ def test_head_to_head_in_chunks(name: str) -> None:
     spread = [Policy.from_mapping(flat, policy.to_dict()) for policy in policies]
     np.testing.assert_allclose(found.values, head_to_head(flat, spread).values, rtol=0, atol=1e-9)
     assert set(found.played) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    interval = found.played[0, 1].intervals()[0]
+    assert f"0 against 1: {interval}; with luck" in str(found)
     assert all(len(one.utilities) == 50 for one in found.played.values())
     again = seated_by_hand(cut, policies[1], policies[0])
     assert (found.played[1, 0].plays.utilities == simulate(cut, again, 50).utilities).all()
@@ -356,6 +358,7 @@ def test_refusals() -> None:
     game = compile_game("kuhn")
     uniform = Policy.uniform(game)
     plays = simulate(game, uniform, 10)
+    assert np.isnan(aivat(simulate(game, uniform, 1), uniform).intervals()[0].standard_error)
     with pytest.raises(ValueError, match=r"players of kuhn, 0 to 1, not \(2,\)"):
         aivat(plays, uniform, known=[2])
     with pytest.raises(ValueError, match=r"one or more players of kuhn, 0 to 1, not \(\)"):
