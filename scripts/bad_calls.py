@@ -230,6 +230,10 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "compare", analysis.compare, {"first": solution, "second": solution}
     yield "head_to_head", analysis.head_to_head, {"game": kuhn, "policies": [policy]}
     yield "simulate", analysis.simulate, {**of_game, "n": 2}
+    drawn = {"plays": analysis.simulate(kuhn, policy, 2), "policy": policy}
+    yield "aivat", analysis.aivat, drawn
+    counted = {"game": kuhn, "counts": {"Jb": {"bet": 1}}, "player": 0, "weights": [0.5]}
+    yield "robust_responses", analysis.robust_responses, counted
     by_rules = {"game": "kuhn", "policy": policy, "plays": 2}
     yield "sampled_values", analysis.sampled_values, by_rules
     yield "local_best_response", analysis.local_best_response, {**by_rules, "tries": 1}
@@ -449,8 +453,11 @@ def judge(call: Call) -> str:
 
 
 INSIDE = {
+    "baseline": "infoset",
     "blueprint": "infoset",
+    "counts": "infoset",
     "deal": "outcome",
+    "default": "infoset",
     "given": "infoset",
     "locks": "infoset",
     "path": "holds a",

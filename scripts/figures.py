@@ -22,10 +22,17 @@ from typing import TYPE_CHECKING, Any
 
 from tensorcfr import GameError, compile_game, solve
 from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, Record
-from tensorcfr.analysis import walkthrough
+from tensorcfr.analysis import robust_responses, simulate, walkthrough
 from tensorcfr.errors import SweepError
 from tensorcfr.games import make_game
-from tensorcfr.plots import infoset_chart, iteration_tree, kuhn_stages, strategy_chart, sweep_curves
+from tensorcfr.plots import (
+    gain_against_risk,
+    infoset_chart,
+    iteration_tree,
+    kuhn_stages,
+    strategy_chart,
+    sweep_curves,
+)
 from tensorcfr.plots.style import save_picture
 from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
 
@@ -153,6 +160,23 @@ TREES: dict[str, tuple[Record, tuple[str, ...] | None, int]] = {
 """Iterations of Kuhn poker on its tree: algorithm, deal, which iteration."""
 
 
+RESPONSES = "robust_responses"
+"""The figure of responses to a player of whom 3,000 plays were seen."""
+
+
+def draw_responses() -> Figure:
+    """What both methods gain in Leduc on three iterations of CFR, and what they risk."""
+    game = compile_game("leduc")
+    counts = simulate(game, solve(game, "cfr", iters=3).policy, 3000, seed=1).counts(1)
+    weights = {"data-biased": (0.1, 0.25, 0.5, 0.75, 1), "restricted": (0.1, 0.25, 0.5, 0.6, 0.7)}
+    return gain_against_risk(
+        {
+            method: robust_responses(game, counts, 0, method=method, weights=trusted)
+            for method, trusted in weights.items()
+        }
+    )
+
+
 def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[Row]:
     """One sweep, as far as this version can; no rows where it cannot."""
     figure = COMPARISONS[name]
@@ -218,7 +242,7 @@ def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:
 
 def main() -> None:
     """Sweep and draw."""
-    known = [*COMPARISONS, *CHARTS, *TREES]
+    known = [*COMPARISONS, *CHARTS, *TREES, RESPONSES]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -243,7 +267,9 @@ def main() -> None:
     for name in options.names or [name for name in known if name not in besides]:
         if options.again:
             (folder / f"{name}.csv").unlink(missing_ok=True)
-        if name in COMPARISONS:
+        if name == RESPONSES:
+            save_picture(draw_responses(), folder / f"{name}.png")
+        elif name in COMPARISONS:
             draw_comparison(name, folder, quick=options.quick, processes=options.processes)
         elif name in TREES:
             record, deal, last = TREES[name]

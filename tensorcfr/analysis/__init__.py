@@ -11,12 +11,15 @@ from .bounds import (
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
+from .luck import AdjustedPlays, aivat
 from .policy_values import Values, best_responses, values
 from .regret_bounds import RegretPoint, regrets
+from .responses import RobustResponses, robust_responses
 from .simulation import Plays, simulate
 from .walkthroughs import Walkthrough, walkthrough
 
 __all__ = [
+    "AdjustedPlays",
     "BoardReport",
     "Comparison",
     "Difference",
@@ -27,11 +30,13 @@ __all__ = [
     "LocalBestResponse",
     "Plays",
     "RegretPoint",
+    "RobustResponses",
     "Runouts",
     "SampledValues",
     "SolvedSpot",
     "Values",
     "Walkthrough",
+    "aivat",
     "best_responses",
     "compare",
     "hand_table",
@@ -39,6 +44,7 @@ __all__ = [
     "history_values",
     "local_best_response",
     "regrets",
+    "robust_responses",
     "sampled_values",
     "simulate",
     "solve_boards",

@@ -194,7 +194,7 @@ def local_best_response(
         for _ in range(tries):
             response.learn()
         paid = np.array([walk.play(response.at)[player] for _ in range(plays)])
-        values.append(_interval(paid, confidence))
+        values.append(interval_of(paid, confidence))
         responses.append(response.function(policy if rollout is None else rollout))
         infosets.append(len(response.sums))
     errors = [*(value.standard_error for value in values), profile.total.standard_error]
@@ -304,13 +304,16 @@ def _pure(sums: list[float]) -> list[float]:
 def _profile(walk: _Walk, plays: int, confidence: float) -> SampledValues:
     paid = np.array([walk.play(walk.strategy) for _ in range(plays)])
     return SampledValues(
-        values=tuple(_interval(own, confidence) for own in paid.T),
-        total=_interval(paid.sum(axis=1), confidence),
+        values=tuple(interval_of(own, confidence) for own in paid.T),
+        total=interval_of(paid.sum(axis=1), confidence),
         plays=plays,
     )
 
 
-def _interval(samples: np.ndarray, confidence: float) -> Interval:
+def interval_of(samples: np.ndarray, confidence: float) -> Interval:
+    """The mean of samples, float64 (samples,), as an interval; of a single one the error is NaN."""
+    if len(samples) < 2:
+        return Interval(float(samples[0]), np.nan, confidence)
     # Equal samples have no spread: their mean must not be one rounding beside them.
     if (samples == samples[0]).all():
         return Interval(float(samples[0]), 0.0, confidence)

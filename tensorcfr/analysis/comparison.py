@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, brief, checked
+from .._util.arguments import EXACT, Kind, Whole, brief, checked
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
-from ..model.arguments import Flat, laid_out
+from ..model.arguments import Compiled, laid_out
+from ..model.chunks import buckets_by_part, own_buckets
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
+from ..model.policy import Policy
 from ..solvers.solution import Solution
+from .luck import AdjustedPlays, aivat
 from .policy_values import LaidOutValues, ValueRows
+from .simulation import simulate
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +34,8 @@ class HeadToHead:
     values: np.ndarray
     """float64 (policies,) * players + (players,): ``values[a, b]`` is what both players earn when
     policy ``a`` plays for player 0 and policy ``b`` for player 1."""
+    played: Mapping[tuple[int, ...], AdjustedPlays]
+    """By seating, the plays that were asked for, with and without luck."""
 
     @property
     def scores(self) -> np.ndarray:
@@ -46,7 +52,7 @@ class HeadToHead:
     def __str__(self) -> str:
         width = max(map(len, self.names))
         if self.values.ndim != 3:
-            return f"<HeadToHead of {', '.join(self.names)}>"
+            return "\n".join([f"<HeadToHead of {', '.join(self.names)}>", *self._matches()])
         head = "  ".join(name.rjust(max(10, len(name))) for name in self.names)
         lines = [f"{'':{width}}  {head}"]
         for name, row in zip(self.names, self.scores.tolist(), strict=True):
@@ -55,21 +61,34 @@ class HeadToHead:
                 for other, score in zip(self.names, row, strict=True)
             ]
             lines.append(f"{name:{width}}  {'  '.join(cells)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._matches()])
+
+    def _matches(self) -> Iterator[str]:
+        """What player 0 gets in the plays of each seating, in words."""
+        for seats, found in self.played.items():
+            names = " against ".join(self.names[policy] for policy in seats)
+            yield f"{names}: {found.intervals()[0]}; with luck {found.unadjusted()[0]}"
 
 
 @checked()
 def head_to_head(
-    game: Flat,
+    game: Compiled,
     policies: Annotated[
         Mapping[str, PolicyLike] | Sequence[PolicyLike], Kind((Mapping, Sequence), "policies")
     ],
+    *,
+    plays: Annotated[int, Whole(0, EXACT)] = 0,
+    seed: Annotated[int, Whole(0)] = 0,
 ) -> HeadToHead:
-    """What policies earn in every seating, exactly; nothing is sampled.
+    """What policies earn in every seating, exactly.
 
     Args:
         game: The game.
         policies: One or more, by name; or a list, whose names are numbers.
+        plays: How many plays of each seating are drawn in addition, to show what a match would
+            have told.  Luck is left out as :func:`~tensorcfr.analysis.aivat` does when the strategy
+            of player 0 is known and the first policy is the baseline.
+        seed: The same seed gives the same plays.
 
     Raises:
         ValueError: There is no policy, or one is not for this game.
@@ -78,19 +97,33 @@ def head_to_head(
         policies = {str(index): policy for index, policy in enumerate(policies)}
     if not policies:
         raise ValueError("policies: there is no policy to play")
-    form, n = game.form, game.n_players
-    given = np.empty((len(policies), game.n_sequences))
-    for row, (name, policy) in zip(given, policies.items(), strict=True):
-        row[:] = find_policy(game, policy, f"policies[{brief(name)}]").probabilities
-    ends = form.player_sequences.tolist()
-    found = np.empty((len(policies),) * n + (n,))
-    strategy = np.empty(game.n_sequences)
-    for seats in product(range(len(policies)), repeat=n):
-        for player, policy in enumerate(seats):
-            own = slice(ends[player], ends[player + 1])
-            strategy[own] = given[policy, own]
-        found[seats] = evaluate_probabilities(game, strategy).values
-    return HeadToHead(tuple(policies), found)
+    given = [
+        find_policy(game, policy, f"policies[{brief(name)}]") for name, policy in policies.items()
+    ]
+    found = np.empty((len(given),) * game.n_players + (game.n_players,))
+    played = {}
+    for seats in product(range(len(given)), repeat=game.n_players):
+        profile = seated([given[policy] for policy in seats])
+        found[seats] = evaluate_probabilities(game, profile.probabilities).values
+        if plays:
+            drawn = simulate(game, profile, plays, seed)
+            played[seats] = aivat(drawn, profile, baseline=given[0], known=[0])
+    return HeadToHead(tuple(policies), found, played)
+
+
+def seated(policies: Sequence[Policy]) -> Policy:
+    """The profile of a game in which each player plays their own of some policies, one for each
+    player."""
+    game, found = policies[0].game, policies[0].probabilities.copy()
+    for part, (base, buckets) in enumerate(buckets_by_part(game.chunks)):
+        ends = own_buckets(game.chunks, part).tolist()
+        for policy, own in zip(policies, pairwise(ends), strict=True):
+            for first, actions, lanes in zip(
+                *(array[slice(*own)] for array in buckets), strict=True
+            ):
+                here = slice(base + first, base + first + actions * lanes)
+                found[here] = policy.probabilities[here]
+    return Policy(game, found)
 
 
 class Difference(NamedTuple):

@@ -131,7 +131,7 @@ class Values(ABC):
 
     def at_node(self, node: int) -> ValueRows:
         """The infosets of a public node."""
-        nodes, player = self._nodes, self._nodes.player(node)
+        nodes, player = self.nodes, self.nodes.player(node)
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own = nodes.rows(node, hands), self.own_reaches(node)
         alike = infosets.stands_for
@@ -142,35 +142,46 @@ class Values(ABC):
                 infosets, *reaches, strategy, value / alike[:, None], best / alike[:, None]
             )
         # A decision with one action, which is left out of the game that was cut.
-        worth, best = self._worth(node, player, own)[:, hands, None]
+        worth, best = self.worth(node, player, own)[:, hands, None]
         return ValueRows(infosets, *reaches, np.ones_like(worth), worth, best)
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
         """For each player float64 (hands,): the own reach of a public node with every hand."""
-        return [own_reach(self._nodes, self.at, node, one) for one in range(self.game.n_players)]
+        return [own_reach(self.nodes, self.at, node, one) for one in range(self.game.n_players)]
 
     def of_players(self, node: int) -> list[np.ndarray]:
         """For each player float64 (hands,): what a public node is worth to every hand, whoever acts
         there; NaN for hands with which chance and the others never lead there."""
         own, found = self.own_reaches(node), []
         for player in range(self.game.n_players):
-            others = self._nodes.others_reach(node, player, own)
-            worth, _ = self._worth(node, player, own)
+            others = self.nodes.others_reach(node, player, own)
+            worth, _ = self.worth(node, player, own)
             unknown = np.full_like(others, np.nan)
             found.append(np.divide(worth, others, out=unknown, where=others > 0))
         return found
 
     @property
-    def _nodes(self) -> PublicNodes:
+    def nodes(self) -> PublicNodes:
+        """The public nodes of the game.
+
+        Raises:
+            ValueError: It has none.
+        """
         if (nodes := self.game.nodes) is None:
             raise ValueError(f"{self.game.name} is no game of private hands and a public tree")
         return nodes
 
-    def _worth(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
-        """The counterfactual value of a node to each hand of a player, and that with a best
-        response from there on, float64 (2, hands): from the terminals and the player's next
-        decisions after it."""
-        nodes, acts = self._nodes, self._nodes.player(node)
+    def worth(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
+        """The counterfactual value of a public node to each hand of a player, whoever acts there,
+        and that with a best response from there on, float64 (2, hands): from the terminals and the
+        player's next decisions after it.
+
+        Args:
+            node: The public node.
+            player: The player.
+            own: For each player float64 (hands,): their own reach of the node.
+        """
+        nodes, acts = self.nodes, self.nodes.player(node)
         if acts == TERMINAL:
             paid = nodes.payoffs(node, player, own)
             return np.stack([paid, paid])
@@ -183,7 +194,7 @@ class Values(ABC):
             reaches = list(own)
             if acts >= 0:
                 reaches[acts] = own_reach(nodes, self.at, step.node, acts)
-            found += self._worth(step.node, player, reaches)
+            found += self.worth(step.node, player, reaches)
         return found
 
     def worst(self, count: int = 10) -> list[tuple[str, float]]:
@@ -243,10 +254,10 @@ class ChunkValues(Values):
 
     def rows(self, player: int) -> Iterator[ValueRows]:
         """The infosets of a player, public node by public node."""
-        return map(self.at_node, filter(self._nodes.decides, self._nodes.decisions(player)))
+        return map(self.at_node, filter(self.nodes.decides, self.nodes.decisions(player)))
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
-        found = self._nodes.find(infosets.labels[0])
+        found = self.nodes.find(infosets.labels[0])
         assert found is not None
         rows = self.at_node(found.node)
         place = {label: at for at, label in enumerate(rows.infosets.labels)}

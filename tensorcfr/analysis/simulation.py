@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Annotated
 
 import numpy as np
 
 from .._util.arguments import EXACT, Whole, checked
-from ..errors import GameError
 from ..evaluation.metrics import PolicyLike
+from ..evaluation.profile import strategies_at
 from ..formats.policies import find_policy
-from ..model.arguments import Flat
-from ..model.arrays import CHANCE, TERMINAL, HistoryTree, PublicTree
+from ..model.arguments import Compiled, laid_out
+from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
-from ..model.labels import PublicGame
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
+from ..model.team_game import step_probabilities
+from .history_values import step_label
 
 
 @dataclass(frozen=True, eq=False)
 class Plays:
     """Plays of a game."""
 
-    game: FlatGame
+    game: CompiledGame
     """The game."""
     utilities: np.ndarray
     """float64 (plays, players): what each play paid."""
     nodes: np.ndarray
     """int64 (plays, steps + 1): the nodes that each play came to, the root first, of
-    ``game.histories`` or else of ``game.public.tree``; -1 after its end."""
+    ``game.histories`` or else of ``game.nodes``; -1 after its end."""
     hands: np.ndarray | None
     """int64 (plays, players): the hands that were dealt, where nodes are public."""
 
@@ -53,31 +55,49 @@ class Plays:
             return np.full(self.game.n_players, np.nan)
         return self.utilities.std(axis=0, ddof=1) / np.sqrt(len(self))
 
-    @cached_property
-    def _board(self) -> _Board:
-        return _board(self.game)
-
     def steps(self, play: int) -> list[str]:
         """``["chance: J", "player 0 at J: bet", ...]``.
 
         Raises:
             IndexError: There is no such play.
         """
-        nodes = [node for node in self.nodes[play].tolist() if node >= 0]
-        hands = np.zeros(0, dtype=np.int64) if self.hands is None else self.hands[play]
-        said = [
-            f"chance: {self.game.public_game.hands[player][hand]} to player {player}"
-            for player, hand in enumerate(hands.tolist())
-        ]
-        for above, node in pairwise(nodes):
-            step = self._board.label(above, node)
-            infoset = self._board.infoset(above, hands)
-            if infoset is None:
-                said.append(f"chance: {step}")
-            else:
-                player = int(self.game.infoset_player[infoset])
-                said.append(f"player {player} at {self.game.infoset_labels[infoset]}: {step}")
+        path = [node for node in self.nodes[play].tolist() if node >= 0]
+        hands, said = [] if self.hands is None else self.hands[play].tolist(), []
+        if self.game.nodes is not None:
+            names = zip(self.game.nodes.hands, hands, strict=False)
+            said = [f"chance: {own[hand]} to player {one}" for one, (own, hand) in enumerate(names)]
+        for above, node in pairwise(path):
+            player, label, step = self._step(above, node, hands)
+            said.append(f"player {player} at {label}: {step}" if label else f"chance: {step}")
         return said
+
+    def counts(self, player: int) -> dict[str, dict[str, int]]:
+        """How often a player took each action, by infoset label and action label; actions that they
+        never took are left out."""
+        found: dict[str, dict[str, int]] = {}
+        hands = np.zeros((len(self), 0), dtype=np.int64) if self.hands is None else self.hands
+        for above, node in pairwise(self.nodes.T):
+            taken = np.column_stack([above, node, hands])[node >= 0]
+            rows, times = np.unique(taken, axis=0, return_counts=True)
+            for (before, after, *held), count in zip(rows.tolist(), times.tolist(), strict=True):
+                actor, label, step = self._step(before, after, held)
+                if actor == player:
+                    row = found.setdefault(label, {})
+                    row[step] = row.get(step, 0) + count
+        return found
+
+    def _step(self, above: int, node: int, hands: list[int]) -> tuple[int, str, str]:
+        """Who takes the step from one node to the next, the label of their infoset, "" where chance
+        does, and that of the step."""
+        nodes = self.game.nodes
+        if self.hands is None or nodes is None:
+            game = laid_out(self.game, "a history")
+            player, step = int(game.tree.player[above]), step_label(game, node)
+            infoset = int(game.tree.infoset[above])
+            return player, game.infoset_labels[infoset] if player >= 0 else "", step
+        player = nodes.player(above)
+        step = next(step.label for step in nodes.children(above) if step.node == node)
+        return player, nodes.labels(above, [hands[player]])[0] if player >= 0 else "", step
 
     def log(self) -> Iterator[str]:
         """One line for every play: its steps, and what it paid."""
@@ -88,7 +108,7 @@ class Plays:
 
 @checked()
 def simulate(
-    game: Flat,
+    game: Compiled,
     policy: PolicyLike,
     n: Annotated[int, Whole(1, EXACT)],
     seed: Annotated[int, Whole(0)] = 0,
@@ -101,153 +121,104 @@ def simulate(
     1000
 
     Args:
-        game: The game; one of private hands is played on its public tree, whatever its size.
+        game: The game; one of private hands is played on its public nodes, whatever its size.
         policy: Everybody's strategies, in any form that :func:`tensorcfr.formats.find_policy`
-            reads.
+            reads; of a game in chunks it is worked out where plays come.
         n: How many plays.
         seed: The same seed gives the same plays.
 
     Raises:
         ValueError: The policy is not for this game, or ``n`` is not a whole number >= 1.
     """
-    probabilities = find_policy(game, policy).probabilities
-    board = _board(game)
-    rng = np.random.default_rng(seed)
-    hands = board.deal(rng, n)
+    found, rng = find_policy(game, policy), np.random.default_rng(seed)
+    if game.nodes is None or game.by_histories:
+        return _by_histories(laid_out(game, "drawing histories"), found, rng, n)
+    return _by_hands(game, game.nodes, found, rng, n)
+
+
+def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: int) -> Plays:
+    """Plays on the history tree."""
+    tree = game.tree
+    likely, first_child = step_probabilities(game, policy.probabilities), tree.first_child
+    first_child = first_child.astype(np.int64)
     node = np.zeros(n, dtype=np.int64)
     path = [node]
     while True:
-        going = np.flatnonzero(board.first_child[node + 1] > board.first_child[node])
+        going = np.flatnonzero(first_child[node + 1] > first_child[node])
         if not len(going):
             break
-        at = node[going]
-        dealt = hands[going]
-        children = board.first_child[at + 1] - board.first_child[at]
-        drawn = rng.random(len(at))
-        chosen, last = np.full((2, len(at)), -1)
-        below = np.zeros(len(at))
-        for child in range(int(children.max())):
-            some = np.flatnonzero((child < children) & (chosen < 0))
-            likely = board.probability(probabilities, at[some], child, dealt[some])
-            below[some] += likely
-            last[some[likely > 0]] = child
-            chosen[some[(drawn[some] < below[some]) & (likely > 0)]] = child
-        # Rounding may leave the sum of the probabilities a little below the number drawn.
-        chosen = np.where(chosen < 0, last, chosen)
+        begin = first_child[node[going]]
+        children = first_child[node[going] + 1] - begin
+        table = np.zeros((len(going), int(children.max())))
+        for child in range(table.shape[1]):
+            some = np.flatnonzero(child < children)
+            table[some, child] = likely[begin[some] + child]
         node = node.copy()
-        node[going] = board.first_child[at] + chosen
+        node[going] = begin + _drawn(rng, table)
         path.append(node)
+    terminal = np.full(tree.n_nodes, -1)
+    terminal[tree.terminal] = np.arange(len(tree.terminal))
+    return Plays(game, tree.utility[terminal[node]] * game.unit, _ended(path), None)
+
+
+def _by_hands(
+    game: CompiledGame, nodes: PublicNodes, policy: Policy, rng: np.random.Generator, n: int
+) -> Plays:
+    """Plays on the public nodes, hands dealt beforehand; node by node, all plays that come there at
+    once."""
+    hands, utilities = deal(nodes, rng, n), np.empty((n, game.n_players))
+    node = np.zeros(n, dtype=np.int64)
+    path, left = [node], [(0, np.arange(n))]
+    while left:
+        node, going = node.copy(), []
+        for at, here in left:
+            children = np.array([step.node for step in nodes.children(at)], dtype=np.int64)
+            if not len(children):
+                factor, key = nodes.payoff(at)
+                utilities[here] = factor * nodes.matrix(key)[:, *hands[here].T].T
+                continue
+            player = nodes.player(at)
+            if player == CHANCE:
+                likely = nodes.outcomes(at, hands[here])
+            else:
+                likely = strategies_at(policy, nodes, at)[hands[here, player]]
+            chosen = _drawn(rng, likely)
+            node[here] = children[chosen]
+            going += [(int(children[k]), here[chosen == k]) for k in np.unique(chosen).tolist()]
+        left = going
+        path.append(node)
+    return Plays(game, utilities, _ended(path[:-1]), hands)
+
+
+def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
+    """Hands of two players, drawn as chance deals them; int64 (n, 2)."""
+    hands = np.empty((n, 2), dtype=np.int64)
+    own = [np.ones(len(labels)) for labels in nodes.hands]
+    hands[:, 0] = _choices(rng, nodes.others_reach(0, 0, own), n)
+    for first in np.unique(hands[:, 0]).tolist():
+        own[0] = (np.arange(len(own[0])) == first).astype(np.float64)
+        here = np.flatnonzero(hands[:, 0] == first)
+        hands[here, 1] = _choices(rng, nodes.others_reach(0, 1, own), len(here))
+    return hands
+
+
+def _choices(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarray:
+    return rng.choice(len(weights), size=n, p=weights / weights.sum())
+
+
+def _drawn(rng: np.random.Generator, likely: np.ndarray) -> np.ndarray:
+    """The number of the step that each play takes, from its probabilities, float64 (plays,
+    steps)."""
+    below = np.cumsum(likely, axis=1)
+    chosen = (below <= rng.random(len(likely))[:, None]).sum(axis=1)
+    # Rounding may leave the sum of the probabilities a little below the number drawn.
+    last = likely.shape[1] - 1 - (likely[:, ::-1] > 0).argmax(axis=1)
+    found: np.ndarray = np.minimum(chosen, last)
+    return found
+
+
+def _ended(path: list[np.ndarray]) -> np.ndarray:
+    """The nodes of plays, -1 after the end of each."""
     nodes = np.stack(path, axis=1)
-    stays = np.diff(nodes, axis=1) == 0
-    nodes[:, 1:][stays] = -1
-    shown = hands if hands.size else None
-    return Plays(game, board.utilities(node, hands) * game.unit, nodes, shown)
-
-
-class _Board(ABC):
-    """What plays are drawn on: histories, or a public tree with hands."""
-
-    def __init__(self, game: FlatGame, tree: HistoryTree | PublicTree) -> None:
-        self.game, self.player = game, tree.player
-        self.first_child = tree.first_child.astype(np.int64)
-        """int64 (nodes + 1,)."""
-
-    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """int64 (n, players): hands; (n, 0) where chance nodes deal them."""
-        return np.zeros((n, 0), dtype=np.int64)
-
-    def probability(
-        self, policy: np.ndarray, node: np.ndarray, child: int, hands: np.ndarray
-    ) -> np.ndarray:
-        """float64: the probability of the step from each node to its child with this number."""
-        found, by_chance = np.empty(len(node)), self.player[node] == CHANCE
-        found[by_chance] = self.chance(self.first_child[node[by_chance]] + child, hands[by_chance])
-        infoset = self.infosets(node[~by_chance], hands[~by_chance])
-        sequence = self.game.infoset_sequence[infoset] + child * self.game.infoset_stride[infoset]
-        found[~by_chance] = policy[sequence]
-        return found
-
-    @abstractmethod
-    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        """float64: the probability of chance's step into each node."""
-
-    @abstractmethod
-    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        """The infoset at each node, where somebody acts."""
-
-    @abstractmethod
-    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        """float64 (plays, players): what the terminals pay, as multiples of the game's unit."""
-
-    @abstractmethod
-    def label(self, above: int, node: int) -> str:
-        """The action or outcome that leads from one node to the next."""
-
-    def infoset(self, node: int, hands: np.ndarray) -> int | None:
-        """The infoset at a node; None where chance acts."""
-        if self.player[node] == CHANCE:
-            return None
-        return int(self.infosets(np.array([node]), hands[None])[0])
-
-
-def _board(game: FlatGame) -> _Board:
-    return _Histories(game) if game.by_histories else _Hands(game, game.public_game)
-
-
-class _Histories(_Board):
-    """Plays on the history tree."""
-
-    def __init__(self, game: FlatGame) -> None:
-        super().__init__(game, game.tree)
-        self.tree = tree = game.tree
-        self.terminal = np.full(tree.n_nodes, -1)
-        self.terminal[tree.terminal] = np.arange(len(tree.terminal))
-
-    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        return self.tree.probability[node]
-
-    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        return self.tree.infoset[node]
-
-    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        return self.tree.utility[self.terminal[node]]
-
-    def label(self, above: int, node: int) -> str:
-        if self.player[above] == CHANCE:
-            return self.game.outcome_labels[int(self.tree.outcome[node])]
-        actions = self.game.infoset_actions[int(self.tree.infoset[above])]
-        return actions[node - int(self.first_child[above])]
-
-
-class _Hands(_Board):
-    """Plays on the public tree, hands dealt beforehand."""
-
-    def __init__(self, game: FlatGame, public: PublicGame) -> None:
-        super().__init__(game, public.tree)
-        self.tree, self.edges = public.tree, public.edges
-
-    def deal(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        prior = self.tree.prior
-        drawn = rng.choice(prior.size, size=n, p=prior.ravel() / prior.sum())
-        return np.stack(np.unravel_index(drawn, prior.shape), axis=1)
-
-    def chance(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        found: np.ndarray = self.tree.chance_table[(self.tree.chance[node], *hands.T)]
-        return found
-
-    def infosets(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        held = hands[np.arange(len(node)), self.player[node]]
-        return self.game.places.infosets(node, held)
-
-    def utilities(self, node: np.ndarray, hands: np.ndarray) -> np.ndarray:
-        if (self.player[node] != TERMINAL).any():
-            raise GameError(f"{self.game.name}: a play did not come to an end")
-        payoff = self.tree.payoff[node]
-        at = self.tree.matrix[payoff]
-        paid = [
-            self.tree.matrix_table[(at, player, *hands.T)] for player in range(self.game.n_players)
-        ]
-        return self.tree.coefficient[payoff][:, None] * np.stack(paid, axis=1)
-
-    def label(self, above: int, node: int) -> str:
-        return self.edges[int(self.tree.edge[node])]
+    nodes[:, 1:][np.diff(nodes, axis=1) == 0] = -1
+    return nodes

@@ -90,7 +90,7 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
         iters=asked.subgame_iters,
         seed=asked.seed,
     )
-    total = 0.0
+    total = fair = 0.0
     for number in range(1, asked.plays + 1):
         match.deal()
         named = match.position.nodes.player_names[asked.seat]
@@ -102,6 +102,10 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
         typer.echo(f"over: {match.position.line}; the solver held {other}")
         unit = match.position.nodes.unit_name
         typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
+        if match.game.constant_sum:
+            adjusted = match.adjusted_utilities()[asked.seat]
+            fair += adjusted
+            typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
 
 
 def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:

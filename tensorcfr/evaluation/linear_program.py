@@ -18,6 +18,7 @@ strategies", Games and Economic Behavior 14, 1996.  Solver: HiGHS, through scipy
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -85,6 +86,27 @@ def equilibrium(
     return policy, evaluate_probabilities(game, probabilities)
 
 
+def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
+    """An equilibrium of a two-player zero-sum or constant-sum game in which one player is not free.
+
+    Args:
+        game: The game.
+        player: Who is restricted.
+        reaches: A scipy.sparse array, sequences x sequences of the player: their own reaches are
+            its product with those of a plan that is free.
+
+    Returns:
+        Both players' strategies.
+
+    Raises:
+        ValueError, MemoryLimitError, MissingExtraError, RuntimeError: As :func:`equilibrium`.
+    """
+    check_zero_sum(game)
+    require(bytes_needed(game), f"the linear program of {game.name}")
+    maps = [reaches if one == player else None for one in range(2)]
+    return Policy(game, kernels.normalise(game.form, _realization_plans(game, maps)))
+
+
 def bytes_needed(game: FlatGame | TeamGame) -> int:
     """Bytes that the linear program takes, about: its coefficients in HiGHS and on the way."""
     coefficients = count_entries(game.form, 0) + game.n_sequences + game.n_infosets
@@ -110,8 +132,11 @@ def check_zero_sum(game: FlatGame | TeamGame) -> None:
         )
 
 
-def _realization_plans(game: FlatGame | TeamGame) -> np.ndarray:
-    """Optimal own reaches of both players' sequences, float64 (sequences,)."""
+def _realization_plans(
+    game: FlatGame | TeamGame, maps: Sequence[Any | None] = (None, None)
+) -> np.ndarray:
+    """Optimal own reaches of both players' sequences, float64 (sequences,); with a map, of those
+    that it makes of plans."""
     try:
         from scipy import sparse
         from scipy.optimize import linprog
@@ -123,6 +148,11 @@ def _realization_plans(game: FlatGame | TeamGame) -> np.ndarray:
     # Entries hold chance probabilities and can be tiny; tolerances are absolute.
     payoff = payoff / (abs(payoff).max() or 1.0)
     own, other = (_sequence_constraints(game, player) for player in (0, 1))
+    first, second = maps
+    if first is not None:
+        own, payoff = sparse.csc_array(own @ first), sparse.csc_array(first.T @ payoff)
+    if second is not None:
+        other, payoff = sparse.csc_array(other @ second), sparse.csc_array(payoff @ second)
     sequences, values = own.shape[1], other.shape[0]
     objective = np.zeros(sequences + values)
     objective[sequences] = -1.0
@@ -145,8 +175,9 @@ def _realization_plans(game: FlatGame | TeamGame) -> np.ndarray:
     if result.status != 0:
         raise RuntimeError(f"HiGHS found no optimum for {game.name}: {result.message}")
     # scipy's marginals are those of a minimum, so player 1's reaches come with a minus.
-    plans = np.concatenate([result.x[:sequences], -result.ineqlin.marginals])
-    return plans.clip(min=0.0)
+    plans = [result.x[:sequences].clip(min=0.0), (-result.ineqlin.marginals).clip(min=0.0)]
+    made = (plan if to is None else to @ plan for to, plan in zip(maps, plans, strict=True))
+    return np.concatenate(list(made))
 
 
 def _method(game: FlatGame | TeamGame) -> str:

@@ -433,6 +433,13 @@ def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
     return tuple(there(form.shapes).array(int(form.shape[part - 1]), name) for name in names)
 
 
+def own_buckets(form: ChunkedForm, part: int) -> np.ndarray:
+    """Where the buckets of each player begin among those of a part, int64 (players + 1,)."""
+    if part == 0:
+        return form.trunk.player_buckets
+    return there(form.shapes).array(int(form.shape[part - 1]), "player_buckets")
+
+
 def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:
     """The base of each part, and first sequence, actions and lanes of its buckets."""
     for part, base in enumerate([0, *form.base.tolist()]):

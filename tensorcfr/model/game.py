@@ -124,6 +124,11 @@ class CompiledGame(PayingGame, ABC):
     """Whether hands or outcomes that the payoffs cannot tell apart are one in the arrays of
     policies."""
 
+    @property
+    def by_histories(self) -> bool:
+        """Whether traversals go through histories, and not through public nodes."""
+        return False
+
     layouts: tuple[str, ...] = ("flat",)
     """The ways in which solvers can have it, the best first: ``"flat"``, ``"tied"`` (imperfect
     recall), ``"chunks"``, ``"teams"``, or ``"rules"`` of games that are not compiled."""

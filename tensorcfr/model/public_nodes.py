@@ -183,6 +183,20 @@ class PublicNodes(ABC):
         """The probability of each step from a chance node, given the hands; float64, of a shape
         that broadcasts to that of :meth:`dealt`."""
 
+    def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
+        """The probability of each step from a chance node, given hands that are dealt.
+
+        Args:
+            node: The node.
+            hands: int64 (deals, players).
+
+        Returns:
+            float64 (deals, steps).
+        """
+        shape = tuple(map(len, self.hands))
+        given = [np.broadcast_to(chance, shape)[tuple(hands.T)] for chance in self.chances(node)]
+        return np.stack(given, axis=1)
+
     @abstractmethod
     def payoff(self, node: int) -> tuple[float, Hashable]:
         """What a terminal pays, in the game's own unit: a factor, and the key of a :meth:`matrix`

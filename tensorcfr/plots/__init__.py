@@ -2,7 +2,8 @@
 
 :func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages`,
 :func:`strategy_chart` and :func:`infoset_chart` strategies, :func:`draw` the tree of a small
-game, :func:`hand_grid` and :func:`runout_grid` spots of hold'em.  All return the figure and show
+game, :func:`hand_grid` and :func:`runout_grid` spots of hold'em, :func:`gain_against_risk`
+responses to a model of a player.  All return the figure and show
 nothing; :class:`LiveProgress` shows a solve in a notebook as it runs.
 """
 
@@ -12,6 +13,7 @@ from .convergence import convergence
 from .hands import draw_line, hand_grid, runout_grid
 from .iteration_trees import iteration_tree
 from .live import LiveProgress
+from .responses import gain_against_risk
 from .style import check_format
 from .sweeps import sweep_curves
 from .trees import draw, tree_source
@@ -23,6 +25,7 @@ __all__ = [
     "draw",
     "draw_line",
     "find_node",
+    "gain_against_risk",
     "hand_grid",
     "has_hands",
     "infoset_chart",

@@ -7,11 +7,14 @@ poker", Science 356, 2017; here with exact values at the end of the game in plac
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
 
 from .._util.arguments import EXACT, OneOf, Whole, checked
+from ..analysis.luck import Luck
+from ..analysis.simulation import deal
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
@@ -65,7 +68,8 @@ class Match:
     ) -> None:
         self.game, self.seat, self.resolve_after = game, seat, resolve_after
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
-        policy, nodes = find_blueprint(subgames_of(game), blueprint).policy, nodes_of(game)
+        self._blueprint, nodes = find_blueprint(subgames_of(game), blueprint), nodes_of(game)
+        policy = self._blueprint.policy
         first, second = (np.arange(len(own)) for own in nodes.hands)
         known = Followed(policy, (), (first, second))
         self._start = Position(nodes, seat, policy, known, game)
@@ -73,13 +77,14 @@ class Match:
         self.position = self._start
         """Where the play is."""
         self._outcomes = 0
+        self._path: list[int] = []
+        self._played: dict[int, np.ndarray] = {}
 
     def deal(self) -> None:
         """Begin a play: deal the hands."""
         self._outcomes = 0
-        first = self._drawn(self._start.weights())
-        second = self._drawn(self._start.weights_given(first))
-        self.position = self._start.holding((first, second))
+        first, second = deal(self._start.nodes, self._rng, 1)[0].tolist()
+        self.position, self._path, self._played = self._start.holding((first, second)), [0], {}
         self._draw()
 
     def _drawn(self, weights: np.ndarray) -> int:
@@ -149,7 +154,9 @@ class Match:
         self._check_dealt()
         if self.is_over or action not in self.actions:
             raise ValueError(f"there is no action {action!r}: {', '.join(self.actions)}")
-        self.position = self.position.after(action)
+        if self.to_act == self.seat:
+            self._played[self.position.node] = self.position.strategies()
+        self._move(action)
         self._draw()
 
     def resolve_and_act(self) -> str:
@@ -177,15 +184,43 @@ class Match:
         Raises:
             ValueError: It has not ended, or no hands are dealt.
         """
+        self._check_over()
+        return self.position.utilities()
+
+    def adjusted_utilities(self) -> tuple[float, float]:
+        """What the play pays each player less the luck in it, in the unit of the game: that of the
+        deal, of public chance, and of the resolving player's draws.
+
+        See :func:`tensorcfr.analysis.aivat`; the values of the blueprint say how lucky a step was.
+        The resolving player's actions must have been drawn by :meth:`resolve_and_act`.
+
+        Raises:
+            ValueError: The play has not ended, or no hands are dealt; or the blueprint is of a
+                coarser game, and the game merges hands.
+        """
+        self._check_over()
+        path, hands = np.array([self._path]), np.array([self.hands])
+        paid = self._luck.adjusted(path, hands, (self.seat,), self._played.__getitem__)
+        first, second = paid[0].tolist()
+        return first, second
+
+    @cached_property
+    def _luck(self) -> Luck:
+        return Luck(self._blueprint.lifted, 1 - self.seat)
+
+    def _check_over(self) -> None:
         self._check_dealt()
         if not self.is_over:
             raise ValueError("the play has not ended")
-        return self.position.utilities()
 
     def _draw(self) -> None:
         """Public chance, for as long as it acts."""
         while self.position.player == CHANCE:
             outcomes = self.position.outcomes()
             drawn = self._drawn(np.array(list(outcomes.values())))
-            self.position = self.position.after(list(outcomes)[drawn])
+            self._move(list(outcomes)[drawn])
             self._outcomes += 1
+
+    def _move(self, step: str) -> None:
+        self.position = self.position.after(step)
+        self._path.append(self.position.node)

@@ -53,19 +53,6 @@ class Position:
         """What else everybody sees, in words: the board and the chips."""
         return self.nodes.described(self.node)
 
-    def weights(self) -> np.ndarray:
-        """float64 (hands of player 0,): how likely each hand of player 0 is dealt, unnormalised."""
-        return self.nodes.others_reach(0, 0, [np.ones(len(own)) for own in self.nodes.hands])
-
-    def weights_given(self, hand: int) -> np.ndarray:
-        """float64 (hands of player 1,): the same of player 1, given player 0's hand."""
-        return self.nodes.others_reach(0, 1, self._holding(hand, -1))
-
-    def _holding(self, *hands: int) -> list[np.ndarray]:
-        """For each player float64 (hands,): 1 for the hand that they hold."""
-        pairs = zip(hands, self.nodes.hands, strict=True)
-        return [(np.arange(len(own)) == hand).astype(np.float64) for hand, own in pairs]
-
     def holding(self, hands: tuple[int, int]) -> Position:
         """The same public node with other hands."""
         return replace(self, hands=hands)
@@ -86,13 +73,9 @@ class Position:
 
     def outcomes(self) -> dict[str, float]:
         """What public chance can draw, and with which probabilities."""
-        own = self._holding(*self.hands)
-        given = {
-            step.label: float(self.nodes.others_reach(step.node, 0, own)[self.hands[0]])
-            for step in self.nodes.children(self.node)
-        }
-        total = sum(given.values())
-        return {label: p / total for label, p in given.items() if p > 0}
+        likely = self.nodes.outcomes(self.node, np.array([self.hands]))[0].tolist()
+        steps = self.nodes.children(self.node)
+        return {step.label: p for step, p in zip(steps, likely, strict=True) if p > 0}
 
     def after(self, step: str) -> Position:
         """The position after an action or an outcome."""
@@ -101,23 +84,29 @@ class Position:
         return replace(self, node=node, steps=(*self.steps, step), known=known)
 
     def probabilities(self) -> dict[str, float]:
-        """The probability of each action of the player who acts, with their hand; uniform where
-        what they follow has no such line or hand, or none of the actions is taken."""
+        """The probability of each action of the player who acts, with their hand."""
+        row = self.strategies()[self.hands[self.player]]
+        return dict(zip(self.actions, row.tolist(), strict=True))
+
+    def strategies(self) -> np.ndarray:
+        """The strategies of the player who acts, float64 (hands, actions); uniform where what they
+        follow has no such line or hand, or none of the actions is taken."""
         player, actions = self.player, self.actions
-        policy, steps, hand = self.blueprint, self.steps, self.hands[player]
+        policy, steps, held = self.blueprint, self.steps, np.arange(len(self.nodes.hands[player]))
+        found = np.zeros((len(held), len(actions)))
         if player == self.seat:
             policy, steps, kept = self.known
-            # No number where the player never comes here with the hand.
-            hand = next(iter(np.flatnonzero(kept[player] == hand).tolist()), -1)
-        row, nodes = np.zeros(len(actions)), nodes_of(policy.game)
+            held = kept[player]
+        nodes = nodes_of(policy.game)
         # A coarser game may have no such line.
-        if hand >= 0 and (node := follow_steps(nodes, steps)) is not None:
-            labels = (step.label for step in nodes.children(node))
-            played = strategies_at(policy, nodes, node)[hand].tolist()
-            given = dict(zip(labels, played, strict=True))
-            row += [given.get(action, 0.0) for action in actions]
-        row = row / row.sum() if row.sum() > 0 else np.full(len(row), 1.0 / len(row))
-        return dict(zip(actions, row.tolist(), strict=True))
+        if (node := follow_steps(nodes, steps)) is not None:
+            played = strategies_at(policy, nodes, node)
+            labels = [step.label for step in nodes.children(node)]
+            for k, action in enumerate(actions):
+                if action in labels:
+                    found[held, k] = played[:, labels.index(action)]
+        total = found.sum(axis=1, keepdims=True)
+        return np.divide(found, total, out=np.full_like(found, 1.0 / len(actions)), where=total > 0)
 
     def resolved(self, options: dict[str, Any]) -> Position:
         """The position after the player who acts has solved the rest of the game again."""

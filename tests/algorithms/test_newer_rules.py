@@ -32,10 +32,18 @@ from support.infoset_cfr import (
     Pulled,
     SimpleAsymmetric,
     Smooth,
+    SmoothOptimistic,
     regretful,
 )
 from support.reference import cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule, pdcfr_plus_rule
-from support.registered import APCFR_PLUS, SPCFR_PLUS, hs_dcfr, hs_pcfr_plus, project
+from support.registered import (
+    APCFR_PLUS,
+    SOGRCFR_PLUS,
+    SPCFR_PLUS,
+    hs_dcfr,
+    hs_pcfr_plus,
+    project,
+)
 from support.tiers import tiered
 from tensorcfr import (
     Algorithm,
@@ -80,8 +88,8 @@ def hs_rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
     return dcfr_rule(1 + 3 * s / HORIZON, -1 - 2 * s / HORIZON)(regrets, instant, t)
 
 
-def hs_fading(t: int) -> float:
-    return float((1 - 1 / t) ** (30 - 5 * min(t, HORIZON) / HORIZON))
+def hs_fading(t: int, most: float = 30) -> float:
+    return float((1 - 1 / t) ** (most - 5 * min(t, HORIZON) / HORIZON))
 
 
 def squared(t: int) -> float:
@@ -114,6 +122,11 @@ TWINS: dict[str, Twin] = {
     ),
     "apcfr+": (APCFR_PLUS, {"learner": Asymmetric, "weight": squared}),
     "spcfr+": (SPCFR_PLUS, {"learner": Smooth, "weight": squared}),
+    "sogrcfr+": (SOGRCFR_PLUS, {"learner": SmoothOptimistic, "weight": squared}),
+    "hs-dcfr(15)": (
+        hs_dcfr(HORIZON, 15),
+        {"learner": regretful(hs_rule), "fading": lambda t: hs_fading(t, 15)},
+    ),
     "hs-dcfr": (hs_dcfr(HORIZON), {"learner": regretful(hs_rule), "fading": hs_fading}),
     "hs-pcfr+": (hs_pcfr_plus(HORIZON), {"learner": Predictive, "fading": hs_fading}),
     "mmd": (MMD, {"learner": Magnetic}),

@@ -247,7 +247,8 @@ class TestPlay:
         assert lines[0].startswith("play 1: you are player 0 and hold ")
         assert "there is no action 'fold'" in result.stderr
         assert any(line.startswith("the solver: ") for line in lines)
-        assert lines[-1].startswith("you get ")
+        assert lines[-2].startswith("you get ")
+        assert lines[-1].startswith("without luck ")
 
     def test_a_game_without_a_public_tree(self) -> None:
         assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")

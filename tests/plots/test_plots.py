@@ -14,8 +14,9 @@ from matplotlib.figure import Figure
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.analysis import robust_responses
 from tensorcfr.errors import MissingExtraError
-from tensorcfr.plots import check_format, convergence
+from tensorcfr.plots import check_format, convergence, gain_against_risk
 from tensorcfr.plots.style import COLOURS, DASHES, LABEL_X, spread, uncrossed
 
 ALGORITHMS: list[Any] = [
@@ -158,6 +159,27 @@ def test_what_cannot_be_drawn(solutions: list[Solution], tmp_path: Path) -> None
     with pytest.raises(ValueError, match=r"its ending must be one of .*\.png"):
         convergence(solutions, path=tmp_path / "curve.doc")
     assert not list(tmp_path.iterdir())
+
+
+def test_gain_against_risk(tmp_path: Path) -> None:
+    """A line for each method, through a point for each weight, which is written at it."""
+    pytest.importorskip("scipy")
+    game, counts = compile_game("kuhn"), {"Jb": {"bet": 5, "pass": 5}, "Jp": {"pass": 9}}
+    found = {
+        method: robust_responses(game, counts, 0, method=method, weights=(0.5, 1))
+        for method in ("data-biased", "restricted")
+    }
+    figure = gain_against_risk(found, path=tmp_path / "curve.png")
+    for line, (name, one) in zip(axes(figure).get_lines(), found.items(), strict=True):
+        assert line.get_label() == name
+        assert list(line.get_xdata()) == one.risk.tolist()
+        assert list(line.get_ydata()) == one.gain.tolist()
+    assert [text.get_text() for text in names(figure)] == ["0", "0.5", "1"] * 2
+    assert (tmp_path / "curve.png").stat().st_size > 1000
+    (alone,) = axes(gain_against_risk(found["restricted"])).get_lines()
+    assert alone.get_label() == "restricted"
+    with pytest.raises(ValueError, match="there is nothing to draw"):
+        gain_against_risk({})
 
 
 def test_without_matplotlib(solutions: list[Solution], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -496,12 +496,10 @@ def worth(position: Position) -> np.ndarray:
 
 def expected(start: Position) -> np.ndarray:
     """The expected utilities of a play, over all deals."""
-    first, total = start.weights(), np.zeros(2)
-    for hand, share in enumerate(first / first.sum()):
-        second = start.weights_given(hand)
-        for other in np.flatnonzero(second).tolist():
-            total += share * second[other] / second.sum() * worth(start.holding((hand, other)))
-    return total
+    dealt = start.nodes.dealt(0)
+    pairs = zip(*np.nonzero(dealt), strict=True)
+    found = [dealt[pair] * worth(start.holding((int(pair[0]), int(pair[1])))) for pair in pairs]
+    return np.sum(found, axis=0)
 
 
 PLAYED: dict[str, Callable[[], CardGame]] = {

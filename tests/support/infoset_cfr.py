@@ -13,6 +13,8 @@ Sources
   AAAI 2026, section 4 and equation 3.
 * Smooth PRM+: Farina, Grand-Clement, Kroer, Lee, Luo, "Regret Matching+: (In)Stability and Fast
   Convergence in Games", NeurIPS 2023.
+* SOGRM+: Meng et al., "Last-Iterate Convergence of Smooth Regret Matching+ Variants in Learning
+  Nash Equilibria", NeurIPS 2025.
 * HS-DCFR, HS-PCFR+: Zhang, McAleer, Sandholm, "Faster Game Solving via Hyperparameter Schedules",
   AAAI 2026, equations 2 and 3 and the schedules (30).
 * Magnetic mirror descent: Sokota et al., "A Unified Approach to Reinforcement Learning, Quantal
@@ -170,6 +172,25 @@ class Smooth(Learner):
         self.regrets = lifted([r + new for r, new in zip(self.regrets, instant, strict=True)])
         ahead = lifted([r + new for r, new in zip(self.regrets, instant, strict=True)])
         self.strategy = normalized(ahead)
+        return value
+
+
+class SmoothOptimistic(Learner):
+    """SOGRM+, step size 1, as the authors' program has it: regrets of the last strategy are taken
+    off again where those of the new one are known."""
+
+    def __init__(self, actions: int) -> None:
+        super().__init__(actions)
+        self.regrets, self.ahead = [1 / actions] * actions, [1 / actions] * actions
+        self.current: list[float] | None = None
+
+    def learn(self, values: list[float], instant: list[float], value: float, t: int) -> float:
+        if self.current is not None:
+            triples = zip(self.ahead, self.current, instant, strict=True)
+            self.regrets = [r - old + new for r, old, new in triples]
+        self.current = list(instant)
+        self.ahead = lifted([r + new for r, new in zip(self.regrets, instant, strict=True)])
+        self.strategy = normalized(self.ahead)
         return value
 
 

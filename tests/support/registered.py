@@ -145,36 +145,75 @@ SPCFR_PLUS = Algorithm(
 )
 
 
+# --------------------------------------------------------------------------------------- SOGRCFR+
+
+
+def smooth_optimistic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    """One projected step with twice the regrets less the last ones, which makes the strategy."""
+    last = memory[0]
+    eta, first = parameters
+    for lane in range(len(mean)):
+        for a in range(len(regret)):
+            # All regrets are 0 before the first step: the nearest point is the uniform strategy.
+            start = 1.0 / len(regret) if first > 0.0 else regret[a, lane]
+            now = instant[a, lane]
+            before = now if first > 0.0 else last[a, lane]
+            regret[a, lane] = start + eta * (2.0 * now - before)
+            last[a, lane] = now
+        project(regret, lane)
+    match(regret, strategy)
+
+
+SOGRCFR_PLUS = Algorithm(
+    "sogrcfr+",
+    LocalRule(
+        "smooth optimistic gradient regret matching+",
+        smooth_optimistic,
+        at=lambda t, eta: (eta + 0.0 * t, t <= 1),
+        parameter_names=("eta",),
+        memory=("last instantaneous regret",),
+        whole=True,
+    ),
+    formula="R <- P(R + e (2 r - last r)); strategy from R; P the nearest point with entries from "
+    "0 and a sum from 1; average weighted by t^2",
+    source="L. Meng et al., 'Last-iterate convergence of smooth regret matching+ variants in "
+    "learning Nash equilibria', NeurIPS 2025: SOGRM+, by the authors' program for matrix games "
+    "(menglinjian/NeurIPS-2025-SOGRM), which keeps R less e r and adds e r twice",
+    parameters={"eta": 1.0},
+    average_power=2.0,
+)
+
+
 # ------------------------------------------------------------------------ hyperparameter schedules
 
 
-def fading_average(n: int) -> Callable[[np.ndarray], np.ndarray]:
-    """The power of ``t`` that is ``(s / (s - 1)) ** (30 - 5 min(s, n) / n)``, multiplied over ``s``
-    from 2 to ``t``: an average whose past is discounted by the inverse."""
+def fading_average(n: int, most: float = 30) -> Callable[[np.ndarray], np.ndarray]:
+    """The power of ``t`` that is ``(s / (s - 1)) ** (most - 5 min(s, n) / n)``, multiplied over
+    ``s`` from 2 to ``t``: an average whose past is discounted by the inverse."""
 
     def power(t: np.ndarray) -> np.ndarray:
         until = np.minimum(t, n)
         # The sum of s (ln s - ln (s - 1)) is t ln t - ln (t - 1)!.
         falling = until * np.log(until) - np.array([math.lgamma(s) for s in until])
-        logarithm = 30 * np.log(t) - 5 * falling / n - 5 * np.log(t / until)
+        logarithm = most * np.log(t) - 5 * falling / n - 5 * np.log(t / until)
         return logarithm / np.log(np.maximum(t, 2))  # 1 has any power.
 
     return power
 
 
-def hs_dcfr(n: int) -> Algorithm:
-    """DCFR with schedules for ``n`` iterations, HS-DCFR(30)."""
+def hs_dcfr(n: int, most: float = 30) -> Algorithm:
+    """DCFR with schedules for ``n`` iterations, HS-DCFR(30) or, with ``most=15``, HS-DCFR(15)."""
     return Algorithm(
         "hs-dcfr",
         DCFR.rule,
         formula="DCFR with a = 1 + 3 t/n, b = -1 - 2 t/n, and the average discounted by "
-        "(1 - 1/t)^g, g = 30 - 5 t/n",
+        f"(1 - 1/t)^g, g = {most:g} - 5 t/n",
         source=ZHANG,
         parameters={
             "alpha": lambda t: 1 + 3 * np.minimum(t - 1, n) / n,
             "beta": lambda t: -1 - 2 * np.minimum(t - 1, n) / n,
         },
-        average_power=fading_average(n),
+        average_power=fading_average(n, most),
     )
 
 

@@ -98,6 +98,17 @@ class CardNodes(PublicNodes):
         cards = self._by_hand.cards(self.cards(node)[len(self.rules.board) :], count)
         return [cards[step.label] for step in self.children(node)]
 
+    def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
+        """All cards that neither player holds are as likely; no array of hands x hands is made."""
+        before = len(self.cards(node))
+        dealt = np.array([self.cards(step.node)[before:] for step in self.children(node)])
+        held = np.zeros((len(hands), len(self.rules.cards)), dtype=bool)
+        for player, own in enumerate(hands.T):
+            np.put_along_axis(held, self.rules.hands[player][own], True, axis=1)
+        free = ~held[:, dealt].any(axis=2)
+        found: np.ndarray = free / free.sum(axis=1, keepdims=True)
+        return found
+
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         at, _ = self.at(node)
         rows = tuple(map(tuple, self.betting.amounts[at].tolist()))

@@ -1,0 +1,259 @@
+"""Payoffs of plays without the luck in them: the mean stays the same, and the spread gets small.
+
+Source: N. Burch, M. Schmid, M. Moravčík, D. Morrill, M. Bowling, "AIVAT: a new variance reduction
+technique for agent evaluation in imperfect information games", AAAI 2018.
+
+Wherever chance or a player with a known strategy takes a step, the *baseline*, an estimate of what
+is to be expected after each step, says how lucky the step was: the mean over all steps less the
+number of the one that was taken.  The mean of this luck is 0 whatever the baseline says, so adding
+it to a payoff adds no bias.  Where nodes are public, all is a mean over the hands that the known
+player could have held (the paper's *imaginary observations*).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+
+from .._util.arguments import Kind, Several, Whole, checked
+from ..evaluation.metrics import PolicyLike
+from ..evaluation.profile import strategies_at
+from ..formats.policies import find_policy
+from ..model.arguments import laid_out
+from ..model.arrays import CHANCE, TERMINAL, there
+from ..model.flat_game import FlatGame
+from ..model.levels import levels_below_root
+from ..model.policy import Policy
+from ..model.public_nodes import PublicNodes
+from ..model.team_game import step_probabilities
+from .bounds import Confidence, Interval, interval_of
+from .history_values import values_of_profiles
+from .policy_values import values
+from .simulation import Plays
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedPlays:
+    """Plays, and what they paid without luck."""
+
+    plays: Plays
+    """The plays."""
+    utilities: np.ndarray
+    """float64 (plays, players): what each play paid, less the luck in it."""
+
+    def intervals(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
+        """What each player can expect, by the adjusted payoffs; errors of a single play are NaN."""
+        return tuple(interval_of(own, confidence) for own in self.utilities.T)
+
+    def unadjusted(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
+        """The same by the payoffs themselves."""
+        return tuple(interval_of(own, confidence) for own in self.plays.utilities.T)
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """float64 (players,): the standard deviation of an adjusted payoff over that of a
+        payoff."""
+        found: np.ndarray = self.utilities.std(axis=0) / self.plays.utilities.std(axis=0)
+        return found
+
+    def __str__(self) -> str:
+        pairs = zip(self.intervals(), self.unadjusted(), strict=True)
+        lines = [f"{self.plays.game.name}: {len(self.plays):,} plays"]
+        for player, (own, raw) in enumerate(pairs):
+            lines.append(f"  player {player}: {own}; with luck {raw}")
+        return "\n".join(lines)
+
+
+@checked()
+def aivat(
+    plays: Annotated[Plays, Kind((Plays,), "plays: simulate makes them")],
+    policy: PolicyLike,
+    *,
+    baseline: PolicyLike | None = None,
+    known: Annotated[Collection[int] | None, Several(Whole(0))] = None,
+) -> AdjustedPlays:
+    """What plays paid, less the luck of chance and of players whose strategies are known.
+
+    >>> from tensorcfr import Policy, compile_game, solve
+    >>> from tensorcfr.analysis import simulate
+    >>> game = compile_game("kuhn")
+    >>> uniform = Policy.uniform(game)
+    >>> plays = simulate(game, uniform, 500, seed=1)
+    >>> found = aivat(plays, uniform, baseline=solve(game, iters=100).policy)
+    >>> bool((found.deviations < 0.5).all())
+    True
+
+    Args:
+        plays: The plays, drawn or recorded.
+        policy: The strategies that were played; those of players who are not known are not looked
+            at.
+        baseline: A profile whose values say how good steps are: any at all, and the closer to what
+            is played, the smaller the spread.  By default ``policy``.
+        known: The players whose strategies are known, by default all.
+
+    Raises:
+        ValueError: A policy is not for the game of the plays, a player is none of it, or nobody is
+            known; or the nodes of the plays are public and the sum of payoffs is not constant.
+    """
+    game = plays.game
+    named = range(game.n_players) if known is None else sorted(set(known))
+    if not named or max(named) >= game.n_players:
+        raise ValueError(
+            f"known must be one or more players of {game.name}, 0 to {game.n_players - 1}, not "
+            f"{tuple(named)}"
+        )
+    played = find_policy(game, policy)
+    expected = played if baseline is None else find_policy(game, baseline, "baseline")
+    if plays.hands is None:
+        tree = laid_out(game, "adjusting histories")
+        last = np.take_along_axis(
+            plays.nodes, (plays.nodes >= 0).sum(axis=1, keepdims=True) - 1, axis=1
+        )
+        luck = _luck_of_histories(tree, played, expected, named)[last[:, 0]]
+        return AdjustedPlays(plays, plays.utilities + luck)
+    watched = next((one for one in range(2) if one not in named), 1)
+    adjusted = Luck(expected, watched).adjusted(
+        plays.nodes, plays.hands, named, lambda node: strategies_at(played, there(game.nodes), node)
+    )
+    return AdjustedPlays(plays, adjusted)
+
+
+class Luck:
+    """The luck in plays on public nodes, as a mean over all hands of the player who is known.
+
+    Args:
+        baseline: The profile whose values say how good steps are.
+        watched: The player whose payoffs are adjusted and whose hands are seen.  The other player
+            is known.
+
+    Raises:
+        ValueError: The sum of payoffs is not constant.
+    """
+
+    def __init__(self, baseline: Policy, watched: int) -> None:
+        game = baseline.game
+        if not game.constant_sum:
+            raise ValueError(
+                f"the sum of the payoffs of {game.name} is not constant: who is known gets what "
+                "no mean over their hands says"
+            )
+        self.values, self.watched = values(game, baseline), watched
+        self._sum = sum(game.utility_sums) / 2
+        self._expected: dict[int, np.ndarray] = {}
+
+    @property
+    def nodes(self) -> PublicNodes:
+        """The public nodes of the game."""
+        return self.values.nodes
+
+    def adjusted(
+        self,
+        path: np.ndarray,
+        hands: np.ndarray,
+        known: Collection[int],
+        strategies: Callable[[int], np.ndarray],
+    ) -> np.ndarray:
+        """What plays paid, less their luck; node by node, all plays that came there at once.
+
+        Args:
+            path: int64 (plays, steps + 1): the nodes, as in :class:`~tensorcfr.analysis.Plays`.
+            hands: int64 (plays, 2): the hands that were dealt.
+            known: The players whose strategies are known.
+            strategies: Their strategies at a node, float64 (hands, actions).
+
+        Returns:
+            float64 (plays, 2).
+        """
+        held, deal = hands[:, self.watched], self._expected_at(0)
+        own = [np.ones(len(labels)) for labels in self.nodes.hands]
+        total = (self._reach(0, own) @ deal - deal)[held]
+        left = [(0, 0, np.arange(len(path)), own)]
+        while left:
+            node, depth, here, own = left.pop()
+            player = self.nodes.player(node)
+            if player == TERMINAL:
+                paid = self.nodes.payoffs(node, self.watched, own)
+                total[here] += _divided(paid, self._reach(node, own))[held[here]]
+                continue
+            after = [step.node for step in self.nodes.children(node)]
+            below, likely, luck = [own] * len(after), None, None
+            if player in known:
+                given = strategies(node)
+                below = _after(own, player, given)
+                likely = given.T if player == self.watched else None
+            if player == CHANCE or player in known:
+                luck = self._of_steps(after, below, likely)
+            for k, child in enumerate(after):
+                some = here[path[here, depth + 1] == child]
+                if len(some):
+                    total[some] += 0.0 if luck is None else luck[k, held[some]]
+                    left.append((child, depth + 1, some, below[k]))
+        found = np.stack([self._sum - total] * 2, axis=1)
+        found[:, self.watched] = total
+        return found
+
+    def _of_steps(
+        self, after: list[int], below: list[list[np.ndarray]], likely: np.ndarray | None
+    ) -> np.ndarray:
+        """The mean of what is expected over the steps from a node, less that after each step.
+
+        Args:
+            after: The nodes that the steps lead to.
+            below: For each step and player, float64 (hands,): the own reach after it.
+            likely: float64 (steps, hands): the strategies of the watched player, who acts; None
+                where chance or the other player acts.
+
+        Returns:
+            float64 (steps, hands): by hand of the watched player.
+        """
+        expected = np.stack([self._expected_at(node) for node in after])
+        if likely is None:
+            reach = np.stack([self._reach(*pair) for pair in zip(after, below, strict=True)])
+            likely = _divided(reach, reach.sum(axis=0))
+        found: np.ndarray = (likely * expected).sum(axis=0) - expected
+        return found
+
+    def _expected_at(self, node: int) -> np.ndarray:
+        """What the baseline expects at a node, float64 (hands of the watched player,); 0 where it
+        never goes."""
+        if node not in self._expected:
+            own = self.values.own_reaches(node)
+            worth = self.values.worth(node, self.watched, own)[0]
+            self._expected[node] = _divided(worth, self._reach(node, own))
+        return self._expected[node]
+
+    def _reach(self, node: int, own: Sequence[np.ndarray]) -> np.ndarray:
+        return self.nodes.others_reach(node, self.watched, own)
+
+
+def _after(own: list[np.ndarray], player: int, given: np.ndarray) -> list[list[np.ndarray]]:
+    """For each action of a player and each player, float64 (hands,): the own reach after it."""
+    return [
+        [reach * likely if one == player else reach for one, reach in enumerate(own)]
+        for likely in given.T
+    ]
+
+
+def _divided(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    return np.divide(numbers, reach, out=np.zeros_like(numbers), where=reach > 0)
+
+
+def _luck_of_histories(
+    game: FlatGame, policy: Policy, baseline: Policy, known: Collection[int]
+) -> np.ndarray:
+    """The luck on the way to each history, float64 (nodes, players)."""
+    tree = game.tree
+    profile = [baseline.probabilities] * game.n_players
+    expected = values_of_profiles(game, profile, tree.probability).value
+    step, mean = step_probabilities(game, policy.probabilities)[1:], np.zeros_like(expected)
+    np.add.at(mean, tree.parent[1:], step[:, None] * expected[1:])
+    is_known = np.isin(tree.player, (CHANCE, *known))
+    found = np.zeros_like(expected)
+    for level in levels_below_root(tree.first_child):
+        above = tree.parent[level]
+        luck = np.where(is_known[above, None], mean[above] - expected[level], 0.0)
+        found[level] = found[above] + luck
+    return found
