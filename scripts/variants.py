@@ -41,12 +41,14 @@ from tensorcfr.sweep import Row, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
+    CARDS,
     DEFAULT,
     FOLDER,
     JUDGED,
     KINDS,
     MAIN,
     NOT_REACHED,
+    ON_CARDS,
     PARTS,
     RULES,
     SHOWN,
@@ -172,12 +174,15 @@ def save_games() -> None:
 
 def measure(part: str) -> None:
     """Iterations of all algorithms to the targets, on a part of the suite."""
-    groups: list[tuple[str, ...]] = [(name,) for name in reversed(JUDGED)]
+    groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
     known = {(mark.game, mark.algorithm) for mark in read_marks()}
     for specs, (name, suited) in product(groups, PARTS[part].items()):
         missing = [spec for spec in specs if (name, spec) not in known]
+        if part == "judge":
+            own = ON_CARDS if suited.is_of_cards else JUDGED
+            missing = [spec for spec in missing if spec in own]
         if not missing:
             continue
         game, begun = game_of(name, suited), time.process_time()
@@ -200,15 +205,13 @@ def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[M
         average, last = solver.evaluate(), solver.evaluate_current()
         values = [one.exploitability / suited.unit for one in (average, last)]
         least = min(least, *values)
-        for kind, value in zip(KINDS, (*values, least), strict=True):
+        here = dict(zip(KINDS, (*values, least), strict=True))
+        for kind, value in here.items():
             while left[kind] and value <= left[kind][0]:
                 found.append(Mark(name, spec, kind, left[kind].pop(0), iteration, value))
-            is_last = iteration == suited.most or not any(left.values())
-            if is_last:
-                found.append(Mark(name, spec, kind, 0.0, iteration, value))
-        if is_last:
+        if iteration == suited.most or not any(left.values()):
             break
-    return found
+    return found + [Mark(name, spec, kind, 0.0, iteration, own) for kind, own in here.items()]
 
 
 def measure_seconds() -> None:

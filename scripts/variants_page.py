@@ -38,6 +38,11 @@ class Suited(NamedTuple):
     unit: float = 1.0
     """Unit of exploitabilities: in poker for chips, the pot or the blinds that are there first."""
 
+    @property
+    def is_of_cards(self) -> bool:
+        """Whether it is a spot, or another game of cards and a board."""
+        return self.unit > 1.0
+
 
 SIMULTANEOUS = "openspiel:turn_based_simultaneous_game(game={})"
 SHIPS = (
@@ -97,18 +102,15 @@ FORMER = "sapcfr+"
 """The default up to version 0.7.0, which others are compared with."""
 DEFAULT = "sapcfr+(alpha=1, average_power=7)"
 """The default."""
+CARDS = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
+"""The default in games of cards; ``scripts/spots.py`` chose and judged it."""
 MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, DEFAULT)
 """Those of the pictures, and of the tables game by game."""
-JUDGED = (
-    *MAIN,
-    "lcfr",
-    "icfr+",
-    "pcfr+gradient",
-    "dcfr(average_power=3, restart_base=4)",
-    "rtcfr+",
-)
+JUDGED = ("lcfr", "icfr+", "pcfr+gradient", "rtcfr+", *MAIN)
 """All that are judged."""
-RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1)")
+ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, DEFAULT)
+"""What is judged on games of cards."""
+RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1.5)", "sapcfr+(alpha=1)")
 """Rules whose averages are varied."""
 WEIGHTS = (
     *(f"average_power={power}" for power in (0, 1, 2, 3, 5, 7, 10, 20)),
@@ -225,6 +227,12 @@ def two_player(part: str) -> list[str]:
     return [name for name in PARTS[part] if name not in MANY_PLAYERS]
 
 
+def default_of(game: str) -> str:
+    """The default algorithm in a game."""
+    suited = JUDGE.get(game) or CHOOSE[game]
+    return CARDS if suited.is_of_cards else DEFAULT
+
+
 def median(ratios: Sequence[float]) -> str:
     """The median of some ratios, the higher one of two."""
     middle = statistics.median_high(ratios) if ratios else math.inf
@@ -248,17 +256,21 @@ def tables() -> dict[str, str]:
 def _goals(reached: Reached) -> str:
     """The default over the one before, game by game."""
     body = []
-    for game in two_player("judge"):
-        cells = []
+    games = two_player("judge")
+    for game in games:
+        cells, default = [], default_of(game)
         for target in SHOWN:
-            own, of = (reached.iterations(game, name, target) for name in (DEFAULT, FORMER))
-            ratio = reached.ratio(game, DEFAULT, FORMER, target)
+            own, of = (reached.iterations(game, name, target) for name in (default, FORMER))
+            ratio = reached.ratio(game, default, FORMER, target)
             bound = "\N{LESS-THAN OR EQUAL TO} " if of == math.inf > own else ""
             cells.append(NOT_REACHED if not ratio < math.inf else f"{bound}{ratio:.2g}")
-        far, near = (reached.iterations(game, DEFAULT, target) for target in (1e-12, 1e-9))
+        far, near = (reached.iterations(game, default, target) for target in (1e-12, 1e-9))
         cells.append(f"{far / near:.2f}" if far < math.inf else NOT_REACHED)
         body.append([game, *cells])
-    found = [reached.ratios(two_player("judge"), DEFAULT, FORMER, target) for target in SHOWN]
+    found = [
+        sorted(r for g in games for r in reached.ratios([g], default_of(g), FORMER, target))
+        for target in SHOWN
+    ]
     body.append(["**median**", *(f"**{median(own)}**" for own in found), ""])
     return table(["", *(f"to {t:g}" for t in SHOWN), "1e-12 over 1e-9"], body)
 
