@@ -319,11 +319,11 @@ def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
         [name, *(", ".join(cell(spec, k, s) for k, s in enumerate(own[spec])) for spec in specs)]
         for name, own in times.items()
     ]
+    targets = ", ".join(f"{t:g}" for t in PEERS_TARGETS)
     about = (
         f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
-        f"a cell, the times to exploitabilities {', '.join(f'{t:g}' for t in PEERS_TARGETS)}, a dash if "
-        f"not reached in {PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  "
-        "Bold: first."
+        f"a cell, the times to exploitabilities {targets}, a dash if not reached in "
+        f"{PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  Bold: first."
     )
     return f"{about}\n\n{table(['', *specs], body)}"
 
