@@ -186,7 +186,7 @@ class Solver(IterativeSolver):
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
             refuse(
-                total > np.finfo(np.float32).max,
+                total > float(np.finfo(np.float32).max),
                 f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large for "
                 f"{self.precision}; use float64, or a smaller average_power",
             )
