@@ -44,9 +44,13 @@ from .variants_page import (
     CARDS,
     DEFAULT,
     FOLDER,
+    FORMER,
+    JUDGE,
     JUDGED,
     KINDS,
+    LONGER,
     MAIN,
+    MANY_PLAYERS,
     NOT_REACHED,
     ON_CARDS,
     PARTS,
@@ -198,9 +202,11 @@ def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[M
     """The first checkpoints at or below the targets, and the last one, of each kind."""
     solver, found = solver_of(game, spec), list[Mark]()
     left = {kind: list(TARGETS) for kind in KINDS}
-    least = math.inf
-    count = 1 + round(PER_DECADE * math.log10(suited.most))
-    for iteration in np.unique(np.geomspace(1, suited.most, count).astype(int)).tolist():
+    least, most = math.inf, suited.most
+    if spec == FORMER and name in JUDGE and name not in MANY_PLAYERS and not suited.is_of_cards:
+        most *= LONGER
+    count = 1 + round(PER_DECADE * math.log10(most))
+    for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
         solver.step(iteration - solver.iteration)
         average, last = solver.evaluate(), solver.evaluate_current()
         values = [one.exploitability / suited.unit for one in (average, last)]
@@ -209,7 +215,7 @@ def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[M
         for kind, value in here.items():
             while left[kind] and value <= left[kind][0]:
                 found.append(Mark(name, spec, kind, left[kind].pop(0), iteration, value))
-        if iteration == suited.most or not any(left.values()):
+        if not any(left.values()):
             break
     return found + [Mark(name, spec, kind, 0.0, iteration, own) for kind, own in here.items()]
 

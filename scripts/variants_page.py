@@ -100,6 +100,8 @@ MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "pl
 
 FORMER = "sapcfr+"
 """The default up to version 0.7.0, which others are compared with."""
+LONGER = 10
+"""By what factor its solves on the games to judge on are longer, so that ratios to it are known."""
 DEFAULT = "sapcfr+(alpha=1, average_power=7)"
 """The default."""
 CARDS = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
@@ -307,11 +309,12 @@ def _cells(
 def _by_game(reached: Reached) -> str:
     def cell(game: str, name: str, target: float) -> str:
         own = reached.iterations(game, name, target)
-        least = min(reached.iterations(game, other, target) for other in MAIN)
+        known = (reached.iterations(game, other, target) for other in (*MAIN, CARDS))
+        least = min((one for one in known if not math.isnan(one)), default=math.inf)
         text = f"{own:,.0f}" if own < math.inf else NOT_REACHED
         return f"**{text}**" if own == least < math.inf else text
 
-    return _cells([*two_player("choose"), *two_player("judge")], MAIN, cell)
+    return _cells([*two_player("choose"), *two_player("judge")], (*MAIN, CARDS), cell)
 
 
 def _seconds(reached: Reached) -> str:

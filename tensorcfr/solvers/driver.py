@@ -150,8 +150,8 @@ def solve(
             target is given.
             By default the algorithm of ``start``, or asymmetric predictive CFR+ with weights that
             forget early iterations, ``SAPCFR_PLUS(alpha=1, average_power=7)`` (power 5 in single
-            precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts chosen on
-            spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
+            precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts
+            chosen on spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.  With
             0, and neither an algorithm nor other stop rules, an exact equilibrium is found and

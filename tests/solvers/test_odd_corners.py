@@ -214,7 +214,6 @@ class TestArguments:
         with pytest.raises(ValueError, match="not finite at iteration"):
             solve(KUHN, record, iters=1000)
 
-
     def test_weights_that_single_precision_cannot_hold(self) -> None:
         """The sum of ``t ** 10`` passes 3.4e38 at iteration 3,960; before, the average was nan."""
         solver = Solver(KUHN, CFR_PLUS(average_power=10), precision="float32")
