@@ -59,11 +59,11 @@ from .variants_page import (
     TARGETS,
     WEIGHTS,
     Cost,
-    Mark,
+    Solved,
     Suited,
     append,
     draw,
-    read_marks,
+    read_solved,
     tables,
     with_weights,
     write_costs,
@@ -181,7 +181,7 @@ def measure(part: str) -> None:
     groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
-    known = {(mark.game, mark.algorithm) for mark in read_marks()}
+    known = {(one.game, one.algorithm) for one in read_solved()}
     for specs, (name, suited) in product(groups, PARTS[part].items()):
         missing = [spec for spec in specs if (name, spec) not in known]
         if part == "judge":
@@ -192,32 +192,37 @@ def measure(part: str) -> None:
         game, begun = game_of(name, suited), time.process_time()
         for spec in missing:
             try:
-                append(marks_of(name, suited, game, spec))
+                found = solved_of(name, suited, game, spec)
+                # Weights change the average alone.
+                append(found if spec in (*RULES, *JUDGED) else found[:1])
             except ValueError as refused:
                 progress(f"{name}: {refused}")
         progress(f"{specs[0]} on {name}: {time.process_time() - begun:.0f} s")
 
 
-def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Mark]:
-    """The first checkpoints at or below the targets, and the last one, of each kind."""
-    solver, found = solver_of(game, spec), list[Mark]()
-    left = {kind: list(TARGETS) for kind in KINDS}
+def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Solved]:
+    """A solve to the smallest target, or to the most iterations."""
+    solver = solver_of(game, spec)
+    reached: dict[str, list[int]] = {kind: [] for kind in KINDS}
     least, most = math.inf, suited.most
     if spec == FORMER and name in JUDGE and name not in MANY_PLAYERS and not suited.is_of_cards:
         most *= LONGER
     count = 1 + round(PER_DECADE * math.log10(most))
     for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
         solver.step(iteration - solver.iteration)
-        average, last = solver.evaluate(), solver.evaluate_current()
-        values = [one.exploitability / suited.unit for one in (average, last)]
-        least = min(least, *values)
-        here = dict(zip(KINDS, (*values, least), strict=True))
+        found = solver.evaluate(), solver.evaluate_current()
+        average, last = (one.exploitability / suited.unit for one in found)
+        least = min(least, average, last)
+        here = dict(zip(KINDS, (average, last, least), strict=True))
         for kind, value in here.items():
-            while left[kind] and value <= left[kind][0]:
-                found.append(Mark(name, spec, kind, left[kind].pop(0), iteration, value))
-        if not any(left.values()):
+            own = reached[kind]
+            own += [iteration] * sum(value <= target for target in TARGETS[len(own) :])
+        if all(len(own) == len(TARGETS) for own in reached.values()):
             break
-    return found + [Mark(name, spec, kind, 0.0, iteration, own) for kind, own in here.items()]
+    return [
+        Solved(name, spec, kind, " ".join(map(str, reached[kind])), iteration, value)
+        for kind, value in here.items()
+    ]
 
 
 def measure_seconds() -> None:
@@ -225,8 +230,9 @@ def measure_seconds() -> None:
     rows = []
     for name, suited in PARTS["judge"].items():
         game = game_of(name, suited)
-        solvers = {spec: solver_of(game, spec) for spec in MAIN}
-        spans, least = dict.fromkeys(MAIN, 1), dict.fromkeys(MAIN, math.inf)
+        specs = ON_CARDS if suited.is_of_cards else MAIN
+        solvers = {spec: solver_of(game, spec) for spec in specs}
+        spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
         for spec, solver in solvers.items():
             solver.step(2)  # Compiles.
             while (taken := _span(solver, spans[spec])) < COST_SECONDS:

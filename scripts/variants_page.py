@@ -141,16 +141,19 @@ def with_weights(rule: str, weights: str) -> str:
     return f"{rule[:-1]}, {weights})" if rule.endswith(")") else f"{rule}({weights})"
 
 
-class Mark(NamedTuple):
-    """Iterations to a target; the end of a solve is the target 0."""
+class Solved(NamedTuple):
+    """A solve, by its average strategies, its last iterates, or the best of both."""
 
     game: str
     algorithm: str
     kind: str
     """One of :data:`KINDS`."""
-    target: float
+    reached: str
+    """Iterations to the targets, in their order, as far as these were reached."""
     iteration: int
+    """The last iteration."""
     exploitability: float
+    """Then, in units of the game."""
 
 
 class Cost(NamedTuple):
@@ -161,9 +164,9 @@ class Cost(NamedTuple):
     seconds: float
 
 
-def read_marks() -> list[Mark]:
+def read_solved() -> list[Solved]:
     """What has been measured."""
-    return read_records(RESULTS, Mark, Mark.__annotations__) if RESULTS.exists() else []
+    return read_records(RESULTS, Solved, Solved.__annotations__) if RESULTS.exists() else []
 
 
 def read_costs() -> dict[tuple[str, str], float]:
@@ -172,14 +175,14 @@ def read_costs() -> dict[tuple[str, str], float]:
     return {(row.game, row.algorithm): row.seconds for row in rows}
 
 
-def append(marks: Sequence[Mark]) -> None:
+def append(solved: Sequence[Solved]) -> None:
     """Keep what has been measured."""
     begins = not RESULTS.exists()
     with RESULTS.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if begins:
-            writer.writerow(Mark._fields)
-        writer.writerows((*mark[:5], f"{mark.exploitability:.4g}") for mark in marks)
+            writer.writerow(Solved._fields)
+        writer.writerows((*one[:-1], f"{one.exploitability:.4g}") for one in solved)
 
 
 def write_costs(costs: Sequence[Cost], said: str) -> None:
@@ -194,9 +197,13 @@ def write_costs(costs: Sequence[Cost], said: str) -> None:
 class Reached:
     """Iterations to the targets, by game and algorithm."""
 
-    def __init__(self, marks: Sequence[Mark]) -> None:
-        self._at = {mark[:4]: mark.iteration for mark in marks}
-        self.ends = {mark[:3]: mark for mark in marks if mark.target == 0.0}
+    def __init__(self, solved: Sequence[Solved]) -> None:
+        self.ends = {one[:3]: one for one in solved}
+        self._at = {
+            (*key, target): int(iteration)
+            for key, one in self.ends.items()
+            for target, iteration in zip(TARGETS, one.reached.split(), strict=False)
+        }
 
     def iterations(self, game: str, algorithm: str, target: float, kind: str = "average") -> float:
         """Iterations, inf if that is never reached, nan if it was not measured."""
@@ -243,7 +250,7 @@ def median(ratios: Sequence[float]) -> str:
 
 def tables() -> dict[str, str]:
     """The generated parts of the page, by name."""
-    reached = Reached(read_marks())
+    reached = Reached(read_solved())
     return {
         "goals": _goals(reached),
         "summary": _summary(reached),
@@ -324,8 +331,9 @@ def _seconds(reached: Reached) -> str:
         seconds = reached.iterations(game, name, target) * costs.get((game, name), math.inf)
         return duration(seconds) if seconds < math.inf else NOT_REACHED
 
-    said = SAID.read_text().strip() if SAID.exists() else "Not measured."
-    return f"{said}\n\n{_cells(two_player('judge'), MAIN, cell)}"
+    if not costs:
+        return "Not measured with this version."
+    return f"{SAID.read_text().strip()}\n\n{_cells(two_player('judge'), (*MAIN, CARDS), cell)}"
 
 
 def _many(reached: Reached) -> str:
@@ -367,7 +375,7 @@ def _kinds(reached: Reached) -> str:
 
 def draw() -> None:
     """Profiles by decade, and curves by game, from what is kept."""
-    reached = Reached(read_marks())
+    reached = Reached(read_solved())
     _draw_profiles(FOLDER / "variants_profiles.png", reached)
     _draw_games(FOLDER / "variants_games.png", reached)
 
@@ -400,12 +408,14 @@ def _draw_profiles(path: Path, reached: Reached) -> None:
         ax.set_xscale("log")
         ax.set_ylim(-0.02, 1.02)
         ends[ax] = []
-        least = {g: min(reached.iterations(g, name, target) for name in MAIN) for g in games}
+        every = {g: [reached.iterations(g, name, target) for name in MAIN] for g in games}
+        # What was not measured is not a number.
+        least = {g: min(one for one in own if not math.isnan(one)) for g, own in every.items()}
         for name in MAIN:
             own = sorted(
                 reached.iterations(game, name, target) / least[game]
                 for game in games
-                if least[game] < math.inf
+                if least[game] < math.inf and not math.isnan(reached.iterations(game, name, target))
             )
             met = [ratio for ratio in own if ratio <= MOST_RATIO]
             x = [1.0, *met, MOST_RATIO]
@@ -430,7 +440,12 @@ def _short(name: str) -> str:
 
 def _draw_games(path: Path, reached: Reached) -> None:
     """A panel per game: exploitability against iterations."""
-    games, styles = two_player("judge"), _styles()
+    styles = _styles()
+    games = [
+        game
+        for game in two_player("judge")
+        if any(reached.iterations(game, name, TARGETS[0]) < math.inf for name in MAIN)
+    ]
     rows = math.ceil(len(games) / 2)
     figure = new_figure(10.0, 3.4 * rows)
     panels = figure.subplots(rows, 2, squeeze=False).ravel()
