@@ -41,23 +41,29 @@ from tensorcfr.sweep import Row, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
+    CARDS,
     DEFAULT,
     FOLDER,
+    FORMER,
+    JUDGE,
     JUDGED,
     KINDS,
+    LONGER,
     MAIN,
+    MANY_PLAYERS,
     NOT_REACHED,
+    ON_CARDS,
     PARTS,
     RULES,
     SHOWN,
     TARGETS,
     WEIGHTS,
     Cost,
-    Mark,
+    Solved,
     Suited,
     append,
     draw,
-    read_marks,
+    read_solved,
     tables,
     with_weights,
     write_costs,
@@ -172,43 +178,51 @@ def save_games() -> None:
 
 def measure(part: str) -> None:
     """Iterations of all algorithms to the targets, on a part of the suite."""
-    groups: list[tuple[str, ...]] = [(name,) for name in reversed(JUDGED)]
+    groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
-    known = {(mark.game, mark.algorithm) for mark in read_marks()}
+    known = {(one.game, one.algorithm) for one in read_solved()}
     for specs, (name, suited) in product(groups, PARTS[part].items()):
         missing = [spec for spec in specs if (name, spec) not in known]
+        if part == "judge":
+            own = ON_CARDS if suited.is_of_cards else JUDGED
+            missing = [spec for spec in missing if spec in own]
         if not missing:
             continue
         game, begun = game_of(name, suited), time.process_time()
         for spec in missing:
             try:
-                append(marks_of(name, suited, game, spec))
+                found = solved_of(name, suited, game, spec)
+                # Weights change the average alone.
+                append(found if spec in (*RULES, *JUDGED) else found[:1])
             except ValueError as refused:
                 progress(f"{name}: {refused}")
         progress(f"{specs[0]} on {name}: {time.process_time() - begun:.0f} s")
 
 
-def marks_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Mark]:
-    """The first checkpoints at or below the targets, and the last one, of each kind."""
-    solver, found = solver_of(game, spec), list[Mark]()
-    left = {kind: list(TARGETS) for kind in KINDS}
-    least = math.inf
-    count = 1 + round(PER_DECADE * math.log10(suited.most))
-    for iteration in np.unique(np.geomspace(1, suited.most, count).astype(int)).tolist():
+def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[Solved]:
+    """A solve to the smallest target, or to the most iterations."""
+    solver = solver_of(game, spec)
+    reached: dict[str, list[int]] = {kind: [] for kind in KINDS}
+    least, most = math.inf, suited.most
+    if spec == FORMER and name in JUDGE and name not in MANY_PLAYERS and not suited.is_of_cards:
+        most *= LONGER
+    count = 1 + round(PER_DECADE * math.log10(most))
+    for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
         solver.step(iteration - solver.iteration)
-        average, last = solver.evaluate(), solver.evaluate_current()
-        values = [one.exploitability / suited.unit for one in (average, last)]
-        least = min(least, *values)
-        for kind, value in zip(KINDS, (*values, least), strict=True):
-            while left[kind] and value <= left[kind][0]:
-                found.append(Mark(name, spec, kind, left[kind].pop(0), iteration, value))
-            is_last = iteration == suited.most or not any(left.values())
-            if is_last:
-                found.append(Mark(name, spec, kind, 0.0, iteration, value))
-        if is_last:
+        found = solver.evaluate(), solver.evaluate_current()
+        average, last = (one.exploitability / suited.unit for one in found)
+        least = min(least, average, last)
+        here = dict(zip(KINDS, (average, last, least), strict=True))
+        for kind, value in here.items():
+            own = reached[kind]
+            own += [iteration] * sum(value <= target for target in TARGETS[len(own) :])
+        if all(len(own) == len(TARGETS) for own in reached.values()):
             break
-    return found
+    return [
+        Solved(name, spec, kind, " ".join(map(str, reached[kind])), iteration, value)
+        for kind, value in here.items()
+    ]
 
 
 def measure_seconds() -> None:
@@ -216,8 +230,9 @@ def measure_seconds() -> None:
     rows = []
     for name, suited in PARTS["judge"].items():
         game = game_of(name, suited)
-        solvers = {spec: solver_of(game, spec) for spec in MAIN}
-        spans, least = dict.fromkeys(MAIN, 1), dict.fromkeys(MAIN, math.inf)
+        specs = ON_CARDS if suited.is_of_cards else MAIN
+        solvers = {spec: solver_of(game, spec) for spec in specs}
+        spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
         for spec, solver in solvers.items():
             solver.step(2)  # Compiles.
             while (taken := _span(solver, spans[spec])) < COST_SECONDS:
@@ -316,11 +331,11 @@ def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
         [name, *(", ".join(cell(spec, k, s) for k, s in enumerate(own[spec])) for spec in specs)]
         for name, own in times.items()
     ]
+    targets = ", ".join(f"{t:g}" for t in PEERS_TARGETS)
     about = (
         f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
-        f"a cell, the times to exploitabilities {', '.join(f'{t:g}' for t in PEERS_TARGETS)}, a dash if "
-        f"not reached in {PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  "
-        "Bold: first."
+        f"a cell, the times to exploitabilities {targets}, a dash if not reached in "
+        f"{PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  Bold: first."
     )
     return f"{about}\n\n{table(['', *specs], body)}"
 

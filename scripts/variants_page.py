@@ -38,6 +38,11 @@ class Suited(NamedTuple):
     unit: float = 1.0
     """Unit of exploitabilities: in poker for chips, the pot or the blinds that are there first."""
 
+    @property
+    def is_of_cards(self) -> bool:
+        """Whether it is a spot, or another game of cards and a board."""
+        return self.unit > 1.0
+
 
 SIMULTANEOUS = "openspiel:turn_based_simultaneous_game(game={})"
 SHIPS = (
@@ -95,20 +100,19 @@ MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "pl
 
 FORMER = "sapcfr+"
 """The default up to version 0.7.0, which others are compared with."""
+LONGER = 10
+"""By what factor its solves on the games to judge on are longer, so that ratios to it are known."""
 DEFAULT = "sapcfr+(alpha=1, average_power=7)"
 """The default."""
+CARDS = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
+"""The default in games of cards; ``scripts/spots.py`` chose and judged it."""
 MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, DEFAULT)
 """Those of the pictures, and of the tables game by game."""
-JUDGED = (
-    *MAIN,
-    "lcfr",
-    "icfr+",
-    "pcfr+gradient",
-    "dcfr(average_power=3, restart_base=4)",
-    "rtcfr+",
-)
+JUDGED = ("lcfr", "icfr+", "pcfr+gradient", "rtcfr+", *MAIN)
 """All that are judged."""
-RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1)")
+ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, DEFAULT)
+"""What is judged on games of cards."""
+RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1.5)", "sapcfr+(alpha=1)")
 """Rules whose averages are varied."""
 WEIGHTS = (
     *(f"average_power={power}" for power in (0, 1, 2, 3, 5, 7, 10, 20)),
@@ -137,16 +141,19 @@ def with_weights(rule: str, weights: str) -> str:
     return f"{rule[:-1]}, {weights})" if rule.endswith(")") else f"{rule}({weights})"
 
 
-class Mark(NamedTuple):
-    """Iterations to a target; the end of a solve is the target 0."""
+class Solved(NamedTuple):
+    """A solve, by its average strategies, its last iterates, or the best of both."""
 
     game: str
     algorithm: str
     kind: str
     """One of :data:`KINDS`."""
-    target: float
+    reached: str
+    """Iterations to the targets, in their order, as far as these were reached."""
     iteration: int
+    """The last iteration."""
     exploitability: float
+    """Then, in units of the game."""
 
 
 class Cost(NamedTuple):
@@ -157,9 +164,9 @@ class Cost(NamedTuple):
     seconds: float
 
 
-def read_marks() -> list[Mark]:
+def read_solved() -> list[Solved]:
     """What has been measured."""
-    return read_records(RESULTS, Mark, Mark.__annotations__) if RESULTS.exists() else []
+    return read_records(RESULTS, Solved, Solved.__annotations__) if RESULTS.exists() else []
 
 
 def read_costs() -> dict[tuple[str, str], float]:
@@ -168,14 +175,14 @@ def read_costs() -> dict[tuple[str, str], float]:
     return {(row.game, row.algorithm): row.seconds for row in rows}
 
 
-def append(marks: Sequence[Mark]) -> None:
+def append(solved: Sequence[Solved]) -> None:
     """Keep what has been measured."""
     begins = not RESULTS.exists()
     with RESULTS.open("a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         if begins:
-            writer.writerow(Mark._fields)
-        writer.writerows((*mark[:5], f"{mark.exploitability:.4g}") for mark in marks)
+            writer.writerow(Solved._fields)
+        writer.writerows((*one[:-1], f"{one.exploitability:.4g}") for one in solved)
 
 
 def write_costs(costs: Sequence[Cost], said: str) -> None:
@@ -190,9 +197,13 @@ def write_costs(costs: Sequence[Cost], said: str) -> None:
 class Reached:
     """Iterations to the targets, by game and algorithm."""
 
-    def __init__(self, marks: Sequence[Mark]) -> None:
-        self._at = {mark[:4]: mark.iteration for mark in marks}
-        self.ends = {mark[:3]: mark for mark in marks if mark.target == 0.0}
+    def __init__(self, solved: Sequence[Solved]) -> None:
+        self.ends = {one[:3]: one for one in solved}
+        self._at = {
+            (*key, target): int(iteration)
+            for key, one in self.ends.items()
+            for target, iteration in zip(TARGETS, one.reached.split(), strict=False)
+        }
 
     def iterations(self, game: str, algorithm: str, target: float, kind: str = "average") -> float:
         """Iterations, inf if that is never reached, nan if it was not measured."""
@@ -225,6 +236,12 @@ def two_player(part: str) -> list[str]:
     return [name for name in PARTS[part] if name not in MANY_PLAYERS]
 
 
+def default_of(game: str) -> str:
+    """The default algorithm in a game."""
+    suited = JUDGE.get(game) or CHOOSE[game]
+    return CARDS if suited.is_of_cards else DEFAULT
+
+
 def median(ratios: Sequence[float]) -> str:
     """The median of some ratios, the higher one of two."""
     middle = statistics.median_high(ratios) if ratios else math.inf
@@ -233,7 +250,7 @@ def median(ratios: Sequence[float]) -> str:
 
 def tables() -> dict[str, str]:
     """The generated parts of the page, by name."""
-    reached = Reached(read_marks())
+    reached = Reached(read_solved())
     return {
         "goals": _goals(reached),
         "summary": _summary(reached),
@@ -248,17 +265,21 @@ def tables() -> dict[str, str]:
 def _goals(reached: Reached) -> str:
     """The default over the one before, game by game."""
     body = []
-    for game in two_player("judge"):
-        cells = []
+    games = two_player("judge")
+    for game in games:
+        cells, default = [], default_of(game)
         for target in SHOWN:
-            own, of = (reached.iterations(game, name, target) for name in (DEFAULT, FORMER))
-            ratio = reached.ratio(game, DEFAULT, FORMER, target)
+            own, of = (reached.iterations(game, name, target) for name in (default, FORMER))
+            ratio = reached.ratio(game, default, FORMER, target)
             bound = "\N{LESS-THAN OR EQUAL TO} " if of == math.inf > own else ""
             cells.append(NOT_REACHED if not ratio < math.inf else f"{bound}{ratio:.2g}")
-        far, near = (reached.iterations(game, DEFAULT, target) for target in (1e-12, 1e-9))
+        far, near = (reached.iterations(game, default, target) for target in (1e-12, 1e-9))
         cells.append(f"{far / near:.2f}" if far < math.inf else NOT_REACHED)
         body.append([game, *cells])
-    found = [reached.ratios(two_player("judge"), DEFAULT, FORMER, target) for target in SHOWN]
+    found = [
+        sorted(r for g in games for r in reached.ratios([g], default_of(g), FORMER, target))
+        for target in SHOWN
+    ]
     body.append(["**median**", *(f"**{median(own)}**" for own in found), ""])
     return table(["", *(f"to {t:g}" for t in SHOWN), "1e-12 over 1e-9"], body)
 
@@ -295,11 +316,12 @@ def _cells(
 def _by_game(reached: Reached) -> str:
     def cell(game: str, name: str, target: float) -> str:
         own = reached.iterations(game, name, target)
-        least = min(reached.iterations(game, other, target) for other in MAIN)
+        known = (reached.iterations(game, other, target) for other in (*MAIN, CARDS))
+        least = min((one for one in known if not math.isnan(one)), default=math.inf)
         text = f"{own:,.0f}" if own < math.inf else NOT_REACHED
         return f"**{text}**" if own == least < math.inf else text
 
-    return _cells([*two_player("choose"), *two_player("judge")], MAIN, cell)
+    return _cells([*two_player("choose"), *two_player("judge")], (*MAIN, CARDS), cell)
 
 
 def _seconds(reached: Reached) -> str:
@@ -309,8 +331,9 @@ def _seconds(reached: Reached) -> str:
         seconds = reached.iterations(game, name, target) * costs.get((game, name), math.inf)
         return duration(seconds) if seconds < math.inf else NOT_REACHED
 
-    said = SAID.read_text().strip() if SAID.exists() else "Not measured."
-    return f"{said}\n\n{_cells(two_player('judge'), MAIN, cell)}"
+    if not costs:
+        return "Not measured with this version."
+    return f"{SAID.read_text().strip()}\n\n{_cells(two_player('judge'), (*MAIN, CARDS), cell)}"
 
 
 def _many(reached: Reached) -> str:
@@ -352,7 +375,7 @@ def _kinds(reached: Reached) -> str:
 
 def draw() -> None:
     """Profiles by decade, and curves by game, from what is kept."""
-    reached = Reached(read_marks())
+    reached = Reached(read_solved())
     _draw_profiles(FOLDER / "variants_profiles.png", reached)
     _draw_games(FOLDER / "variants_games.png", reached)
 
@@ -385,12 +408,14 @@ def _draw_profiles(path: Path, reached: Reached) -> None:
         ax.set_xscale("log")
         ax.set_ylim(-0.02, 1.02)
         ends[ax] = []
-        least = {g: min(reached.iterations(g, name, target) for name in MAIN) for g in games}
+        every = {g: [reached.iterations(g, name, target) for name in MAIN] for g in games}
+        # What was not measured is not a number.
+        least = {g: min(one for one in own if not math.isnan(one)) for g, own in every.items()}
         for name in MAIN:
             own = sorted(
                 reached.iterations(game, name, target) / least[game]
                 for game in games
-                if least[game] < math.inf
+                if least[game] < math.inf and not math.isnan(reached.iterations(game, name, target))
             )
             met = [ratio for ratio in own if ratio <= MOST_RATIO]
             x = [1.0, *met, MOST_RATIO]
@@ -415,7 +440,12 @@ def _short(name: str) -> str:
 
 def _draw_games(path: Path, reached: Reached) -> None:
     """A panel per game: exploitability against iterations."""
-    games, styles = two_player("judge"), _styles()
+    styles = _styles()
+    games = [
+        game
+        for game in two_player("judge")
+        if any(reached.iterations(game, name, TARGETS[0]) < math.inf for name in MAIN)
+    ]
     rows = math.ceil(len(games) / 2)
     figure = new_figure(10.0, 3.4 * rows)
     panels = figure.subplots(rows, 2, squeeze=False).ravel()

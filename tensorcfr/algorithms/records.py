@@ -38,6 +38,9 @@ FORECASTS = frozenset({"pcfr+", "pcfr+gradient", "pdcfr+", "sapcfr+", "idcfr+"})
 a forecast, or against values of strategies that nobody played.  The proof for alternating updates
 (N. Burch, M. Moravcik, M. Schmid, "Revisiting CFR+ and alternating updates", JAIR 2019) needs an
 update that gains; regrets that are summed, discounted or floored have one."""
+ANY_PARAMETERS = frozenset({"sapcfr+"})
+"""Variants whose theorem holds for all parameters: the regret bound of predictive regret matching+
+is one for any prediction, and a part of the last regret is one."""
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
 UNIT_BITS = 64
@@ -164,7 +167,11 @@ class Algorithm(Record):
             isinstance(known, Algorithm)
             and self.passes_up == known.passes_up
             # A sentence of its own says for which parameters it holds.
-            and (self.limit is not None or self.parameters == known.parameters)
+            and (
+                self.limit is not None
+                or self.name in ANY_PARAMETERS
+                or self.parameters == known.parameters
+            )
             and not callable(self.average_power)
             and self.average_growth == 1.0
         )

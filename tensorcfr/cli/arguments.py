@@ -53,7 +53,8 @@ DEFAULT_ITERATIONS = 1000
 ON_SPOTS = spec_of(CARDS_ALGORITHM)
 """The algorithm that runs in games of cards if none is named."""
 DEFAULTS = (
-    f"{DEFAULT_ALGORITHM.name}; {PACKED_ALGORITHM.name} in int16; in games of cards {ON_SPOTS}"
+    f"{spec_of(DEFAULT_ALGORITHM)}; average_power=5 in float32; {PACKED_ALGORITHM.name} in int16; "
+    f"in games of cards {ON_SPOTS}"
 )
 """The algorithms that run if none is named."""
 SolvedBy = Annotated[str | None, typer.Option(help=f"What solves a game; by default {DEFAULTS}.")]

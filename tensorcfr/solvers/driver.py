@@ -148,9 +148,10 @@ def solve(
             target call for (the solution says what ran), see
             :func:`tensorcfr.solvers.choose.choose`: the linear program only where nothing but a
             target is given.
-            By default the algorithm of ``start``, or asymmetric predictive CFR+ (``"sapcfr+"``;
-            ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts chosen on
-            spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
+            By default the algorithm of ``start``, or asymmetric predictive CFR+ with weights that
+            forget early iterations, ``SAPCFR_PLUS(alpha=1, average_power=7)`` (power 5 in single
+            precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts
+            chosen on spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players, in the game's own unit) at which to end.  With
             0, and neither an algorithm nor other stop rules, an exact equilibrium is found and
@@ -333,12 +334,15 @@ class _Run:
         if not target or self.keep_best or not request.is_for_target:
             return next(marks, None)
         known = {point.iteration: point.exploitability for point in self.trace}
-        earliest = 0.0
+        # The average of a strategy that no longer changes falls by one power more than its weights
+        # grow.
+        power, earliest = getattr(request.record, "average_power", 0.0), 0.0
+        steepest = STEEPEST if callable(power) else max(STEEPEST, power)
         for mark in _marks("geometric", 0, to_target=True):
             if mark >= earliest:
                 if mark > done:
                     return mark
-                way = (known.get(mark, target) / target) ** (1 / STEEPEST)
+                way = (known.get(mark, target) / target) ** (1 / steepest)
                 earliest = mark * min(way, LONGEST_WAY)
         return None
 

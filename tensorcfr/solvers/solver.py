@@ -174,11 +174,22 @@ class Solver(IterativeSolver):
 
     def _run(self, iterations: int) -> None:
         if iterations:
+            self._refuse_overflow(self.iteration + iterations)
             self._detach_policies()
             with rule_errors(self.algorithm.rule):
                 self._passes.iterate(self.iteration + 1, iterations, float(self._state.floor[0]))
             self.iteration += iterations
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
+
+    def _refuse_overflow(self, last: int) -> None:
+        """Refuse iterations whose weights have a sum that single precision cannot hold."""
+        if self.precision != "float64":
+            total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
+            refuse(
+                total > float(np.finfo(np.float32).max),
+                f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large for "
+                f"{self.precision}; use float64, or a smaller average_power",
+            )
 
     def _scale_average(self, factor: float) -> None:
         self._detach_policies()

@@ -54,25 +54,27 @@ def test_no_such_figure(tmp_path: Path) -> None:
 
 @pytest.mark.full
 def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
-    """Two games in place of eighteen, a few iterations, and no picture."""
+    """Three games in place of all, a few iterations, and no picture."""
     code = """if True:
         import sys
         from pathlib import Path
         from scripts import variants, variants_page as page
-        from tensorcfr.sweep import sweep
-        folder = Path(sys.argv[1])
-        games = page.GAMES = {"kuhn": "", "kuhn(players=3)": ""}
-        names = page.ALGORITHMS = ("cfr", "cfr+", "pcfr+")
-        page.MAIN = names
-        sweep(folder / "variants.csv", list(games), names, iters=100, target=1e-9)
-        sweep(folder / "variants_lp.csv", ["kuhn"], ["lp"], iters=100)
-        parts = page.tables(*page.read_marks(folder))
-        page.FOLDER = folder
-        page.write_marks(*page.read_marks(folder))
-        text = variants.PAGE.read_text()
-        whole = variants.page_with(text, "variants", parts)
+        for part, names in (("choose", ["kuhn"]), ("judge", ["kuhn(cards=4)", "kuhn(players=3)"])):
+            page.PARTS[part].clear()
+            page.PARTS[part].update({name: page.Suited(200) for name in names})
+        variants.JUDGED = page.JUDGED = page.MAIN = ("cfr", page.FORMER, page.DEFAULT)
+        variants.RULES = page.RULES = ("cfr+",)
+        variants.WEIGHTS = page.WEIGHTS = ("average_power=3",)
+        page.RESULTS = Path(sys.argv[1]) / "variants.csv"
+        for part in page.PARTS:
+            variants.measure(part)
+        before = page.RESULTS.read_text()
+        variants.measure("judge")  # Nothing is measured twice.
+        assert page.RESULTS.read_text() == before
+        parts = page.tables()
+        whole = variants.page_with(variants.PAGE.read_text(), "variants", parts)
         assert variants.page_with(whole, "variants", parts) == whole
-        for name in ("to 0.001", "many players"):
+        for name in ("games", "goals", "weights", "many players"):
             print(parts[name])
     """
     done = subprocess.run(
@@ -80,13 +82,18 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    # CFR is not there after 100 iterations, and is left out; the linear program always is.
-    assert lines[0] == "|  | `cfr+` | `pcfr+` | `lp` |"
-    (kuhn,) = (line for line in lines if line.startswith("| kuhn |"))
-    cells = [cell.strip() for cell in kuhn.strip("|").split("|")]
-    assert sum("**" in cell for cell in cells) == 1
-    assert cells[-1].endswith("s")
-    assert any(line.startswith("| `cfr` | ") and line.endswith("(100) |") for line in lines)
+
+    def cells(begin: str) -> list[list[str]]:
+        own = [line for line in lines if line.startswith(begin)]
+        return [[cell.strip() for cell in line.strip("|").split("|")] for line in own]
+
+    # CFR is not at 1e-3 after 200 iterations, and the default is the first to 1e-9.
+    by_game, goals = cells("| kuhn(cards=4) |")
+    assert by_game[1] == "\N{EN DASH}, \N{EN DASH}, \N{EN DASH}, \N{EN DASH}"
+    assert by_game[3].count("**") >= 2
+    assert all(cell.startswith(("0.", "1", "\N{LESS-THAN OR EQUAL TO}")) for cell in goals[1:4])
+    assert cells("| `average_power=3` |")[0][1].endswith(", \N{EN DASH}")
+    assert any(line.startswith("| `cfr` | ") and line.endswith("(200) |") for line in lines)
 
 
 def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:

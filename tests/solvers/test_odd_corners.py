@@ -214,6 +214,16 @@ class TestArguments:
         with pytest.raises(ValueError, match="not finite at iteration"):
             solve(KUHN, record, iters=1000)
 
+    def test_weights_that_single_precision_cannot_hold(self) -> None:
+        """The sum of ``t ** 10`` passes 3.4e38 at iteration 3,960; before, the average was nan."""
+        solver = Solver(KUHN, CFR_PLUS(average_power=10), precision="float32")
+        solver.step(3000)
+        kept = solver.state.cumulative.copy()
+        with pytest.raises(ValueError, match="by iteration 5,000 the sum of its weights is too"):
+            solver.step(2000)
+        assert solver.iteration == 3000
+        np.testing.assert_array_equal(solver.state.cumulative, kept)
+
 
 class TestPolicies:
     def test_of_another_game(self) -> None:

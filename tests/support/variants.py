@@ -88,11 +88,11 @@ CHANGED: dict[str, Variant] = {
         {"rule": dcfr_rule(1, -0.5), "average_power": 1, "delay": 2},
     ),
     "dcfr, exponential": (
-        DCFR(average_growth=2.0**40, average_power=1, delay=1),
+        DCFR(average_growth=1.5, average_power=1, delay=1),
         {
             "rule": dcfr_rule(1.5, 0),
             "average_power": 1,
-            "average_growth": 2.0**40,
+            "average_growth": 1.5,
             "delay": 1,
         },
     ),
