@@ -9,6 +9,7 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
+from .conditional_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .policy_values import Values, best_responses, values
@@ -19,6 +20,7 @@ from .walkthroughs import Walkthrough, walkthrough
 __all__ = [
     "BoardReport",
     "Comparison",
+    "ConditionalRegrets",
     "Difference",
     "HandTable",
     "HeadToHead",
@@ -27,6 +29,7 @@ __all__ = [
     "LocalBestResponse",
     "Plays",
     "RegretPoint",
+    "RegretSpread",
     "Runouts",
     "SampledValues",
     "SolvedSpot",
@@ -34,6 +37,7 @@ __all__ = [
     "Walkthrough",
     "best_responses",
     "compare",
+    "conditional_regrets",
     "hand_table",
     "head_to_head",
     "history_values",
