@@ -35,8 +35,9 @@ from ..model.policy import Policy
 
 FIRST, LAST, FALL = Fraction(1, 20), Fraction(1, 10**4), 2
 """The first and the last ``e`` that are tried, and by what it is divided from one to the next."""
-LARGEST = 3_000
-"""Sequences of a game, at most: fractions of larger ones have thousands of digits."""
+LARGEST = 1_000
+"""Sequences of a game, at most.  In longer plays least own reaches are below the tolerance of HiGHS,
+whose bases are then no longer optimal, as in Leduc."""
 POSITIVE = 1e-7
 """What counts as more than 0 in the solution of HiGHS, as a share of the least own reach."""
 DENOMINATOR = 10**6
@@ -75,7 +76,7 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
     (Fraction(-1, 18), {'pass': Fraction(1, 1), 'bet': Fraction(0, 1)})
 
     Args:
-        game: The game, laid out, with at most 3,000 sequences.
+        game: The game, laid out, with at most 1,000 sequences.
 
     Raises:
         ValueError: The game is too large, has not two players, or its utilities have no constant

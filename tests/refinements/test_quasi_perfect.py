@@ -211,5 +211,5 @@ def test_known_values() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match="two players"):
         quasi_perfect(compile_game("kuhn(players=3)"))
-    with pytest.raises(ValueError, match="at most 3,000 sequences"):
-        quasi_perfect(compile_game("leduc(ranks=5)"))
+    with pytest.raises(ValueError, match="at most 1,000 sequences"):
+        quasi_perfect(compile_game("leduc"))
