@@ -36,8 +36,8 @@ from ..model.policy import Policy
 FIRST, LAST, FALL = Fraction(1, 20), Fraction(1, 10**4), 2
 """The first and the last ``e`` that are tried, and by what it is divided from one to the next."""
 LARGEST = 1_000
-"""Sequences of a game, at most.  In longer plays least own reaches are below the tolerance of HiGHS,
-whose bases are then no longer optimal, as in Leduc."""
+"""Sequences of a game, at most.  In longer plays the least own reaches are near the tolerance of
+HiGHS, whose bases are then no longer optimal, as in Leduc."""
 POSITIVE = 1e-7
 """What counts as more than 0 in the solution of HiGHS, as a share of the least own reach."""
 DENOMINATOR = 10**6
