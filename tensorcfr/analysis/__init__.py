@@ -9,10 +9,10 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
-from .conditional_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .policy_values import Values, best_responses, values
+from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .simulation import Plays, simulate
 from .walkthroughs import Walkthrough, walkthrough

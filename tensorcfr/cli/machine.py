@@ -15,8 +15,8 @@ import typer
 
 from .._util.plain import plain
 from ..analysis.comparison import Comparison
-from ..analysis.conditional_regrets import ConditionalRegrets
 from ..analysis.policy_values import Values
+from ..analysis.reached_regrets import ConditionalRegrets
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..model.game import CompiledGame, InfosetRows

@@ -18,9 +18,9 @@ from rich.text import Text
 
 from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
-from ..analysis.conditional_regrets import ConditionalRegrets
 from ..analysis.policy_values import Values
 from ..analysis.public_nodes import public_nodes
+from ..analysis.reached_regrets import ConditionalRegrets
 from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability

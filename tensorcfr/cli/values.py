@@ -14,8 +14,8 @@ import numpy as np
 import typer
 
 from ..analysis import values as values_of
-from ..analysis.conditional_regrets import regrets_of
 from ..analysis.public_nodes import find_node
+from ..analysis.reached_regrets import regrets_of
 from ..analysis.regret_bounds import regrets as sum_regrets
 from ..compilers import compile_game, game_size
 from ..evaluation import best_response as respond

@@ -1,5 +1,5 @@
 """Equilibria that hold off the path: quasi-perfect ones of small games, exactly."""
 
-from .quasi_perfect import QuasiPerfect, quasi_perfect
+from .perturbed_programs import QuasiPerfect, quasi_perfect
 
 __all__ = ["QuasiPerfect", "quasi_perfect"]
