@@ -78,7 +78,7 @@ def equilibrium(
         RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
     """
     game = game if game.links is not None else laid_out(game, "the linear program")
-    check(game)
+    check_zero_sum(game)
     require(bytes_needed(game), f"the linear program of {game.name}", memory_limit)
     probabilities = kernels.normalise(game.form, optimum(game).reach)
     policy = Policy(cast(FlatGame, game), probabilities)
@@ -92,8 +92,9 @@ def bytes_needed(game: FlatGame | TeamGame) -> int:
     return BYTES_PER_COEFFICIENT * coefficients
 
 
-def check(game: FlatGame | TeamGame) -> None:
-    """Two players whose utilities have a constant sum; otherwise say what would be lost."""
+def check_zero_sum(game: FlatGame | TeamGame) -> None:
+    """Refuse games without two players or without a constant sum; the errors say what would be
+    lost."""
     if game.n_players != 2:
         raise ValueError(
             f"the linear program is for two players, and {game.name} has {game.n_players}; "

@@ -28,7 +28,7 @@ import numpy as np
 
 from .._util.arguments import checked
 from .._util.extras import needs
-from ..evaluation.linear_program import check, optimum, payoff_matrix
+from ..evaluation.linear_program import check_zero_sum, optimum, payoff_matrix
 from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
@@ -84,7 +84,7 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
         MissingExtraError: scipy or python-flint is not installed; says what installs it.
         RuntimeError: No basis that HiGHS found is stable.
     """
-    check(game)
+    check_zero_sum(game)
     if game.n_sequences > LARGEST:
         raise ValueError(
             f"quasi_perfect is exact and for games of at most {LARGEST:,} sequences; {game.name} "
