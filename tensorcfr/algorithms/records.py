@@ -55,11 +55,12 @@ DEFAULTS: Mapping[str, Any] = {
     "restart_base": 0,
     "average_growth": 1.0,
     "floor": 0.0,
+    "floor_fall": 0.0,
     "against": "current",
     "passes_up": "played",
 }
 """Default values of options.  Descriptions leave out an option that has its default."""
-KNOWN_OPTIONS = ("delay", "restart_base", "floor", "against", "passes_up")
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "against", "passes_up")
 """Options that solvers which do not pass over a sequence form follow, too, or have words of their
 own to refuse."""
 
@@ -128,6 +129,9 @@ class Algorithm(Record):
     """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
     so that every action has at least the probability ``e / |A|``; a number, or a function of the
     iterations that play it."""
+    floor_fall: Annotated[float, Number(0, finite=True)] = 0.0
+    """``f``: iteration ``t`` plays with the floor ``e / t ** f``.  A floor that falls leads to
+    equilibria that hold off the path, too; see ``docs/off-the-path.md``."""
     against: Annotated[str, OneOf(("current", "average"))] = "current"
     """Which strategies of the others a player's values and regrets are taken against: those that
     they play now (``"current"``), or their average so far, the strategies that they play now
@@ -157,6 +161,8 @@ class Algorithm(Record):
                 f"{list(self.rule.parameter_names)}, not {list(given)}"
             )
         self._check_options()
+        if self.floor_fall and callable(self.floor):
+            raise ValueError(f"{self.name}: floor_fall is for a floor that is a number")
         if self.restart_base == 1:
             raise ValueError(f"{self.name}: restart_base must be 0 or at least 2, not 1")
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
@@ -175,7 +181,7 @@ class Algorithm(Record):
             and not callable(self.average_power)
             and self.average_growth == 1.0
         )
-        if not published or self.against != "current" or callable(self.floor):
+        if not published or self.against != "current" or callable(self.floor) or self.floor_fall:
             return super().guarantee(zero_sum=zero_sum)
         if self.limit is not None:
             promised = zero_sum and self.floor == 0.0
@@ -267,9 +273,9 @@ class Algorithm(Record):
         Raises:
             ValueError: One of them is not from 0 to 1.
         """
-        if not callable(self.floor):
-            return np.full(count, float(self.floor))
         t = np.arange(first, first + count, dtype=np.float64) + 1.0
+        if not callable(self.floor):
+            return float(self.floor) * t**-self.floor_fall
         floors = np.broadcast_to(np.asarray(self.floor(t), dtype=np.float64), t.shape).copy()
         if not ((floors >= 0.0) & (floors <= 1.0)).all():
             raise ValueError(f"{self}: its floor is not always from 0 to 1")
@@ -335,7 +341,7 @@ class Algorithm(Record):
             if values.get(key, default) != default:
                 raise ValueError(f"{self.name} was written with {key}={values[key]!r}, by 0.6.0")
         changes = {key: values[key] for key in ("delay", "restart_base", "alternating")}
-        for key in ("average_growth", "against", "passes_up"):
+        for key in ("average_growth", "floor_fall", "against", "passes_up"):
             changes[key] = values.get(key, DEFAULTS[key])
         for key in self.scheduled:
             if key in values or not callable(getattr(self, key)):

@@ -13,6 +13,7 @@ from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
 from .policy_values import Values, best_responses, values
+from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .responses import RobustResponses, robust_responses
 from .simulation import Plays, simulate
@@ -22,6 +23,7 @@ __all__ = [
     "AdjustedPlays",
     "BoardReport",
     "Comparison",
+    "ConditionalRegrets",
     "Difference",
     "HandTable",
     "HeadToHead",
@@ -30,6 +32,7 @@ __all__ = [
     "LocalBestResponse",
     "Plays",
     "RegretPoint",
+    "RegretSpread",
     "RobustResponses",
     "Runouts",
     "SampledValues",
@@ -39,6 +42,7 @@ __all__ = [
     "aivat",
     "best_responses",
     "compare",
+    "conditional_regrets",
     "hand_table",
     "head_to_head",
     "history_values",

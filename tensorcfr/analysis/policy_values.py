@@ -92,6 +92,13 @@ class ValueRows(NamedTuple):
         )
         return found
 
+    @property
+    def conditional_regret(self) -> np.ndarray:
+        """float64 (infosets,): what a best response from there on earns more than the policy, given
+        that the infoset is reached; NaN where chance and the others never lead there."""
+        gain, others = self.best.max(axis=1) - self.mean, self.others_reach
+        return np.divide(gain, others, out=np.full_like(gain, np.nan), where=others > 0)
+
     def select(self, which: np.ndarray) -> ValueRows:
         """Some of the infosets: bool (infosets,), or their numbers here."""
         at = np.arange(len(self.own_reach))[which]

@@ -16,6 +16,7 @@ import typer
 from .._util.plain import plain
 from ..analysis.comparison import Comparison
 from ..analysis.policy_values import Values
+from ..analysis.reached_regrets import ConditionalRegrets
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..model.game import CompiledGame, InfosetRows
@@ -71,6 +72,11 @@ def of_solution(solution: Solution) -> dict[str, Any]:
     }
 
 
+def of_regrets(regrets: ConditionalRegrets | None) -> dict[str, Any]:
+    """Regrets given that infosets are reached, if they were asked for."""
+    return {} if regrets is None else {"conditional_regrets": asdict(regrets)}
+
+
 def of_policy(
     policy: Policy,
     infosets: Iterable[InfosetRows] | None = None,
@@ -95,6 +101,7 @@ def of_policy(
                     "others_reach": float(found.others_reach[at]),
                     "expected_value": float(found.infoset_expected[at]),
                     "loss": float(found.loss[at]),
+                    "conditional_regret": float(found.conditional_regret[at]),
                 }
                 pairs = found.expected[at].tolist(), found.regret[at].tolist()
                 for action, value, regret in zip(listed, *pairs, strict=True):

@@ -20,6 +20,7 @@ from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
 from ..analysis.policy_values import Values
 from ..analysis.public_nodes import public_nodes
+from ..analysis.reached_regrets import ConditionalRegrets
 from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
@@ -138,8 +139,10 @@ def print_evaluation(
     game: CompiledGame,
     evaluation: Evaluation,
     worst: Sequence[tuple[str, float]],
+    regrets: ConditionalRegrets | None,
 ) -> None:
-    """Values, best responses, exploitability; the infosets at which most is lost."""
+    """Values, best responses, exploitability; regrets given that infosets are reached, if asked
+    for; the infosets at which most is lost."""
     _print(console, _game_line(game))
     _print(console, "")
     table = Table.grid(padding=(0, 2))
@@ -150,12 +153,28 @@ def print_evaluation(
     table.add_row("nash_conv", _value(game, evaluation.nash_conv, ".6g"))
     _print(console, table)
     _print_meaning(console, game)
+    if regrets is not None:
+        print_regrets(console, game, regrets)
     if worst:
         _print(console, "")
         lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
             lost.add_row(Text(label), _value(game, loss, ".4g"))
         _print(console, lost)
+
+
+def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegrets) -> None:
+    """Regrets given that infosets are reached."""
+    _print(console, "")
+    grid = new_table("regret if reached", "infosets", "largest", "mean", "at", width=LABEL_WIDTH)
+    mistakes = f"own reach from {regrets.own_reach:g}"
+    for name, spread in (("everywhere", regrets.everywhere), (mistakes, regrets.by_mistakes)):
+        figures = (_value(game, value, ".4g") for value in (spread.largest, spread.mean))
+        grid.add_row(name, f"{spread.infosets:,}", *figures, Text(spread.worst or "-"))
+    _print(console, grid)
+    if regrets.unreached:
+        left_out = f"{regrets.unreached:,} infosets that the others never reach have no regret"
+        _print(console, Text(left_out, "dim"))
 
 
 def _print_meaning(console: Console, game: CompiledGame) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from ..analysis import values as values_of
 from ..analysis.public_nodes import find_node
+from ..analysis.reached_regrets import regrets_of
 from ..analysis.regret_bounds import regrets as sum_regrets
 from ..compilers import compile_game, game_size
 from ..evaluation import best_response as respond
@@ -92,6 +93,13 @@ class Selection:
         return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
 
 
+OffPath = Annotated[
+    bool,
+    typer.Option(
+        "--off-path",
+        help="Print the largest and mean regret given that an infoset is reached, over all.",
+    ),
+]
 Rows = Annotated[
     int | None,
     typer.Option(min=0, help="Infosets to print per player; 0 prints them all, as --json does."),
@@ -113,18 +121,23 @@ def show(
         typer.Option("--values/--no-values", help="Print reaches and expected values beside it."),
     ] = True,
     rows: Rows = None,
+    off_path: OffPath = False,
     as_json: Json = False,
 ) -> None:
     """Print a saved solution: figures, and for every infoset its reach, its expected value, and
     probability and expected value of each action."""
     solution = Solution.load(file, registered=False)
     chosen = Selection(player, infoset, node)
-    table = values_of(solution.game, solution.policy) if values and strategy else None
+    wanted = values and strategy
+    table = values_of(solution.game, solution.policy) if wanted or off_path else None
+    regrets = regrets_of(table) if table is not None and off_path else None
+    table = table if wanted else None
     if as_json:
         found = chosen.infosets(solution.game) if strategy else iter(())
         listed = machine.of_policy(solution.policy, found, table)
         infosets = list(islice(listed, rows or None))
-        print_json(machine.of_solution(solution) | {"infosets": infosets})
+        said = machine.of_solution(solution) | machine.of_regrets(regrets)
+        print_json(said | {"infosets": infosets})
         return
     console = plain_console()
     count = DEFAULT_ROWS if rows is None else rows
@@ -135,6 +148,8 @@ def show(
     )
     if strategy and (chosen or values):
         report.print_infosets(console, solution.policy, selected, table, count)
+    if regrets is not None:
+        report.print_regrets(console, solution.game, regrets)
 
 
 @errors_in_one_line()
@@ -164,6 +179,7 @@ def evaluate(
         typer.Option("--output", "-o", help="Where to (csv, json, parquet, npz)."),
     ] = None,
     worst: Annotated[int, typer.Option(min=0, help="Infosets to print at which most is lost.")] = 0,
+    off_path: OffPath = False,
     memory_limit: arguments.MemoryLimit = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
@@ -176,7 +192,9 @@ def evaluate(
     game, policy = _game_and_policy(source, strategy, limit)
     given = arguments.read_locks(game, locks or [])
     evaluation = worth(game, policy, locks=given)
-    losses = values_of(game, policy).worst(worst) if worst else []
+    table = values_of(game, policy) if worst or off_path else None
+    losses = table.worst(worst) if table is not None and worst else []
+    regrets = regrets_of(table) if table is not None and off_path else None
     response = None
     if best_response is not None and output is not None:
         response = respond(game, policy, best_response, locks=given)
@@ -184,11 +202,12 @@ def evaluate(
     if as_json:
         said: dict[str, Any] = {"game": machine.of_game(game)}
         said |= machine.of_evaluation(game, evaluation)
+        said |= machine.of_regrets(regrets)
         said["worst"] = [{"infoset": label, "loss": loss} for label, loss in losses]
         print_json(said)
         return
     console = plain_console()
-    report.print_evaluation(console, game, evaluation, losses)
+    report.print_evaluation(console, game, evaluation, losses, regrets)
     if response is not None:
         report.print_line(
             console,

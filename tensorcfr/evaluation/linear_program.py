@@ -19,7 +19,7 @@ strategies", Games and Economic Behavior 14, 1996.  Solver: HiGHS, through scipy
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def equilibrium(
     game = game if game.links is not None else laid_out(game, "the linear program")
     check_zero_sum(game)
     require(bytes_needed(game), f"the linear program of {game.name}", memory_limit)
-    probabilities = kernels.normalise(game.form, _realization_plans(game))
+    probabilities = kernels.normalise(game.form, optimum(game).reach)
     policy = Policy(cast(FlatGame, game), probabilities)
     return policy, evaluate_probabilities(game, probabilities)
 
@@ -104,7 +104,7 @@ def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
     check_zero_sum(game)
     require(bytes_needed(game), f"the linear program of {game.name}")
     maps = [reaches if one == player else None for one in range(2)]
-    return Policy(game, kernels.normalise(game.form, _realization_plans(game, maps)))
+    return Policy(game, kernels.normalise(game.form, optimum(game, maps=maps).reach))
 
 
 def bytes_needed(game: FlatGame | TeamGame) -> int:
@@ -132,11 +132,35 @@ def check_zero_sum(game: FlatGame | TeamGame) -> None:
         )
 
 
-def _realization_plans(
-    game: FlatGame | TeamGame, maps: Sequence[Any | None] = (None, None)
-) -> np.ndarray:
-    """Optimal own reaches of both players' sequences, float64 (sequences,); with a map, of those
-    that it makes of plans."""
+class Optimum(NamedTuple):
+    """An optimum of the program and of its dual."""
+
+    reach: np.ndarray
+    """float64 (sequences,): own reaches of both players' sequences; with maps, those that they
+    make."""
+    slack: np.ndarray
+    """float64 (sequences,): what more of a sequence would lose, in shares of the largest payoff
+    entry; 0 where it has more than its least own reach.  With maps, of their variables."""
+
+
+def optimum(
+    game: FlatGame | TeamGame,
+    least: np.ndarray | None = None,
+    maps: Sequence[Any | None] = (None, None),
+) -> Optimum:
+    """Optimal own reaches, by HiGHS.
+
+    Args:
+        game: The game.
+        least: float64 (sequences,): the least own reach of every sequence, the empty ones 0, in a
+            game without links and without maps; None for 0.
+        maps: For each player a sparse matrix that makes own reaches of the variables of the
+            program, or None where these are the own reaches.
+
+    Raises:
+        MissingExtraError: scipy is not installed; says what installs it.
+        RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
+    """
     try:
         from scipy import sparse
         from scipy.optimize import linprog
@@ -144,27 +168,29 @@ def _realization_plans(
         raise MissingExtraError("scipy", "lp") from error
 
     # A constant sum needs no care: the opponent still minimises what player 0 gets.
-    payoff = sparse.csc_array(_payoff_matrix(game.form))
+    payoff = sparse.csc_array(payoff_matrix(game.form))
     # Entries hold chance probabilities and can be tiny; tolerances are absolute.
     payoff = payoff / (abs(payoff).max() or 1.0)
-    own, other = (_sequence_constraints(game, player) for player in (0, 1))
+    own, other = (sequence_constraints(game, player) for player in (0, 1))
     first, second = maps
     if first is not None:
         own, payoff = sparse.csc_array(own @ first), sparse.csc_array(first.T @ payoff)
     if second is not None:
         other, payoff = sparse.csc_array(other @ second), sparse.csc_array(payoff @ second)
     sequences, values = own.shape[1], other.shape[0]
-    objective = np.zeros(sequences + values)
-    objective[sequences] = -1.0
+    # The variables are what own reaches have beyond the least ones.
+    least = np.zeros(sum(payoff.shape)) if least is None else least
+    least_own, least_other = least[:sequences], least[sequences:]
+    objective = -np.concatenate([payoff @ least_other, np.eye(1, values)[0] - other @ least_other])
     bounds = np.zeros((sequences + values, 2))
     bounds[:, 1] = np.inf
     bounds[sequences:, 0] = -np.inf
     result = linprog(
         objective,
         A_ub=sparse.hstack([-payoff.T, other.T], format="csc"),
-        b_ub=np.zeros(other.shape[1]),
+        b_ub=payoff.T @ least_own,
         A_eq=sparse.hstack([own, sparse.csc_array((own.shape[0], values))], format="csc"),
-        b_eq=np.eye(1, own.shape[0])[0],
+        b_eq=np.eye(1, own.shape[0])[0] - own @ least_own,
         bounds=bounds,
         method=_method(game),
         options={
@@ -175,9 +201,13 @@ def _realization_plans(
     if result.status != 0:
         raise RuntimeError(f"HiGHS found no optimum for {game.name}: {result.message}")
     # scipy's marginals are those of a minimum, so player 1's reaches come with a minus.
-    plans = [result.x[:sequences].clip(min=0.0), (-result.ineqlin.marginals).clip(min=0.0)]
-    made = (plan if to is None else to @ plan for to, plan in zip(maps, plans, strict=True))
-    return np.concatenate(list(made))
+    plans = np.concatenate([result.x[:sequences], -result.ineqlin.marginals]).clip(min=0.0) + least
+    slack = np.concatenate([result.lower.marginals[:sequences], result.ineqlin.residual])
+    made = (
+        plan if to is None else to @ plan
+        for to, plan in zip(maps, (plans[:sequences], plans[sequences:]), strict=True)
+    )
+    return Optimum(np.concatenate(list(made)), slack)
 
 
 def _method(game: FlatGame | TeamGame) -> str:
@@ -215,7 +245,7 @@ def _method(game: FlatGame | TeamGame) -> str:
     return "highs-ds"
 
 
-def _payoff_matrix(form: SequenceForm) -> Any:
+def payoff_matrix(form: SequenceForm) -> Any:
     """Player 0's payoff per pair of sequences, a scipy.sparse array, own sequences x others'."""
     from scipy import sparse
 
@@ -224,7 +254,7 @@ def _payoff_matrix(form: SequenceForm) -> Any:
     return sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape))
 
 
-def _sequence_constraints(game: FlatGame | TeamGame, player: int) -> Any:
+def sequence_constraints(game: FlatGame | TeamGame, player: int) -> Any:
     """What makes own reaches a realization plan: ``E x = (1, 0, 0, ...)``.
 
     A scipy.sparse array, (1 + infosets) x sequences of the player.  Row 0 is the empty sequence;

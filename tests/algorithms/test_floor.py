@@ -30,6 +30,13 @@ def test_other_games(name: str, variant: str) -> None:
     check_random(GAMES[name](), floored(VARIANTS[variant], 0.1))
 
 
+@pytest.mark.parametrize("variant", ["dcfr", "pcfr+"])
+def test_a_floor_that_falls(variant: str) -> None:
+    """Iteration t plays with the floor e / t^f."""
+    algorithm, options = floored(VARIANTS[variant], lambda t: 0.3 / t**1.5)
+    check_random(GAMES["kuhn, 4 cards"](), (algorithm(floor=0.3, floor_fall=1.5), options))
+
+
 def test_last_iterate() -> None:
     check_last_iterate(floored(VARIANTS["cfr"], fading))
 
@@ -83,7 +90,10 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
     part = Solution.load(solve(game, record, iters=5).save(tmp_path / "part"))
     rest = solve(part.game, start=part, iters=15)
     np.testing.assert_array_equal(whole.policy.probabilities, rest.policy.probabilities)
-    older = {key: value for key, value in CFR.to_dict().items() if key != "floor"}
+    falling = CFR(floor=0.125, floor_fall=0.5)
+    assert from_dict(falling.to_dict()) == falling
+    assert str(falling) == "cfr(average_power=0, alternating, floor=0.125, floor_fall=0.5)"
+    older = {key: value for key, value in CFR.to_dict().items() if not key.startswith("floor")}
     assert from_dict(older) == CFR
     with pytest.raises(ValueError, match="floor of cfr is a function"):
         CFR(floor=fading).to_dict()
@@ -93,6 +103,11 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
 
 
 def test_refusals() -> None:
+    with pytest.raises(ValueError, match="floor_fall is for a floor that is a number"):
+        CFR(floor=fading, floor_fall=1)
+    with pytest.raises(ValueError, match="floor_fall must be a number >= 0, not -1"):
+        CFR(floor=0.1, floor_fall=-1)
+    assert "no theorem" in CFR(floor=0.1, floor_fall=1).guarantee(zero_sum=True).lower()
     with pytest.raises(ValueError, match="floor must be a probability from 0 to 1, not 2"):
         CFR(floor=2)
     with pytest.raises(ValueError, match="floor is not always from 0 to 1"):

@@ -12,7 +12,17 @@ from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_D, EFCE, EXTERNAL_SAMPLING
 from tensorcfr.solvers.base import IterativeSolver, solver_class, solver_for
 from tensorcfr.uncompiled.game import UncompiledGame
 
-OUTER = ("cluster", "teams", "correlated", "excessive_gap", "deep", "subgames", "viewer", "cli")
+OUTER = (
+    "cluster",
+    "teams",
+    "correlated",
+    "excessive_gap",
+    "deep",
+    "subgames",
+    "viewer",
+    "cli",
+    "refinements",
+)
 """Packages that a solve does without."""
 
 

@@ -611,6 +611,10 @@ def look_at_values(made: Made) -> None:
             made.close(rows.regret[at], expected.value - row @ expected.value, label)
             loss = expected.own * (max(expected.best) - row @ expected.best)
             made.close(rows.loss[at], loss, label)
+            gain = max(expected.best) - row @ expected.value
+            regret = rows.conditional_regret[at]
+            assert np.isnan(regret) == (expected.others == 0.0)
+            made.close(np.nan_to_num(regret) * expected.others, gain * (expected.others > 0), label)
     table = found.table().to_dict()
     assert set(table) == set(made.rows)
 
