@@ -400,8 +400,8 @@ class SolvedSpot:
         cards = nodes.cards(node)
 
         def equity() -> np.ndarray:
-            left_to_deal = betting.rounds - int(betting.round[at])
-            found: np.ndarray = equities(rules, cards, left, left_to_deal)[player][hands]
+            to_deal = sum(betting.deals[int(betting.round[at]) :])
+            found: np.ndarray = equities(rules, cards, left, to_deal)[player][hands]
             return found
 
         made: tuple[str, ...] = ()

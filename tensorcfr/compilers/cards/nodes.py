@@ -14,7 +14,7 @@ from ...model.arrays import CHANCE, TERMINAL
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
-from ...rules import CardGame
+from ...rules import CardGame, Chips
 from .flat import HandByHand
 from .rules import Weighted, cards_label, read_deal, runouts, weight_met, without
 
@@ -112,6 +112,10 @@ class CardNodes(PublicNodes):
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
         words = [f"board {cards}"] if cards else []
         return ", ".join([*words, *self.rules.described(self._state(node))])
+
+    def chips(self, node: int) -> Chips | None:
+        """The chips at a node; None if the game has none to show."""
+        return self.rules.chips(self._state(node))
 
     def _state(self, node: int) -> Any:
         """The state of the rules at a node."""
