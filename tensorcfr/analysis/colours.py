@@ -27,6 +27,8 @@ def action_colours(actions: Sequence[str]) -> list[str] | None:
         return None
     steps = max(len(bets) - 1, 1)
     # The last colour but one is that of the largest bet, the last that of all-in.
-    found = {bet: AGGRESSIVE[round(k * (len(AGGRESSIVE) - 2) / steps)] for k, bet in enumerate(bets)}
+    found = {
+        bet: AGGRESSIVE[round(k * (len(AGGRESSIVE) - 2) / steps)] for k, bet in enumerate(bets)
+    }
     found |= {bet: AGGRESSIVE[-1] for bet in bets if bet.startswith("all")}
     return [PASSIVE.get(action) or found[action] for action in actions]

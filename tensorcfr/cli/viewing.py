@@ -70,7 +70,9 @@ def view(
     second = Solution.load(other, registered=False) if other else None
     if html:
         part = {"most": most, "line": line, "street": street}
-        save_html(solution, html, other=second, tell=lambda size: typer.echo(f"{html}: {size}"), **part)
+        save_html(
+            solution, html, other=second, tell=lambda size: typer.echo(f"{html}: {size}"), **part
+        )
         typer.echo(f"wrote {html}")
     else:
         serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)

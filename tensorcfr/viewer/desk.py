@@ -82,8 +82,8 @@ class Desk:
         self.version = 0
         self._lock = Lock()
 
-    def about(self) -> dict[str, Any]:
-        """The game and its solutions in short."""
+    def about(self, patience: float | None = None) -> dict[str, Any]:
+        """The game and its solutions in short; without what is not there after so many seconds."""
         game, name = self.game, self.game.name
         first = self.solutions[0].solution
         return {
@@ -99,14 +99,13 @@ class Desk:
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
             "solutions": [
-                describe(one.solution) | {"gains": self.nodes.gains(one)} for one in self.solutions
+                describe(one.solution) | {"gains": self.nodes.gains(one, patience)}
+                for one in self.solutions
             ],
             "iterations": max(100, first.iterations),
         }
 
-    def node(
-        self, number: int, solution: int, patience: float | None = None
-    ) -> dict[str, Any]:
+    def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
         """A node of one of the solutions; without expected values if they are not there after so
         many seconds.
 

@@ -124,12 +124,12 @@ class Nodes(ABC):
         """The values of a solution, for :meth:`node`."""
         return SolutionValues(self.game, solution)
 
-    def gains(self, of: SolutionValues) -> list[float | None]:
-        """What a best response that is free of the locks gains for each player; None as long as it
-        is not known."""
+    def gains(self, of: SolutionValues, patience: float | None = None) -> list[float | None]:
+        """What a best response that is free of the locks gains for each player; None where it is
+        not known after so many seconds."""
         if not of.solution.locks:
             return list(of.solution.evaluation.gains)
-        found = of.get(0.0)
+        found = of.get(patience)
         return [None] * self.game.n_players if found is None else list(found.evaluation.gains)
 
     @property

@@ -262,7 +262,7 @@ def _object(given: Any) -> Any:
 FORM = "/api/form/"
 """Paths of requests of the form."""
 ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "/api/about": ("GET", lambda desk, given: desk.about()),
+    "/api/about": ("GET", lambda desk, given: desk.about(PATIENCE)),
     "/api/node": ("GET", _node),
     "/api/extra": ("GET", _extra),
     "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),

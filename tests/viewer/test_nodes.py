@@ -33,7 +33,7 @@ from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
 from tensorcfr.viewer.nodes import HandNodes, InfosetNodes, plain
-from tensorcfr.viewer.page import build_page
+from tensorcfr.viewer.page import PageSize, build_page
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -470,3 +470,35 @@ class TestPage:
         assert len(few) < len(text)
         both = save_html(solution, tmp_path / "both.html", other=solved("kuhn"))
         assert both.stat().st_size > path.stat().st_size
+
+    def test_a_part(self, tmp_path: Path) -> None:
+        """A line, or what comes before the next card; the size is told first, to a tenth."""
+        solution, told = solved("leduc"), list[PageSize]()
+        whole = save_html(solution, tmp_path / "whole.html", tell=told.append)
+        street = save_html(solution, tmp_path / "street.html", street=True, tell=told.append)
+        line = save_html(solution, tmp_path / "line.html", line="raise", tell=told.append)
+        both = save_html(
+            solution, tmp_path / "both.html", line="raise", street=True, tell=told.append
+        )
+        first, second, third, fourth = (shown_in(path) for path in (whole, street, line, both))
+        assert [size.nodes for size in told] == [len(first), len(second), len(third), len(fourth)]
+        assert len(first) == told[0].of == solution.game.nodes.count  # type: ignore[union-attr]
+        for size, path in zip(told, (whole, street, line, both), strict=True):
+            assert size.bytes == pytest.approx(path.stat().st_size, rel=0.1)
+        assert second.items() <= first.items()
+        assert all(len(node["path"]) <= 6 and "/" not in node["name"] for node in second.values())
+        assert all(node["path"][1]["label"] == "raise" for node in third.values())
+        assert fourth.keys() == third.keys() & second.keys()
+        with pytest.raises(ValueError, match="no such line"):
+            save_html(solution, tmp_path / "none.html", line="bet")
+        assert not (tmp_path / "none.html").exists()
+
+    def test_it_is_small(self) -> None:
+        assert len(build_page({"mode": "server", "token": "x" * 43}, "n" * 22)) < 300_000
+
+
+def shown_in(path: Path) -> dict[str, Any]:
+    """The nodes of a page, by number."""
+    _, _, text = path.read_text().partition('id="boot">')
+    (nodes,) = json.loads(text.partition("</script>")[0])["nodes"]
+    return nodes
