@@ -11,7 +11,7 @@ from numba.core import event
 COMPILE = "numba:compile"
 
 
-class Compiles(event.Listener):  # type: ignore[misc]
+class Compiles(event.Listener):
     """Counts kernels that numba compiles while it listens; those read from the disk are none."""
 
     def __init__(self) -> None:

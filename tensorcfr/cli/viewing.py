@@ -69,9 +69,14 @@ def view(
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
     second = Solution.load(other, registered=False) if other else None
     if html:
-        part = {"most": most, "line": line, "street": street}
         save_html(
-            solution, html, other=second, tell=lambda size: typer.echo(f"{html}: {size}"), **part
+            solution,
+            html,
+            other=second,
+            most=most,
+            line=line,
+            street=street,
+            tell=lambda size: typer.echo(f"{html}: {size}"),
         )
         typer.echo(f"wrote {html}")
     else:

@@ -174,10 +174,11 @@ class Desk:
 
         first = self.solutions[0].solution
         record = first.algorithm if first.algorithm.passes_whole_game else None
-        options = {"iters": running.iterations, "target": target, "precision": self.precision}
+        options: dict[str, Any] = {"target": target, "precision": self.precision}
         try:
             with compiles_seen() as running.compiles:
-                solution = solve(self.game, record, locks=locks, progress=hook, **options)
+                options |= {"iters": running.iterations, "locks": locks, "progress": hook}
+                solution = solve(self.game, record, **options)
             with self._lock:
                 # What has not been solved at all is no solution to compare with.
                 place = 1 if first.iterations or first.algorithm.is_exact else 0

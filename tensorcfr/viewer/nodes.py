@@ -78,8 +78,8 @@ class SolutionValues:
 
     @cached_property
     def locks(self) -> dict[int, list[tuple[np.ndarray, dict[str, float]]]]:
-        """For each public node with locks: hands, bool (hands,) or int, and what they are locked to;
-        a later one takes precedence."""
+        """For each public node with locks: hands, bool (hands,) or int, and what they are locked
+        to; a later one takes precedence."""
         found = dict[int, list[tuple[np.ndarray, dict[str, float]]]]()
         for label, lock in (self.solution.locks or {}).items():
             for node, hands in self.game.nodes.named(label):  # type: ignore[union-attr]
@@ -379,8 +379,8 @@ class HandNodes(Nodes):
     def _range(
         self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
     ) -> list[dict[str, Any]]:
-        """Each hand of a player: its probability once the node is reached, and that of the deal; how
-        much of it is left."""
+        """Each hand of a player: its probability once the node is reached, that of the deal, and
+        how much of it is left."""
         nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
@@ -496,9 +496,9 @@ class InfosetNodes(Nodes):
             ]
             return said | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
         of.get(patience)
-        infosets, locks = game.rows_of([number]), of.solution.locks or {}
-        lock = locks.get(infosets.labels[0])
-        rows, worth = infoset_rows(of, infosets.labels, infosets, [lock and dict(lock)])
+        infosets = game.rows_of([number])
+        lock = of.solution.locks.get(infosets.labels[0]) if of.solution.locks else None
+        rows, worth = infoset_rows(of, infosets.labels, infosets, [lock])
         (row,) = rows
         if worth is not None:
             row["reach"] = float(worth.reach[0])

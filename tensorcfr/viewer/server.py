@@ -253,6 +253,18 @@ def _begin(start: Start, given: Any) -> Any:
     return start.status()
 
 
+def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
+    """An answer to what is being typed, where a mistake is no bad request: its ``error``."""
+
+    def answer(start: Start, given: Any) -> Any:
+        try:
+            return work(start, given)
+        except (TypeError, ValueError) as error:
+            return {"error": str(error)}
+
+    return answer
+
+
 def _object(given: Any) -> Any:
     if not isinstance(given, dict):
         raise TypeError("expected an object")
@@ -271,8 +283,8 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/stop": ("POST", _stop),
     f"{FORM}about": ("GET", lambda start, given: start.about()),
     f"{FORM}status": ("GET", lambda start, given: start.status()),
-    f"{FORM}range": ("POST", lambda start, given: start.range(_object(given).get("text"))),
-    f"{FORM}size": ("POST", lambda start, given: start.size(given)),
+    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(_object(given).get("text")))),
+    f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
     f"{FORM}solve": ("POST", _begin),
 }
 """What the page asks for: the method, and what answers."""

@@ -13,7 +13,7 @@ WHEEL = {12, 0, 1, 2, 3}
 
 
 def is_straight(ranks: set[int]) -> bool:
-    return WHEEL <= ranks or any(set(range(low, low + 5)) <= ranks for low in range(9))
+    return ranks >= WHEEL or any(set(range(low, low + 5)) <= ranks for low in range(9))
 
 
 def best_five(cards: Cards) -> str:

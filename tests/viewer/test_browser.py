@@ -4,122 +4,28 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import shutil
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorcfr import Decision, Payoff, PublicTreeGame, Solution, compile_game, solve
+from support.browsing import (
+    IN_BROWSER,
+    assert_shows,
+    click_to,
+    open_page,
+    served,
+    table,
+)
+from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.server import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None and os.environ.get("TENSORCFR_BROWSER") != "required",
-        reason="Chromium is not installed",
-    ),
-]
-playwright = pytest.importorskip("playwright.sync_api")
-
-from tensorcfr.viewer.server import Server  # noqa: E402
-
-READY = "body[data-ready]"
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@contextmanager
-def served(*solutions: Solution) -> Iterator[Server]:
-    server = Server(Desk(*solutions))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join()
-        server.server_close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page on which no program fails and nothing is refused."""
-    errors: list[str] = []
-    opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.on("console", lambda message: errors.append(message.text) if failed(message) else None)
-    yield opened
-    opened.close()
-    assert not errors
-
-
-def failed(message: Any) -> bool:
-    """Whether the console reports an error; the page may ask once more when the server is gone."""
-    return message.type == "error" and "ERR_CONNECTION" not in message.text
-
-
-def open_page(page: Any, url: str) -> None:
-    page.goto(url)
-    page.wait_for_selector(READY)
-
-
-def click_to(page: Any, *steps: str) -> None:
-    """Click the children with these labels, one after the other."""
-    for step in steps:
-        before = page.get_attribute("#node", "data-id")
-        named = page.locator(f'#children [data-step="{step}"], #strategy [data-label="{step}"]')
-        if not named.count():  # By infoset, which the step only begins with.
-            named = page.locator("#children button").filter(has_text=step)
-        named.first.click()
-        page.wait_for_function(
-            "id => document.getElementById('node').dataset.id !== id", arg=before
-        )
-
-
-def table(page: Any) -> dict[str, dict[str, Any]]:
-    """The numbers of the table on the screen, by infoset."""
-    rows = {}
-    for row in page.locator("#strategy tbody tr").all():
-        cells = row.locator("td.action").all()
-        rows[row.get_attribute("data-infoset")] = {
-            "p": [float(cell.get_attribute("data-p")) for cell in cells],
-            "q": [float(cell.get_attribute("data-q") or "nan") for cell in cells],
-            "regret": [float(cell.get_attribute("data-regret")) for cell in cells],
-            "ev": float(row.locator("td.ev").get_attribute("data-value") or "nan"),
-            "reach": float(row.locator("td.reach").get_attribute("data-value")),
-            "loss": float(row.locator("td.lost").get_attribute("data-value")),
-        }
-    return rows
-
-
-def assert_shows(page: Any, solution: Solution, label: str) -> None:
-    """The table on the screen has the numbers of Python for the node of an infoset."""
-    desk = Desk(solution)
-    node = desk.node(desk.nodes.place(label), 0)
-    shown = table(page)
-    assert list(shown) == [row["infoset"] for row in node["hands"]]
-    assert label in shown
-    for row in node["hands"]:
-        for key in ("p", "q", "regret"):
-            assert shown[row["infoset"]][key] == row[key]
-        for key in ("ev", "reach", "loss"):
-            assert shown[row["infoset"]][key] == row[key]
+pytestmark = IN_BROWSER
 
 
 def test_leduc(page: Any) -> None:
@@ -191,14 +97,6 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
         assert page.locator("#curve polyline").count() == 2
         page.wait_for_selector("tr[data-infoset='Js r'] .fixed:has-text('B fixed')")
         assert page.locator(".fixed").count() == 1
-
-
-@pytest.fixture
-def tolerant(browser: Any) -> Iterator[Any]:
-    """A page on which requests may be refused."""
-    opened = browser.new_page()
-    yield opened
-    opened.close()
 
 
 def test_a_lock_that_makes_no_sense_is_told(tolerant: Any) -> None:

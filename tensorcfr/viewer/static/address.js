@@ -3,6 +3,7 @@
 const SHAPES = ["table", "grid", "heat"], SHOWN = ["strategy", "EV", "equity", "weight"];
 const state = {
   about: null, node: null, nodes: [], version: 0, running: false,
+  wanted: 0,            // The node that was asked for last.
   equity: null,         // Of the node: hands of both players, for each solution.
   line: [],             // The deepest way that was gone, which the line shows.
   view: {},             // shape, show, cell (classes of hands, commas between), group.

@@ -47,8 +47,8 @@ function changed(name, value) {
   spot[name] = value;
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
-  if (name === "oop" || name === "ip") showPainted(name);
-  showSize();
+  if (name === "oop" || name === "ip") quietly(showPainted)(name);
+  quietly(showSize)();
 }
 
 function setField(name, value) {
@@ -78,9 +78,8 @@ async function showForm() {
   moves(at("deck"), ".cell", () => 13);
   showDeck();
   showStreets();
-  showPainted("oop");
-  showPainted("ip");
-  showSize();
+  for (const seatName of ["oop", "ip"]) quietly(showPainted)(seatName);
+  quietly(showSize)();
   const status = await request("/api/form/status");
   if (status.building) waitForGame();
 }
@@ -149,14 +148,10 @@ function paintClass(seatName, name, weight) {
 const painted = {};
 async function showPainted(seatName) {
   const turn = painted[seatName] = (painted[seatName] || 0) + 1;
-  let read;
-  try {
-    read = await request("/api/form/range", {text: spot[seatName]});
-  } catch (error) {
-    if (at(`combos-${seatName}`)) at(`combos-${seatName}`).textContent = error.message;
-    return;
-  }
+  const read = await request("/api/form/range", {text: spot[seatName]});
   if (turn !== painted[seatName]) return;
+  at(`combos-${seatName}`).className = read.error ? "error" : "dim";
+  if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
   at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
   refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
     const weight = read.grid[Math.floor(i / 13)][i % 13];
@@ -173,12 +168,7 @@ async function showSize() {
   const turn = ++sizing, said = at("form-size");
   await new Promise(done => setTimeout(done, 250));
   if (turn !== sizing) return;
-  let size, failed = "";
-  try {
-    size = await request("/api/form/size", spotOptions());
-  } catch (error) {
-    failed = error.message;
-  }
+  const size = await request("/api/form/size", spotOptions()), failed = size.error;
   if (turn !== sizing) return;
   said.className = failed ? "error" : "";
   said.textContent = failed || `${size.hands.join(" × ")} hands, ${whole(size.public_nodes)} public nodes, ${whole(size.infosets)} infosets: about ${size.memory} to build and solve.`;

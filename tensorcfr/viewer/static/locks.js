@@ -110,7 +110,7 @@ async function watch() {
       state.version = status.version;
       saySolving(`solved: ${state.about.solutions[state.about.solutions.length - 1].status}`);
       showAbout();
-      await go(state.node.id, state.chosen);
+      await go(state.wanted, state.chosen, false);
     }
   }
   state.running = Boolean(running);

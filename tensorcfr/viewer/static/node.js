@@ -1,9 +1,11 @@
 // One node: it is shown as it comes, and again when more is known.
 
+let going = 0;
 async function go(id, infoset, push = true) {
-  const wanted = Number(id);
+  const wanted = state.wanted = Number(id), turn = ++going;
   try {
     const nodes = await Promise.all(state.about.solutions.map((_, i) => source.node(wanted, i)));
+    if (turn !== going) return;  // Another node was asked for in the meantime.
     const moved = !state.node || state.node.id !== wanted;
     nodes.forEach(join);
     state.nodes = nodes;
@@ -19,9 +21,9 @@ async function go(id, infoset, push = true) {
       showCost();
     }
     if (nodes.some(node => node.values === false && !node.note)) {
-      setTimeout(() => state.node.id === wanted && go(wanted, state.chosen, false), 500);
+      setTimeout(() => turn === going && go(wanted, state.chosen, false), 500);
     }
-    if (moved || !state.equity) await showEquity();
+    if (moved || !state.equity) quietly(showEquity)();
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     at("note").textContent = error.message;
