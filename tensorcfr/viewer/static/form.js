@@ -74,7 +74,8 @@ async function showForm() {
     make("button", {id: "build", class: "main", on: {click: () => build({spot: spotOptions()})}}, "build and solve"),
     make("p", {id: "building", role: "status"}),
     make("p", {class: "dim buttons"}, "Or a game: ", ...about.games.map(name => make("button", {"data-game": name, on: {click: () => build({game: name})}}, name))));
-  at("form").replaceChildren(make("div", {id: "form-table"}, boardAndChips, make("div", {}, sizes, solving), ...["oop", "ip"].map(painter)));
+  at("form").replaceChildren(
+    make("div", {class: "fields"}, boardAndChips, sizes, solving), make("div", {class: "fields"}, ...["oop", "ip"].map(painter)));
   moves(at("deck"), ".cell", () => 13);
   showDeck();
   showStreets();

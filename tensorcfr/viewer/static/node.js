@@ -46,7 +46,7 @@ function show() {
   showLine();
   showSpot();
   at("node").dataset.id = node.id;
-  const who = known(node.player) ? `${seat(node.player)} acts` : {chance: "chance", terminal: "the end", list: "infosets"}[node.kind];
+  const who = known(node.player) ? `${seat(node.player)} acts` : {chance: state.about.cards ? "the next card" : "chance", terminal: "the end", list: "infosets"}[node.kind];
   at("node-title").replaceChildren(...(state.about.cards ? [who] : [`${node.name}: ${who}`]));
   const figures = [];
   if (known(node.reach)) figures.push(`reached with probability ${brief(node.reach)}`);
@@ -96,7 +96,7 @@ function showStrategy() {
   for (const button of at("shown").children) button.hidden = Boolean(cards) && !["strategy", "equity"].includes(button.dataset.key);
   for (const button of at("shown").children) button.setAttribute("aria-pressed", String(button.dataset.key === showNow()));
   at("detail").hidden = !poker;
-  at("look").className = poker ? "poker" : "";
+  at("look").className = !poker ? "" : state.nodes.length > 1 && shape === "grid" ? "poker pair" : "poker";
   if (cards) { showCards(); return; }
   if (!node.hands.length) { box.replaceChildren(); return; }
   if (shape === "grid") refill(box, ".cell, .tile", grid(node, state.nodes[1]));
