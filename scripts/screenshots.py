@@ -85,6 +85,7 @@ def open_page(browser: Any, url: str, size: dict[str, int], scheme: str = "light
 def save(page: Any, name: str) -> None:
     """The screen as a small file."""
     page.wait_for_timeout(800)
+    page.evaluate("scrollTo(0, 0)")
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(FIGURES / name, optimize=True)
 

@@ -133,7 +133,6 @@ def test_locks_of_classes_are_shown_by_hand(turn: Solution) -> None:
     assert not any(row["lock"] for row in desk.node(0, 0)["hands"])
 
 
-@pytest.mark.full
 def test_before_the_flop() -> None:
     """Sixteen cards, a flop of three: more boards than are listed, found by cards in any order."""
     game = compile_game(
