@@ -32,8 +32,8 @@ PATIENCE = 300_000
 """Milliseconds to wait for a page: kernels may have to be compiled first."""
 READY = "body[data-ready]"
 DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
-COLOURS = 128
-"""Colours of a picture, which make its file small."""
+COLOURS = 256
+"""Colours of a picture, which make its file small; rare ones, of single actions, are kept."""
 SPOT: dict[str, Any] = {
     "board": "Td9d6hQc",
     "ranges": (
@@ -87,7 +87,8 @@ def save(page: Any, name: str) -> None:
     page.wait_for_timeout(800)
     page.evaluate("scrollTo(0, 0)")
     picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(FIGURES / name, optimize=True)
+    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(FIGURES / name, optimize=True)
 
 
 def leduc(browser: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -133,6 +134,20 @@ def test_locks_of_classes_are_shown_by_hand(turn: Solution) -> None:
     assert not any(row["lock"] for row in desk.node(0, 0)["hands"])
 
 
+def slow_equity(rules: Any, hand: int) -> float:
+    """A hand against all others on all boards of three cards, one board at a time."""
+    won, met, hands = 0.0, 0, rules.hands[0]
+    mine = hands[hand : hand + 1]
+    for board in combinations(range(len(rules.cards)), 3):
+        if set(board) & set(mine[0].tolist()):
+            continue
+        free = ~np.isin(hands, [*board, *mine[0]]).any(axis=1)
+        (own,), others = rules.strength(board, mine), rules.strength(board, hands[free])
+        won += (own > others).sum() + 0.5 * (own == others).sum()
+        met += len(others)
+    return won / met
+
+
 def test_before_the_flop() -> None:
     """Sixteen cards, a flop of three: more boards than are listed, found by cards in any order."""
     game = compile_game(
@@ -151,7 +166,12 @@ def test_before_the_flop() -> None:
         (a, s), (b, t) = row["hand"][:2], row["hand"][2:]
         classes.setdefault(a + b + "so"[s != t], set()).add(round(row["p"][0], 12))
     assert {len(own) for own in classes.values()} == {1}  # Hands of a class are solved as one.
-    means = desk.extra("equity", 0, 0)["means"]
+    equity = desk.extra("equity", 0, 0)
+    means, own = equity["means"], equity["hands"][table.player]
+    for h in (0, 40, 119):
+        counted = slow_equity(spot.rules, h)
+        assert table.equity[h] == pytest.approx(counted, abs=1e-12)
+        assert own[table.hands[h]] == pytest.approx(counted, abs=1e-12)
     assert means[table.player] == pytest.approx(table.mean(table.equity), abs=1e-12)
     assert means == pytest.approx([0.5, 0.5], abs=1e-12)
     deal = desk.node(at(desk, "call check"), 0)
