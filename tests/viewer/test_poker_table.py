@@ -153,6 +153,7 @@ def test_a_class_is_locked_at_once_and_solved_again(page: Any, turn: Solution) -
         page.click("#line .where >> nth=0")
         page.wait_for_selector("#node[data-id='0']")
         assert page.locator("#strategy .square").count() == 2
+        assert page.locator(f"{CELL}[tabindex='0']").count() == 2
         assert page.locator("#line .stop").count() == 2
 
 

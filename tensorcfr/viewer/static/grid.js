@@ -52,7 +52,7 @@ function square(node, index, title) {
     const alive = shown && likely(hands) > 0;
     return make("button", {
       class: ["cell", alive ? "" : "never", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
-      "data-hand": name, "data-key": name, disabled: !hands.length, style: shown ? shown.style : {},
+      "data-hand": name, "data-key": `${index} ${name}`, disabled: !hands.length, style: shown ? shown.style : {},
       "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-value": shown ? shown.value : null,
       "aria-label": shown ? `${name}, ${brief(combosOf(hands), 3)} combos, ${shown.said}` : name,
       on: {

@@ -87,20 +87,26 @@ function showLegend() {
   at("legend").replaceChildren(...parts, two);
 }
 
+// A page for sharing has no equities, and a card that comes no values.
+const canShow = (show, cards) => show === "strategy" || (show === "equity" ? boot.mode === "server" : !cards);
+
 function showStrategy() {
   const node = state.node, box = at("strategy"), shape = shapeNow();
   const poker = Boolean(node.hands.length && classes(node.hands));
   for (const button of at("shapes").children) button.setAttribute("aria-pressed", String(button.textContent === shape));
   const cards = dealsCards(node);
   at("shown").hidden = !(poker && shape === "grid") && !(cards && !node.left_out);
-  for (const button of at("shown").children) button.hidden = Boolean(cards) && !["strategy", "equity"].includes(button.dataset.key);
+  for (const button of at("shown").children) button.hidden = !canShow(button.dataset.key, Boolean(cards));
   for (const button of at("shown").children) button.setAttribute("aria-pressed", String(button.dataset.key === showNow()));
   at("detail").hidden = !poker;
   at("look").className = !poker ? "" : state.nodes.length > 1 && shape === "grid" ? "poker pair" : "poker";
   if (cards) { showCards(); return; }
   if (!node.hands.length) { box.replaceChildren(); return; }
-  if (shape === "grid") refill(box, ".cell, .tile", grid(node, state.nodes[1]));
-  else {
+  if (shape === "grid") {
+    refill(box, ".cell, .tile", grid(node, state.nodes[1]));
+    // A and B are a tab stop each.
+    for (const other of box.querySelectorAll("figure + figure .square")) settle(other, ".cell", null);
+  } else {
     const [hands, more] = rowsShown(node);
     refill(box, "tbody tr", {table, heat}[shape](node, state.nodes[1], hands), more);
     moves(box.querySelector("tbody"), "tr", () => 0);
