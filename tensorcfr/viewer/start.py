@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._util.compiles import Compiles, compiles_seen
+from ..analysis.hands import grid_of_hands
 from ..compilers import compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..games import GAMES
-from ..games.holdem import HANDS, Holdem, grid_place, read_range
+from ..games.holdem import HANDS, Holdem, read_range
 from ..model.game import CompiledGame
 from ..solvers.driver import solve
 from .desk import BusyError, Desk
@@ -52,11 +53,8 @@ class Start:
         if not isinstance(text, str):
             raise TypeError("a range is a text")
         weights = read_range(text) if text.strip() else np.zeros(len(HANDS))
-        sums, counts = np.zeros((2, 13, 13))
-        for hand, weight in zip(HANDS, weights.tolist(), strict=True):
-            sums[grid_place(hand)] += weight
-            counts[grid_place(hand)] += 1.0
-        return {"grid": (sums / counts).tolist(), "combos": float(weights.sum())}
+        grid = grid_of_hands(HANDS, weights, np.ones(len(HANDS)))
+        return {"grid": grid.tolist(), "combos": float(weights.sum())}
 
     def size(self, options: Any) -> dict[str, Any]:
         """How large a spot is, before it is built.
