@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import time
+from threading import Thread
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 
+from tensorcfr._util.compiles import compiles_seen
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import grid_place
 from tensorcfr.games.holdem.cards import HANDS
@@ -121,3 +124,24 @@ def test_a_spot_is_built_and_solved_to_its_target() -> None:
     solution = start.desk.solutions[0].solution
     assert solution.exploitability <= 0.2
     assert 0 < solution.iterations < 5000
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_is_seen() -> None:
+    """One kernel, whichever thread compiles it; then it is known."""
+
+    @numba.njit
+    def kernel(number: float) -> float:
+        return number + 1.0
+
+    with compiles_seen() as seen:
+        assert (seen.begun, seen.now) == (0, 0)
+        thread = Thread(target=kernel, args=(1.0,))
+        thread.start()
+        thread.join()
+        begun = seen.begun
+        assert begun >= 1
+        assert kernel(2.0) == 3.0
+        assert (seen.begun, seen.now) == (begun, 0)
+    kernel(1)  # For another type, when nobody listens.
+    assert seen.begun == begun
