@@ -17,15 +17,17 @@ function showCombos(names) {
 }
 
 function comboTable(node, hands) {
-  const equal = state.equity !== null;
+  const equal = state.equity !== null, other = state.nodes[1];
+  const twinOf = hand => other ? other.hands[node.hands.indexOf(hand)] : null;
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {title: "how much of it is left"}, "left"),
     ...node.actions.map((action, i) => make("th", {}, make("i", {class: "swatch", style: {background: colourOf(node, i)}}), pretty(action))),
     equal ? make("th", {}, "equity") : null);
   const rows = [...hands].sort((a, b) => (b.weight || 0) - (a.weight || 0)).map(hand => row(hand, [
-    make("td", {}, handName(hand, node), fixed(hand, null)),
+    make("td", {}, handName(hand, node), fixed(hand, twinOf(hand))),
     make("td", {}, brief(100 * (hand.weight || 0), 3)),
     ...hand.p.map((p, action) => make("td", {class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null},
-      percent(p), hand.q ? make("small", {}, signed(hand.q[action], 3)) : null)),
+      percent(p), other ? make("small", {}, `B ${percent(twinOf(hand).p[action])}`) : null,
+      hand.q ? make("small", {}, signed(hand.q[action], 3)) : null)),
     equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
   ]));
   const listed = make("tbody", {}, ...rows);

@@ -13,7 +13,7 @@ function showLine() {
 function stopOf(stop, next, index) {
   const here = stop.id === state.node.id;
   const who = known(stop.player) ? seat(stop.player) : state.about.kind === "infosets" ? "" : stop.chance ? "deal" : "end";
-  const steps = stop.steps && stop.steps.length ? stop.steps : next ? [{id: next.id, label: next.label}] : [];
+  const steps = stop.steps && stop.steps.length ? stop.steps : next && state.about.kind !== "infosets" ? [{id: next.id, label: next.label}] : [];
   const pot = stop.chips ? make("small", {}, `pot ${brief(stop.chips.pot, 6)}`) : null;
   return make("div", {class: here ? "stop here" : "stop"},
     make("button", {
