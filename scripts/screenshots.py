@@ -6,6 +6,8 @@ python scripts/screenshots.py --time      also measures the time to the first vi
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
 import statistics
 import sys
@@ -16,29 +18,50 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from tensorcfr import Solution, compile_game, solve
+from tensorcfr import CompiledGame, Solution, compile_game, solve
+from tensorcfr._util.plain import plain
 from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
-TIMED: tuple[tuple[str, bool | None], ...] = (
-    ("leduc", None),
-    ("liars_dice", None),
-    ("nl_leduc", None),
-    ("bluff(dice=(2,2))", None),
-    ("bluff(dice=(2,2))", True),
-)
-"""Games, and whether each is cut."""
 PATIENCE = 300_000
 """Milliseconds to wait for a page: kernels may have to be compiled first."""
 READY = "body[data-ready]"
+DESKTOP, PHONE = {"width": 1400, "height": 900}, {"width": 390, "height": 844}
+COLOURS = 256
+"""Colours of a picture, which make its file small; rare ones, of single actions, are kept."""
+SPOT: dict[str, Any] = {
+    "board": "Td9d6hQc",
+    "ranges": (
+        "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s",
+        "QQ-22,AQs-A2s,ATo+,K5s+,KJo+,Q8s+,J8s+,T7s+,96s+,86s+,75s+,64s+,53s+",
+    ),
+    "pot": 200,
+    "stacks": 900,
+    "bets": {"turn": "60%", "river": "50%,a"},
+    "raises": "2.5x",
+}
+"""A turn."""
+TIMED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("leduc", {}),
+    ("liars_dice", {}),
+    ("nl_leduc", {}),
+    ("bluff(dice=(2,2))", {"cut": False}),
+    ("bluff(dice=(2,2))", {"cut": True}),
+    ("holdem", SPOT),
+)
+"""Games, and options to compile them with."""
+NODES = 60
+"""Nodes of each that are timed, along random lines."""
 
 
 @contextmanager
-def served(desk: Desk) -> Iterator[str]:
-    """The address of a viewer."""
+def served(desk: Desk | None) -> Iterator[str]:
+    """The address of a viewer; without a desk, of the form."""
     server = Server(desk)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -50,13 +73,28 @@ def served(desk: Desk) -> Iterator[str]:
         server.server_close()
 
 
+def open_page(browser: Any, url: str, size: dict[str, int], scheme: str = "light") -> Any:
+    """A page that shows its first node."""
+    page = browser.new_page(viewport=size, color_scheme=scheme)
+    page.set_default_timeout(PATIENCE)
+    page.goto(url)
+    page.wait_for_selector(READY)
+    return page
+
+
+def save(page: Any, name: str) -> None:
+    """The screen as a small file."""
+    page.wait_for_timeout(800)
+    page.evaluate("scrollTo(0, 0)")
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    few = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(FIGURES / name, optimize=True)
+
+
 def leduc(browser: Any) -> None:
-    """A node with a lock, solved again; the same on a phone."""
+    """A node with a lock, solved again."""
     with served(Desk(solve(compile_game("leduc"), iters=1000))) as url:
-        page = browser.new_page(viewport={"width": 1180, "height": 900})
-        page.set_default_timeout(PATIENCE)
-        page.goto(url)
-        page.wait_for_selector(READY)
+        page = open_page(browser, url, DESKTOP)
         page.keyboard.press("2")
         page.wait_for_selector("#node[data-id='2']")
         page.click("tr[data-infoset='Js r']")
@@ -64,82 +102,92 @@ def leduc(browser: Any) -> None:
         page.click("#lock")
         page.click("#solve")
         page.wait_for_selector("#cost td.cost")
-        page.wait_for_timeout(500)
-        page.screenshot(path=FIGURES / "viewer_leduc.png", full_page=True)
-        phone = browser.new_page(viewport={"width": 390, "height": 780}, color_scheme="dark")
-        phone.goto(f"{url}#2")
-        phone.wait_for_selector(READY)
-        phone.screenshot(path=FIGURES / "viewer_phone.png")
+        save(page, "viewer_leduc.png")
+
+
+def turn() -> CompiledGame:
+    """The spot."""
+    return compile_game("holdem", **SPOT)
 
 
 def holdem(browser: Any) -> None:
-    """A river of hold'em: two cards of a full deck are shown as 13 x 13."""
-    game = compile_game(
-        "holdem",
-        board="Td9d6hQc2s",
-        ranges=("22+,A2+,K5+,Q8+,J8+,T8+,98s", "22+,A2+,K5+,Q8+,J8+,T8+,98s"),
-        pot=100,
-        stacks=200,
-        bets="50%,100%",
-        raises="60%",
-    )
-    with served(Desk(solve(game, iters=500))) as url:
-        page = browser.new_page(viewport={"width": 1180, "height": 860})
-        page.set_default_timeout(PATIENCE)
-        page.goto(url)
-        page.wait_for_selector(READY)
-        page.keyboard.press("v")
-        page.wait_for_timeout(500)
-        page.screenshot(path=FIGURES / "viewer_holdem.png")
+    """A turn as a grid with the hands of a class, the river card that comes, and a phone."""
+    with served(Desk(solve(turn(), iters=200, precision="float32"))) as url:
+        page = open_page(browser, url, DESKTOP)
+        page.wait_for_selector("#ranges figcaption:has-text('equity')")
+        page.click("#strategy .cell[data-hand='KJs']")
+        save(page, "viewer_holdem.png")
+        for step in range(2):
+            page.click("#children [data-step='check']")
+            page.wait_for_selector(f"#line .stop.here:nth-child({step + 2})")
+        page.wait_for_selector("#strategy .cell[data-p]")
+        save(page, "viewer_runouts.png")
+        phone = open_page(browser, f"{url}#0&cell=KJs", PHONE, "dark")
+        phone.wait_for_selector("#ranges figcaption:has-text('equity')")
+        save(phone, "viewer_phone.png")
+
+
+def form(browser: Any) -> None:
+    """The page that asks for a spot."""
+    with served(None) as url:
+        page = open_page(browser, url, DESKTOP, "dark")
+        page.wait_for_selector("#form-size:has-text('public nodes')")
+        page.wait_for_selector("#paint-ip .cell")
+        save(page, "viewer_form.png")
 
 
 def bluff(browser: Any) -> None:
     """A game in chunks: a bid in the middle of Bluff(2,2)."""
     solution = solve(compile_game("bluff(dice=(2,2))", cut=True), iters=50)
     with served(Desk(solution)) as url:
-        page = browser.new_page(viewport={"width": 1180, "height": 860})
-        page.set_default_timeout(PATIENCE)
-        page.goto(url)
-        page.wait_for_selector("#strategy tbody tr")
+        page = open_page(browser, url, DESKTOP)
         page.fill("#search", "1x4 2x1 2x3 2x5")
         page.wait_for_selector("#found button")
         page.keyboard.press("Enter")
         page.wait_for_selector("#node-title:has-text('2x5')")
-        page.wait_for_timeout(500)
-        page.screenshot(path=FIGURES / "viewer_bluff.png")
+        page.wait_for_selector("td.ev[data-value]")
+        save(page, "viewer_bluff.png")
 
 
 def first_views(browser: Any) -> None:
-    """Seconds from opening the address to the first node, of three pages each; the median."""
-    for name, cut in TIMED:
+    """Seconds from opening the address to the first node, of three pages each; and processor
+    seconds of nodes along random lines."""
+    for name, options in TIMED:
         begun = time.perf_counter()
-        game = compile_game(name, cut=cut)
-        solution: Solution = solve(game, iters=10)
+        solution: Solution = solve(compile_game(name, **options), iters=10)
         solved = time.perf_counter() - begun
-        begun = time.perf_counter()
         desk = Desk(solution)
+        begun = time.process_time()
+        desk.node(desk.nodes.root, 0)
+        first = time.process_time() - begun
         with served(desk) as url:
-            serving = time.perf_counter() - begun
             views = []
             for _ in range(3):
-                page = browser.new_page()
                 begun = time.perf_counter()
-                page.goto(url)
-                page.wait_for_selector(READY)
+                page = open_page(browser, url, DESKTOP)
                 views.append(time.perf_counter() - begun)
                 page.close()
-            begun = time.perf_counter()
-            while desk.solutions[0].get() is None and desk.solutions[0].error is None:
-                time.sleep(0.1)
-            values = time.perf_counter() - begun
+        nodes = node_times(desk)
         print(
-            f"{name}{', in chunks' if cut else ''}: {game.n_infosets:,} infosets, "
-            f"compiled and solved in {solved:.1f} s, "
-            f"served after {serving:.2f} s, first view {views[0]:.2f} s, median "
-            f"{statistics.median(views):.2f} s, values {values:.1f} s later "
-            f"{desk.solutions[0].error or ''}",
+            f"{name} {'' if name == 'holdem' else options}: {solution.game.n_infosets:,} infosets, "
+            f"compiled and solved in {solved:.1f} s; first node {first:.2f} s of processor, first "
+            f"view {views[0]:.2f} s, median {statistics.median(views):.2f} s; a node "
+            f"{statistics.median(nodes):.3f} s, at most {max(nodes):.3f} s",
             flush=True,
         )
+
+
+def node_times(desk: Desk) -> list[float]:
+    """Processor seconds of nodes along random lines."""
+    rng, found, number = np.random.default_rng(0), [], desk.nodes.root
+    for _ in range(NODES):
+        begun = time.process_time()
+        node = desk.node(number, 0)
+        json.dumps(plain(node))
+        found.append(time.process_time() - begun)
+        below = [child["id"] for child in node["children"] if child["id"] is not None]
+        number = int(rng.choice(below)) if below else desk.nodes.root
+    return found
 
 
 def main() -> None:
@@ -149,6 +197,7 @@ def main() -> None:
         browser = driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
         leduc(browser)
         holdem(browser)
+        form(browser)
         bluff(browser)
         if "--time" in sys.argv:
             first_views(browser)

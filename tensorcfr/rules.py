@@ -177,6 +177,17 @@ class Showdown(NamedTuple):
     """What each player gets if player 1 has the stronger hand."""
 
 
+class Chips(NamedTuple):
+    """The chips of a public state of a :class:`CardGame`."""
+
+    pot: float
+    """All chips that have been put in."""
+    call: float
+    """Chips that the player who acts must add to stay; 0 where nobody acts."""
+    behind: tuple[float, float] | None = None
+    """Chips that each player has left; None where that is without a limit."""
+
+
 class CardGame:
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
@@ -211,9 +222,19 @@ class CardGame:
         """The name that the compiled game carries."""
         return type(self).__name__
 
+    def chips(self, state: Any) -> Chips | None:
+        """The chips at a public state; None if the game has none to show."""
+        return None
+
     def described(self, state: Any) -> list[str]:
         """What a player is told of a public state in addition to the board, in a few words each."""
-        return []
+        chips, node = self.chips(state), self.node(state)
+        if chips is None or not isinstance(node, Decision):
+            return []
+        pot = f"pot {chips.pot:.12g}"
+        if chips.behind is not None:
+            pot += f", {chips.behind[node.player]:.12g} behind"
+        return [pot, f"{chips.call:.12g} to call"] if chips.call else [pot]
 
     def root(self) -> Any:
         """The public state right after the deal; states are hashable, and equal states have equal
@@ -256,6 +277,9 @@ class CardGame:
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
+
+    names_ranges: bool = False
+    """Whether :meth:`named_hands` takes ranges, ``"AKs,QQ+"``."""
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
         """The hands of a player that a text names: ``"*"`` for all, or labels with commas between.

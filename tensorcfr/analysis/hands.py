@@ -32,6 +32,41 @@ SHARES = NET, POT = ("net", "pot")
 that lies there at a line."""
 
 
+def grid_of_hands(
+    cards: np.ndarray,
+    numbers: np.ndarray,
+    shares: np.ndarray,
+    place: Callable[[Any], tuple[int, int]] = grid_place,
+    *,
+    total: bool = False,
+) -> np.ndarray:
+    """Means over the hands of each place of a 13 x 13 grid.
+
+    Args:
+        cards: int64 (hands, 1 or 2): the cards of each hand.
+        numbers: float64 (hands,) or (hands, actions).
+        shares: float64 (hands,): how much each hand counts; those with 0 are left out.
+        place: Row and column of a hand's cards.
+        total: Whether to sum in place of means.
+
+    Returns:
+        float64 (13, 13) or (13, 13, actions); NaN where there is no hand.
+    """
+    numbers = np.asarray(numbers, dtype=np.float64)
+    sums, count = np.zeros((13, 13, *numbers.shape[1:])), np.zeros((13, 13))
+    for hand, number, share in zip(cards, numbers, shares, strict=True):
+        if share > 0.0:
+            row, column = place(hand)
+            sums[row, column] += share * number
+            count[row, column] += share
+    if total:
+        sums[count == 0] = np.nan
+        return sums
+    with np.errstate(invalid="ignore"):
+        found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class HandTable:
     """All hands of the player who acts at a public line."""
@@ -114,20 +149,8 @@ class HandTable:
         Returns:
             float64 (13, 13) or (13, 13, actions); NaN where there is no hand.
         """
-        numbers = np.asarray(numbers, dtype=np.float64)
-        sums, count = np.zeros((13, 13, *numbers.shape[1:])), np.zeros((13, 13))
         shares = np.ones(len(self.hands)) if total else self.share
-        for cards, number, share in zip(self.cards, numbers, shares, strict=True):
-            if share > 0.0:
-                row, column = place(cards)
-                sums[row, column] += share * number
-                count[row, column] += share
-        if total:
-            sums[count == 0] = np.nan
-            return sums
-        with np.errstate(invalid="ignore"):
-            found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
-        return found
+        return grid_of_hands(self.cards, numbers, shares, place, total=total)
 
     def groups(self) -> list[dict[str, Any]]:
         """The made hands, strongest first: a row for each with its combos, its share of the range,
@@ -438,8 +461,8 @@ class SolvedSpot:
         cards = nodes.cards(node)
 
         def equity() -> np.ndarray:
-            left_to_deal = betting.rounds - int(betting.round[at])
-            found: np.ndarray = equities(rules, cards, left, left_to_deal)[player][hands]
+            to_deal = sum(betting.deals[int(betting.round[at]) :])
+            found: np.ndarray = equities(rules, cards, left, to_deal)[player][hands]
             return found
 
         made: tuple[str, ...] = ()

@@ -20,12 +20,12 @@ from .console import errors_in_one_line
 @errors_in_one_line()
 def view(
     source: Annotated[
-        str,
+        str | None,
         typer.Argument(
             help="A solution saved by: tensorcfr solve --save; or a game, which is solved while "
-            "you look at it."
+            "you look at it. Without it a form opens, for a spot of hold'em."
         ),
-    ],
+    ] = None,
     other: Annotated[
         Path | None, typer.Argument(help="Another solution of the same game, shown beside it.")
     ] = None,
@@ -35,6 +35,13 @@ def view(
     most: Annotated[
         int, typer.Option(min=1, help="Nodes that the page of --html holds, the first ones.")
     ] = MOST_NODES,
+    line: Annotated[
+        str,
+        typer.Option(help="The first node of the page of --html: 'check bet66', or an infoset."),
+    ] = "",
+    street: Annotated[
+        bool, typer.Option("--street", help="Leave out of --html what the next card brings.")
+    ] = False,
     algorithm: arguments.SolvedBy = None,
     iters: arguments.SolvedIn = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = 0,
@@ -45,6 +52,11 @@ def view(
 ) -> None:
     """Look at a solution in the browser, on this machine alone; Ctrl-C ends."""
     arguments.check_target("--html", html, force=force)
+    if source is None:
+        if html or algorithm or iters is not None:
+            raise ValueError("view: --html, --algorithm and --iters take a solution or a game")
+        serve(port=port, browser=browser, announce=typer.echo)
+        return
     saved = arguments.is_saved(source, algorithm, iters)
     count = arguments.DEFAULT_ITERATIONS if iters is None and not saved else iters
     if saved:
@@ -57,7 +69,15 @@ def view(
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
     second = Solution.load(other, registered=False) if other else None
     if html:
-        save_html(solution, html, other=second, most=most)
+        save_html(
+            solution,
+            html,
+            other=second,
+            most=most,
+            line=line,
+            street=street,
+            tell=lambda size: typer.echo(f"{html}: {size}"),
+        )
         typer.echo(f"wrote {html}")
     else:
         serve(solution, second, iters=count, port=port, browser=browser, announce=typer.echo)

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.arguments import Number, Several, Text, Whole, checked
-from ..rules import CardGame, Deal, Decision, Fold, Showdown
+from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown
 from .holdem.cards import RANKS, SUITS, orders_of_suits
 from .holdem.strength import strengths
 
@@ -84,6 +84,8 @@ class LimitPoker(CardGame):
         self.first = (int(blinds[1] > 0), *[0] * len(deals)) if first is None else tuple(first)
         if len(self.first) != len(bets):
             raise ValueError(f"limit_poker: first must have {len(bets)} players, one each round")
+        if blinds[1] > 0 and first is None:
+            self.player_names = "big blind", "small blind"
         self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
         self.posted = (ante + blinds[1], ante + blinds[0])
         self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
@@ -98,13 +100,10 @@ class LimitPoker(CardGame):
 
     unit_name = " chips"
 
-    def described(self, state: Table) -> list[str]:
-        """The pot, and what is to call."""
-        if state.player < 0:
-            return []
-        words = [f"pot {sum(state.paid):g}"]
-        call = max(state.paid) - state.paid[state.player]
-        return [*words, f"{call:g} to call"] if call else words
+    def chips(self, state: Table) -> Chips:
+        """What was paid; stacks have no limit."""
+        call = max(state.paid) - state.paid[state.player] if state.player >= 0 else 0
+        return Chips(sum(state.paid), call)
 
     def root(self) -> Table:
         """The blinds are posted."""

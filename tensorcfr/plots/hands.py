@@ -9,6 +9,7 @@ import numpy as np
 
 from .._util.arguments import brief
 from ..analysis import HandTable, Runouts
+from ..analysis.colours import PASSIVE, action_colours
 from ..games.holdem import grid_label, grid_place
 from ..games.holdem.cards import RANKS
 from .style import COLOURS, axes_in, check_format, written
@@ -24,10 +25,6 @@ TITLES = {
     "equity": "equity, %",
     "combos": "combos",
 }
-PASSIVE = {"fold": "#8FA7C4", "check": "#8CC08C", "call": "#8CC08C"}
-"""Colours of the actions that put no new chips in."""
-AGGRESSIVE = ("#F2B8A0", "#E5886A", "#D1573D", "#A93226", "#7B1E17", "#4F120D")
-"""Colours of bets and raises, from the smallest; all-in is the darkest."""
 SUITS = {"c": "♣", "d": "♦", "h": "♥", "s": "♠"}
 EMPTY = "#f2f2f2"
 
@@ -159,7 +156,9 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.patheffects import withStroke
 
-    colours = _colours(table.actions)
+    colours = action_colours(table.actions) or [
+        COLOURS[k % len(COLOURS)] for k in range(len(table.actions))
+    ]
     mean = table.grid(table.strategy)
     held = np.zeros((13, 13))
     for cards in table.cards:
@@ -227,13 +226,3 @@ def _with_gap(name: str) -> Any:
     from matplotlib import colormaps
 
     return colormaps[name].with_extremes(under=EMPTY)
-
-
-def _colours(actions: tuple[str, ...]) -> list[str]:
-    """A colour for each action."""
-    active = [action for action in actions if action not in PASSIVE]
-    spread = np.linspace(0, len(AGGRESSIVE) - 2, max(len(active), 1))
-    found = {action: AGGRESSIVE[round(k)] for action, k in zip(active, spread, strict=False)}
-    if "allin" in found:
-        found["allin"] = AGGRESSIVE[-1]
-    return [PASSIVE.get(action) or found.get(action, COLOURS[0]) for action in actions]

@@ -1,24 +1,32 @@
-"""What the viewer works on: one solution or two, and a solve from locks in the background."""
+"""The solutions that the viewer shows, and a solve from locks in the background."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
+from .._util.compiles import Compiles, compiles_seen
+from ..compilers.cards.nodes import CardNodes
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
-from .nodes import HandNodes, InfosetNodes, Nodes, describe
+from .cards import CardHandNodes
+from .nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
 
 NAMES = ("A", "B")
+LONGEST_TITLE = 40
+"""Characters of a game's name that the page shows with its parameters."""
 MOST_ITERATIONS = 10_000_000
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
     """The nodes of a game: those of its public tree, or its infosets."""
+    if game.is_of_cards:
+        return CardHandNodes(game, CardNodes.of(game))
     if game.nodes is not None:
         return HandNodes(game, game.nodes)
     return InfosetNodes(laid_out(game, "a list of infosets"))
@@ -37,6 +45,8 @@ class Running:
     iteration: int = 0
     exploitability: float | None = None
     trace: list[list[float]] = field(default_factory=list)
+    compiles: Compiles | None = None
+    """The kernels that are compiled for it."""
     is_stopped: bool = False
     error: str | None = None
     is_over: bool = False
@@ -48,70 +58,86 @@ class Desk:
     Args:
         first: The solution.
         second: Another one, of the same game, to compare it with.
+        precision: What solvers keep their arrays in; see :func:`tensorcfr.solve`.
 
     Raises:
         ValueError: They are of different games.
     """
 
-    def __init__(self, first: Solution, second: Solution | None = None) -> None:
+    def __init__(
+        self,
+        first: Solution,
+        second: Solution | None = None,
+        *,
+        precision: str | None = None,
+    ) -> None:
         if second is not None and second.game.digest != first.game.digest:
             raise ValueError(
                 f"the second solution is of {second.game.name}, or of another {first.game.name}"
             )
-        self.game = first.game
+        self.game, self.precision = first.game, precision
         self.nodes: Nodes = nodes_of(self.game)
         self.solutions = [self.nodes.values_of(one) for one in (first, second) if one is not None]
         self.running: Running | None = None
         self.version = 0
         self._lock = Lock()
 
-    def about(self) -> dict[str, Any]:
-        """The game and its solutions in short."""
-        game = self.game
+    def about(self, patience: float | None = None) -> dict[str, Any]:
+        """The game and its solutions in short; without what is not there after so many seconds."""
+        game, name = self.game, self.game.name
         first = self.solutions[0].solution
         return {
             "game": game.name,
+            "title": name if len(name) <= LONGEST_TITLE else name.partition("(")[0],
             "players": game.n_players,
             "zero_sum": game.zero_sum,
             "infosets": game.n_infosets,
             "kind": self.nodes.kind,
             "root": self.nodes.root,
+            **self.nodes.facts,
             "nodes": self.nodes.count,
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
             "solutions": [
-                describe(one.solution) | {"gains": self.nodes.gains(one)} for one in self.solutions
+                describe(one.solution) | {"gains": self.nodes.gains(one, patience)}
+                for one in self.solutions
             ],
             "iterations": max(100, first.iterations),
         }
 
-    def node(self, number: int, solution: int) -> dict[str, Any]:
-        """A node of one of the solutions.
+    def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
+        """A node of one of the solutions; without expected values if they are not there after so
+        many seconds.
 
         Raises:
             ValueError: There is no such node or solution.
         """
-        if not 0 <= solution < len(self.solutions):
-            raise ValueError(f"there is no solution {solution}")
-        of = self.solutions[solution]
-        said = self.nodes.node(number, of)
-        return said | {"values": of.get() is not None, "note": of.error}
+        of = self._solution(solution)
+        said = self.nodes.node(number, of, patience)
+        return said | {"values": of.get(0.0) is not None, "note": of.error}
 
-    def find(self, label: str) -> int:
-        """The node of an infoset or of a public node.
+    def extra(self, name: str, number: int, solution: int) -> dict[str, Any]:
+        """What takes longer than a node: ``"equity"`` or ``"runouts"``, in games of cards.
 
         Raises:
-            ValueError: There is none.
+            ValueError: There is no such node or solution, or nothing of that name.
         """
-        found = self.nodes.search(label)
-        if not found:
-            raise ValueError(f"{self.game.name} has no infoset {label!r}")
-        return int(found[0]["node"])
+        return self.nodes.extra(name, number, self._solution(solution))
+
+    def _solution(self, number: int) -> SolutionValues:
+        if not 0 <= number < len(self.solutions):
+            raise ValueError(f"there is no solution {number}")
+        return self.solutions[number]
 
     # ------------------------------------------------------------------------- solving again
 
-    def solve(self, locks: Any, iterations: Any) -> None:
+    def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
         """Begin to solve the game with locks; the result becomes the second solution.
+
+        Args:
+            locks: Probabilities by infoset and action.
+            iterations: Where the solve ends.
+            target: Exploitability at which it ends before.
 
         Raises:
             BusyError: A solve is running.
@@ -123,19 +149,22 @@ class Desk:
                 f"iterations must be a whole number from 1 to {MOST_ITERATIONS:,}, not "
                 f"{iterations!r}"
             )
+        if target is not None and not (type(target) in (int, float) and 0 < target < math.inf):
+            raise ValueError(f"target must be a number above 0, not {target!r}")
         checked = Locks(self.game, locks)
         with self._lock:
             if self.running is not None and not self.running.is_over:
                 raise BusyError("a solve is running already")
             self.running = Running(iterations)
-        Thread(target=self._solve, args=(checked, self.running), daemon=True).start()
+        arguments = checked, target, self.running
+        Thread(target=self._solve, args=arguments, daemon=True).start()
 
     def stop(self) -> None:
         """End the solve that is running, and keep its solution."""
         if self.running is not None:
             self.running.is_stopped = True
 
-    def _solve(self, locks: Locks, running: Running) -> None:
+    def _solve(self, locks: Locks, target: float | None, running: Running) -> None:
         def hook(progress: Progress) -> bool:
             running.iteration = progress.iteration
             running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
@@ -145,10 +174,11 @@ class Desk:
 
         first = self.solutions[0].solution
         record = first.algorithm if first.algorithm.passes_whole_game else None
+        options: dict[str, Any] = {"target": target, "precision": self.precision}
         try:
-            solution = solve(
-                self.game, record, iters=running.iterations, locks=locks, progress=hook
-            )
+            with compiles_seen() as running.compiles:
+                options |= {"iters": running.iterations, "locks": locks, "progress": hook}
+                solution = solve(self.game, record, **options)
             with self._lock:
                 # What has not been solved at all is no solution to compare with.
                 place = 1 if first.iterations or first.algorithm.is_exact else 0
@@ -166,6 +196,9 @@ class Desk:
         if running is not None and not running.is_over:
             shown = ("iteration", "iterations", "exploitability", "trace")
             said["running"] = {name: getattr(running, name) for name in shown}
+            # Counted after the first iteration, too: the first evaluation has kernels of its own.
+            compiles = running.compiles
+            said["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
         elif running is not None:
             said["error"] = running.error
         return said

@@ -7,7 +7,7 @@ games are shown by infoset, each below the player's infoset and action before it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 from itertools import islice
 from threading import Lock, Thread
@@ -17,6 +17,7 @@ import numpy as np
 
 from .._util.memory import free_memory
 from .._util.plain import plain
+from ..analysis.colours import action_colours
 from ..analysis.policy_values import ValueRows, Values, values
 from ..analysis.public_nodes import node_of
 from ..evaluation.metrics import meaning_of_exploitability
@@ -35,16 +36,15 @@ MOST_FOUND = 50
 """Results of a search."""
 MOST_SEARCHED = 200_000
 """Infosets whose labels are looked through; in larger games the whole label is needed."""
-AT_ONCE = 2_000_000
-"""Sequences of a game whose values are computed when the first node is shown; of larger ones they
-are computed in the background."""
+MOST_CARDS = 200
+"""Steps of chance that are listed; of more, the page asks for one by name."""
 BYTES_OF_VALUES = 100
 """Per sequence, while values are computed."""
 
 
 class SolutionValues:
-    """What actions are worth in a solution of the game whose nodes are shown; worked out once, for
-    large games in the background."""
+    """What actions are worth in a solution of the game whose nodes are shown; worked out once, by a
+    thread."""
 
     def __init__(self, game: CompiledGame, solution: Solution) -> None:
         self.game, self.solution = game, solution
@@ -53,20 +53,19 @@ class SolutionValues:
         self._lock = Lock()
         self._thread: Thread | None = None
 
-    def get(self) -> Values | None:
-        """The values; None as long as they are not there."""
-        chunks = self.game.chunks
+    def get(self, patience: float | None = None) -> Values | None:
+        """The values; None if they are not there after so many seconds, by default however many."""
+        if self._found is not None or self.error is not None:
+            return self._found
         with self._lock:
-            if self._found is not None or self.error is not None:
-                return self._found
-            if chunks.n_numbers <= AT_ONCE:
-                self._make()
-            elif BYTES_OF_VALUES * chunks.trunk.n_sequences > free_memory():
-                self.error = "there is not enough memory for expected values"
-            elif self._thread is None:
+            if self._thread is None:
+                if BYTES_OF_VALUES * self.game.chunks.trunk.n_sequences > free_memory():
+                    self.error = "there is not enough memory for expected values"
+                    return None
                 self._thread = Thread(target=self._make, daemon=True)
                 self._thread.start()
-            return self._found
+        self._thread.join(patience)
+        return self._found
 
     def _make(self) -> None:
         try:
@@ -76,6 +75,16 @@ class SolutionValues:
 
     def _work(self, solution: Solution) -> Values:
         return values(self.game, solution.policy)
+
+    @cached_property
+    def locks(self) -> dict[int, list[tuple[np.ndarray, dict[str, float]]]]:
+        """For each public node with locks: hands, bool (hands,) or int, and what they are locked
+        to; a later one takes precedence."""
+        found = dict[int, list[tuple[np.ndarray, dict[str, float]]]]()
+        for label, lock in (self.solution.locks or {}).items():
+            for node, hands in self.game.nodes.named(label):  # type: ignore[union-attr]
+                found.setdefault(node, []).append((hands, dict(lock)))
+        return found
 
 
 class Nodes(ABC):
@@ -92,29 +101,61 @@ class Nodes(ABC):
     def count(self) -> int:
         """How many there are."""
 
+    def first(self, most: int, top: int | None = None, *, street: bool = False) -> list[int]:
+        """The numbers of so many nodes, those nearest to the root.
+
+        Args:
+            most: How many.
+            top: The node to begin at, in place of the root.
+            street: Whether to leave out what comes after the next chance node.
+        """
+        found = [self.root if top is None else top]
+        for node in found:
+            if len(found) >= most:
+                break
+            found += self._below(node, street=street and node != found[0])
+        return found[:most]
+
     @abstractmethod
-    def first(self, most: int) -> Iterable[int]:
-        """The numbers of so many nodes, those nearest to the root."""
+    def _below(self, node: int, *, street: bool) -> list[int]:
+        """The nodes next after a node; if ``street``, none after a chance node."""
 
     def values_of(self, solution: Solution) -> SolutionValues:
         """The values of a solution, for :meth:`node`."""
         return SolutionValues(self.game, solution)
 
-    def gains(self, of: SolutionValues) -> list[float | None]:
-        """What a best response that is free of the locks gains for each player; None as long as it
-        is not known."""
+    def gains(self, of: SolutionValues, patience: float | None = None) -> list[float | None]:
+        """What a best response that is free of the locks gains for each player; None where it is
+        not known after so many seconds."""
         if not of.solution.locks:
             return list(of.solution.evaluation.gains)
-        found = of.get()
+        found = of.get(patience)
         return [None] * self.game.n_players if found is None else list(found.evaluation.gains)
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the page says of the game itself."""
+        seats = [f"player {player}" for player in range(self.game.n_players)]
+        return {"seats": seats, "unit": "", "cards": False, "ranges": False}
+
     @abstractmethod
-    def node(self, number: int, of: SolutionValues) -> dict[str, Any]:
-        """A node as plain values.
+    def node(
+        self, number: int, of: SolutionValues, patience: float | None = None
+    ) -> dict[str, Any]:
+        """A node as plain values; without expected values if they are not there after so many
+        seconds.
 
         Raises:
             ValueError: There is no such node.
         """
+
+    def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
+        """What takes longer than a node, and is asked for by name.
+
+        Raises:
+            ValueError: There is no such thing.
+        """
+        raise ValueError(f"{self.game.name} has no {name}")
 
     def search(self, text: str) -> list[dict[str, Any]]:
         """Infosets whose labels contain a text, or else lines; in large games those with that very
@@ -129,6 +170,17 @@ class Nodes(ABC):
         found |= self._lines(wanted.split())
         listed = islice(found.items(), MOST_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
+
+    def place(self, text: str) -> int:
+        """The node of an infoset's label or of a line.
+
+        Raises:
+            ValueError: There is none.
+        """
+        found = self._exactly(text.strip()) or self._lines(text.split())
+        if not text.strip() or not found:
+            raise ValueError(f"{self.game.name} has no infoset {text!r}, and no such line")
+        return next(iter(found.values()))
 
     @abstractmethod
     def _exactly(self, label: str) -> dict[str, int]:
@@ -157,13 +209,15 @@ class HandNodes(Nodes):
     def count(self) -> int:  # noqa: D102
         return self.nodes.count
 
-    def first(self, most: int) -> Iterable[int]:  # noqa: D102
-        found = [self.root]
-        for node in found:
-            if len(found) >= most:
-                break
-            found += [step.node for step in self.nodes.children(node)]
-        return found[:most]
+    @property
+    def facts(self) -> dict[str, Any]:  # noqa: D102
+        nodes = self.nodes
+        return super().facts | {"seats": nodes.player_names, "unit": nodes.unit_name.strip()}
+
+    def _below(self, node: int, *, street: bool) -> list[int]:
+        if street and self.nodes.player(node) == CHANCE:
+            return []
+        return [step.node for step in self.nodes.children(node)]
 
     def _exactly(self, label: str) -> dict[str, int]:
         found = self.nodes.find(label)
@@ -183,52 +237,58 @@ class HandNodes(Nodes):
         nodes, found = self.nodes, dict[str, int]()
         has_hand = any(words[0] in own for own in nodes.hands)
         line = words[1:] if has_hand or words == [START] else words
-        if (node := nodes.find_node(" ".join(line))) is not None:
+        if (node := self._find(line)) is not None:
             found[" ".join(words)] = node
-        if line and (above := nodes.find_node(" ".join(line[:-1]))) is not None:
+        if line and (above := self._find(line[:-1])) is not None:
             begun = line[-1].casefold()
             for step in nodes.children(above):
                 if step.label.casefold().startswith(begun):
                     found.setdefault(" ".join([*words[:-1], step.label]), step.node)
         return found
 
-    def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
+    def _find(self, line: list[str]) -> int | None:
+        """The node of a line; None if there is none."""
+        return self.nodes.find_node(" ".join(line))
+
+    def node(  # noqa: D102
+        self, number: int, of: SolutionValues, patience: float | None = None
+    ) -> dict[str, Any]:
+        of.get(patience)
         with self._lock:  # What was read of the chunks is kept.
             return self._node(number, of)
 
     def _node(self, number: int, of: SolutionValues) -> dict[str, Any]:
         nodes = self.nodes
-        try:
-            player = nodes.player(number)
-        except ValueError:
-            raise ValueError(f"{self.game.name} has no public node {number}") from None
+        player = self._player(number)
         children = nodes.children(number)
-        weights: list[float | None] = [None] * len(children)
-        policy = of.solution.policy
-        own = [own_reach_of(policy, nodes, number, one) for one in range(self.game.n_players)]
-        joint = self._joint(number, own)
+        own, joint = self._reaches(number, of)
         total = float(joint[0].sum())
         said: dict[str, Any] = {
             "id": number,
             "name": nodes.name(number),
             "kind": "decision" if player >= 0 else "terminal" if player == TERMINAL else "chance",
             "player": player if player >= 0 else None,
-            "path": [{"id": 0, "label": "start"}]
-            + [{"id": step.node, "label": step.label} for step in nodes.path(number)],
+            "path": self._path(number),
             "reach": total,
             "actions": [],
             "hands": [],
-            "ranges": [self._range(one, range_, total) for one, range_ in enumerate(joint)],
+            "ranges": [self._range(one, number, own, joint) for one in range(len(joint))],
+            "left_out": len(children) if len(children) > MOST_CARDS else 0,
         }
+        if said["left_out"]:
+            children = []
+        weights: list[float | None] = [None] * len(children)
         if nodes.decides(number):
             shown = node_of(nodes, number)
             said["actions"] = list(shown.actions)
-            said["hands"], worth = infoset_rows(of, shown.hands, shown.infosets)
-            order = nodes.shown(player)[1]
-            reach = joint[player][order[nodes.possible(number, player)[order]]]
+            said["colours"] = action_colours(shown.actions)
+            held = self._held(number, player)
+            locks = self._locks(number, held, of)
+            said["hands"], worth = infoset_rows(of, shown.hands, shown.infosets, locks)
+            reach = joint[player][held]
             for row, one in zip(said["hands"], reach.tolist(), strict=True):
                 row["reach"] = one
-            mixed = reach @ policy.at(shown.infosets.numbers)
+            mixed = self._mixed(number, joint[player], of)
             weights = [part(float(weight), total) for weight in mixed]
             if worth is not None and total > 0:
                 said["value"] = float(reach @ np.nan_to_num(worth.infoset_expected)) / total
@@ -250,38 +310,105 @@ class HandNodes(Nodes):
         ]
         return said
 
+    def _player(self, number: int) -> int:
+        """Who acts at a node.
+
+        Raises:
+            ValueError: There is no such node.
+        """
+        try:
+            return self.nodes.player(number)
+        except ValueError:
+            raise ValueError(f"{self.game.name} has no public node {number}") from None
+
+    def _path(self, number: int) -> list[dict[str, Any]]:
+        """The nodes from the root to a node: the step that leads there, who acts, and what can be
+        done."""
+        found = []
+        for node, label in [(self.root, START), *self.nodes.path(number)]:
+            player = self.nodes.player(node)
+            stop: dict[str, Any] = {"id": node, "label": label, "player": None, "steps": []}
+            stop["chance"] = player == CHANCE
+            if player >= 0:
+                steps = self.nodes.children(node)
+                stop["player"] = player
+                stop["steps"] = [{"id": step.node, "label": step.label} for step in steps]
+                stop["colours"] = action_colours([step.label for step in steps])
+            found.append(stop | self._stop(node))
+        return found
+
+    def _stop(self, node: int) -> dict[str, Any]:
+        """What else is said of a node of the way."""
+        return {}
+
+    def _held(self, node: int, player: int) -> np.ndarray:
+        """The hands that a player can have at a node, in the order in which they are shown."""
+        order = self.nodes.shown(player)[1]
+        held: np.ndarray = order[self.nodes.possible(node, player)[order]]
+        return held
+
+    def _locks(self, node: int, held: np.ndarray, of: SolutionValues) -> list[Any]:
+        """What each of some hands is locked to at a node; None if it is not."""
+        by_hand: dict[int, Any] = {}
+        for hands, lock in of.locks.get(node, []):
+            numbers = np.flatnonzero(hands) if hands.dtype == bool else hands
+            by_hand |= dict.fromkeys(numbers.tolist(), lock)
+        return [by_hand.get(hand) for hand in held.tolist()]
+
+    def _mixed(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
+        """How much of the probability of a decision goes to each action, float64 (actions,)."""
+        held = self._held(node, self.nodes.player(node))
+        played = of.solution.policy.at(self.nodes.layout(node).numbers(held))
+        mixed: np.ndarray = joint[held] @ played
+        return mixed
+
+    def _reaches(
+        self, number: int, of: SolutionValues
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """For each player float64 (hands,): own reach of a node, and :meth:`_joint`."""
+        players, policy = range(self.game.n_players), of.solution.policy
+        own = [own_reach_of(policy, self.nodes, number, one) for one in players]
+        return own, self._joint(number, own)
+
     def _joint(self, node: int, own: list[np.ndarray]) -> list[np.ndarray]:
         """For each player float64 (hands,): probability of holding a hand and getting to a node."""
         return [reach * self.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
 
-    def _range(self, player: int, joint: np.ndarray, total: float) -> list[dict[str, Any]]:
-        """Probability of each hand of a player, once the node is reached."""
-        nodes = self.nodes
+    def _range(
+        self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
+    ) -> list[dict[str, Any]]:
+        """Each hand of a player: its probability once the node is reached, that of the deal, and
+        how much of it is left."""
+        nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
+        left = self._left(node, player, own)
         return [
-            {"hand": names[h], "p": part(float(joint[h]), total), "dealt": float(dealt[h])}
+            {
+                "hand": names[h],
+                "p": part(float(joint[player][h]), total),
+                "dealt": float(dealt[h]),
+                "weight": float(left[h]),
+            }
             for h in order.tolist()
         ]
 
+    def _left(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
+        """How much of each hand is left at a node, float64 (hands,): the own reach."""
+        return own[player]
+
 
 def infoset_rows(
-    of: SolutionValues, hands: Iterable[str], infosets: InfosetRows
+    of: SolutionValues, hands: Iterable[str], infosets: InfosetRows, locks: Iterable[Any]
 ) -> tuple[list[dict[str, Any]], ValueRows | None]:
     """Infosets: hand, label, probabilities, locks; and what their actions are worth, once that is
     known."""
-    locks: Mapping[str, Any] = of.solution.locks or {}
     played = of.solution.policy.at(infosets.numbers).tolist()
     said: list[dict[str, Any]] = [
-        {
-            "hand": hand,
-            "infoset": label,
-            "p": row,
-            "lock": dict(locks[label]) if label in locks else None,
-        }
-        for hand, label, row in zip(hands, infosets.labels, played, strict=True)
+        {"hand": hand, "infoset": label, "p": row, "lock": lock}
+        for hand, label, row, lock in zip(hands, infosets.labels, played, locks, strict=True)
     ]
-    if (found := of.get()) is None:
+    if (found := of.get(0.0)) is None:
         return said, None
     rows = found.of(infosets)
     columns = {
@@ -308,8 +435,16 @@ class InfosetNodes(Nodes):
     def __init__(self, game: FlatGame) -> None:
         self.game = game
 
-    def first(self, most: int) -> Iterable[int]:  # noqa: D102
-        return range(self.root, min(self.root + most, self.count))
+    def _below(self, node: int, *, street: bool) -> list[int]:
+        form = self.game.form
+        if node == ROOT:
+            sequences = form.player_sequences[:-1].tolist()
+        else:
+            at = self.game.sequences(node)
+            sequences = list(range(at.start, at.stop, at.step))
+        order, parent = self._by_parent
+        begin, end = np.searchsorted(parent, [sequences, np.array(sequences) + 1])
+        return [int(i) for b, e in zip(begin, end, strict=True) for i in order[b:e]]
 
     def _exactly(self, label: str) -> dict[str, int]:
         infoset = self.game.infoset_index.get(label)
@@ -336,7 +471,9 @@ class InfosetNodes(Nodes):
         found: np.ndarray = form.owners[0][form.infoset_parent]
         return found
 
-    def node(self, number: int, of: SolutionValues) -> dict[str, Any]:  # noqa: D102
+    def node(  # noqa: D102
+        self, number: int, of: SolutionValues, patience: float | None = None
+    ) -> dict[str, Any]:
         if not ROOT <= number < self.count:
             raise ValueError(f"{self.game.name} has no infoset {number}")
         game = self.game
@@ -353,11 +490,13 @@ class InfosetNodes(Nodes):
             children = [
                 child
                 for player, sequence in enumerate(empty)
-                for child in self._below(sequence, f"player {player}", None)
+                for child in self._listed(sequence, f"player {player}", None)
             ]
             return said | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
+        of.get(patience)
         infosets = game.rows_of([number])
-        rows, worth = infoset_rows(of, infosets.labels, infosets)
+        lock = of.solution.locks.get(infosets.labels[0]) if of.solution.locks else None
+        rows, worth = infoset_rows(of, infosets.labels, infosets, [lock])
         (row,) = rows
         if worth is not None:
             row["reach"] = float(worth.reach[0])
@@ -367,7 +506,7 @@ class InfosetNodes(Nodes):
         for action, sequence, chosen in zip(
             actions, range(at.start, at.stop, at.step), row["p"], strict=True
         ):
-            below = self._below(sequence, action, chosen)
+            below = self._listed(sequence, action, chosen)
             children += below or [{"id": None, "label": action, "p": chosen, "leaf": True}]
         return said | {
             "name": game.infoset_labels[number],
@@ -375,12 +514,13 @@ class InfosetNodes(Nodes):
             "player": int(game.infoset_player[number]),
             "reach": row.get("reach"),
             "actions": list(actions),
+            "colours": action_colours(actions),
             "hands": [row],
             "children": children,
             "value": row.get("ev"),
         }
 
-    def _below(self, sequence: int, step: str, chosen: float | None) -> list[dict[str, Any]]:
+    def _listed(self, sequence: int, step: str, chosen: float | None) -> list[dict[str, Any]]:
         """The infosets that are next after a sequence."""
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequence, sequence + 1]).tolist()

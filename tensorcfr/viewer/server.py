@@ -21,6 +21,7 @@ from .._util.plain import plain
 from ..solvers.solution import Solution
 from .desk import BusyError, Desk
 from .page import SOLUTION, build_page
+from .start import Start
 
 HOST = "127.0.0.1"
 HEADER = "x-token"
@@ -31,6 +32,8 @@ MOST_WAITING = 64
 """Connections that have shown no token yet; a further one takes the place of the oldest."""
 HEADER_SECONDS = 10.0
 """Seconds that a connection has to show the token, and between two bytes of a body."""
+PATIENCE = 0.25
+"""Seconds that a node waits for expected values; the page shows the rest, and asks again."""
 LOG = logging.getLogger(__name__)
 
 
@@ -46,7 +49,7 @@ class Server(ThreadingTCPServer):
     """The viewer on a port of this machine; it listens once it is made.
 
     Args:
-        desk: What is shown.
+        desk: What is shown; None for a form that makes it.
         port: The port; 0 for one that is free.
 
     Raises:
@@ -57,8 +60,9 @@ class Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = MOST_WAITING
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
-        self.desk = desk
+    def __init__(self, desk: Desk | None, port: int = 0) -> None:
+        self.start = Start() if desk is None else None
+        self._desk = desk
         self.token = secrets.token_urlsafe(32)
         self.waiting: dict[socket, float] = {}
         """Connections that have shown no token yet, the oldest first, and when they began."""
@@ -66,6 +70,11 @@ class Server(ThreadingTCPServer):
         self.port = int(self.socket.getsockname()[1])
         self.hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
         self.origins = {f"http://{host}" for host in self.hosts}
+
+    @property
+    def desk(self) -> Desk | None:
+        """What is shown; None as long as the form has made nothing."""
+        return self._desk if self.start is None else self.start.desk
 
     @property
     def url(self) -> str:
@@ -157,7 +166,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._check(query.get("token") if page else self.headers.get(HEADER))
         if work is None:
             return self._page()
-        said = work(self.server.desk, query if method == "GET" else self._body())
+        given = query if method == "GET" else self._body()
+        on = self.server.start if parts.path.startswith(FORM) else self.server.desk
+        if on is None:
+            raise _RefusedError(404, "not found")
+        said = work(on, given)
         text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))
         return text, 200, "application/json", ""
 
@@ -179,7 +192,8 @@ class _Handler(BaseHTTPRequestHandler):
             "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
             "frame-ancestors 'none'"
         )
-        text = build_page({"mode": "server", "token": self.server.token}, nonce)
+        boot = {"mode": "server", "token": self.server.token, "form": self.server.start is not None}
+        text = build_page(boot, nonce)
         return text, 200, "text/html; charset=utf-8", policy
 
     def _body(self) -> Any:
@@ -216,13 +230,16 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _node(desk: Desk, given: Mapping[str, str]) -> Any:
-    return desk.node(_whole(given["id"]), _whole(given.get("solution", "0")))
+    return desk.node(_whole(given["id"]), _whole(given.get("solution", "0")), PATIENCE)
+
+
+def _extra(desk: Desk, given: Mapping[str, str]) -> Any:
+    return desk.extra(given["name"], _whole(given["id"]), _whole(given.get("solution", "0")))
 
 
 def _solve(desk: Desk, given: Any) -> Any:
-    if not isinstance(given, dict):
-        raise TypeError("expected an object")
-    desk.solve(given.get("locks"), given.get("iterations"))
+    _object(given)
+    desk.solve(given.get("locks"), given.get("iterations"), given.get("target"))
     return desk.status()
 
 
@@ -231,13 +248,44 @@ def _stop(desk: Desk, given: Any) -> Any:
     return desk.status()
 
 
-ROUTES: Mapping[str, tuple[str, Callable[[Desk, Any], Any]]] = {
-    "/api/about": ("GET", lambda desk, given: desk.about()),
+def _begin(start: Start, given: Any) -> Any:
+    start.begin(given)
+    return start.status()
+
+
+def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
+    """An answer to what is being typed, where a mistake is no bad request: its ``error``."""
+
+    def answer(start: Start, given: Any) -> Any:
+        try:
+            return work(start, given)
+        except (TypeError, ValueError) as error:
+            return {"error": str(error)}
+
+    return answer
+
+
+def _object(given: Any) -> Any:
+    if not isinstance(given, dict):
+        raise TypeError("expected an object")
+    return given
+
+
+FORM = "/api/form/"
+"""Paths of requests of the form."""
+ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "/api/about": ("GET", lambda desk, given: desk.about(PATIENCE)),
     "/api/node": ("GET", _node),
+    "/api/extra": ("GET", _extra),
     "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),
     "/api/status": ("GET", lambda desk, given: desk.status()),
     "/api/solve": ("POST", _solve),
     "/api/stop": ("POST", _stop),
+    f"{FORM}about": ("GET", lambda start, given: start.about()),
+    f"{FORM}status": ("GET", lambda start, given: start.status()),
+    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(_object(given).get("text")))),
+    f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
+    f"{FORM}solve": ("POST", _begin),
 }
 """What the page asks for: the method, and what answers."""
 
@@ -251,7 +299,7 @@ def _whole(text: str) -> int:
 
 @checked()
 def view(
-    solution: Annotated[Solution, SOLUTION],
+    solution: Annotated[Solution | None, SOLUTION] = None,
     other: Annotated[Solution | None, SOLUTION] = None,
     *,
     iters: Annotated[int | None, Whole(1)] = None,
@@ -265,7 +313,7 @@ def view(
     token that is part of the address.
 
     Args:
-        solution: The solution.
+        solution: The solution; None for a form, which builds a spot of hold'em and solves it.
         other: Another solution of the same game, to compare it with.
         iters: Iterations to solve the game by, with the solution's locks, while it is looked at:
             the curve is live.  The result is shown beside the solution; in its place, if that has
@@ -278,10 +326,11 @@ def view(
         OSError: The port is taken.
         ValueError: The solutions are of different games.
     """
-    desk = Desk(solution, other)
+    desk = None if solution is None else Desk(solution, other)
     with Server(desk, port) as server:
-        if iters is not None:
-            desk.solve(solution.locks or {}, iters)
+        if desk is not None and iters is not None:
+            locks = desk.solutions[0].solution.locks
+            desk.solve(locks or {}, iters)
         try:
             if announce is not None:
                 announce(server.url)
@@ -289,4 +338,5 @@ def view(
                 webbrowser.open(server.url)
             server.run()
         finally:
-            desk.stop()
+            if server.desk is not None:
+                server.desk.stop()

@@ -40,7 +40,9 @@ def test_a_page_of_two_saved_solutions(tmp_path: Path) -> None:
     few, many = solve(game, "cfr+", iters=3), solve(game, "cfr+", iters=40)
     first, second = few.save(tmp_path / "few.npz"), many.save(tmp_path / "many.npz")
     page = tmp_path / "page.html"
-    assert printed("view", first, second, "--html", page) == f"wrote {page}\n"
+    told, wrote = printed("view", first, second, "--html", page).splitlines()
+    assert told.startswith(f"{page}: 9 of 9 nodes, about ")
+    assert wrote == f"wrote {page}"
     assert strategies(page, 0) == expected(few)
     assert strategies(page, 1) == expected(many)
     assert len(data_of(page)["nodes"]) == 2
@@ -79,6 +81,14 @@ def test_a_game_is_solved_in_the_browser(tmp_path: Path, monkeypatch: pytest.Mon
     assert [options["port"] for *_, options in asked] == [0, 1234, 0]
     assert [options["browser"] for *_, options in asked] == [True, True, False]
     assert [other is not None for _, other, _ in asked] == [False, False, True]
+
+
+def test_without_a_game_the_form_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    monkeypatch.setattr("tensorcfr.cli.viewing.serve", lambda **options: asked.append(options))
+    printed("view", "--no-browser", "--port", "1234")
+    assert [(own["port"], own["browser"]) for own in asked] == [(1234, False)]
+    assert "take a solution or a game" in refused(USAGE, "view", "--iters", "5")
 
 
 def test_refusals(tmp_path: Path) -> None:

@@ -4,114 +4,28 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import shutil
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tensorcfr import Decision, Payoff, PublicTreeGame, Solution, compile_game, solve
+from support.browsing import (
+    IN_BROWSER,
+    assert_shows,
+    click_to,
+    open_page,
+    served,
+    table,
+)
+from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.server import Server
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        CHROMIUM is None and os.environ.get("TENSORCFR_BROWSER") != "required",
-        reason="Chromium is not installed",
-    ),
-]
-playwright = pytest.importorskip("playwright.sync_api")
-
-from tensorcfr.viewer.server import Server  # noqa: E402
-
-READY = "body[data-ready]"
-Open = Callable[..., Any]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@contextmanager
-def served(*solutions: Solution) -> Iterator[Server]:
-    server = Server(Desk(*solutions))
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.stop()
-        thread.join()
-        server.server_close()
-
-
-@pytest.fixture
-def page(browser: Any) -> Iterator[Any]:
-    """A page on which no program fails and nothing is refused."""
-    errors: list[str] = []
-    opened = browser.new_page(viewport={"width": 1200, "height": 900})
-    opened.on("pageerror", lambda error: errors.append(str(error)))
-    opened.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
-    yield opened
-    opened.close()
-    assert not errors
-
-
-def open_page(page: Any, url: str) -> None:
-    page.goto(url)
-    page.wait_for_selector(READY)
-
-
-def click_to(page: Any, *steps: str) -> None:
-    """Click the children with these labels, one after the other."""
-    for step in steps:
-        before = page.get_attribute("#node", "data-id")
-        page.locator("#children button").filter(has_text=step).first.click()
-        page.wait_for_function(
-            "id => document.getElementById('node').dataset.id !== id", arg=before
-        )
-
-
-def table(page: Any) -> dict[str, dict[str, Any]]:
-    """The numbers of the table on the screen, by infoset."""
-    rows = {}
-    for row in page.locator("#strategy tbody tr").all():
-        cells = row.locator("td.action").all()
-        rows[row.get_attribute("data-infoset")] = {
-            "p": [float(cell.get_attribute("data-p")) for cell in cells],
-            "q": [float(cell.get_attribute("data-q") or "nan") for cell in cells],
-            "regret": [float(cell.get_attribute("data-regret")) for cell in cells],
-            "ev": float(row.locator("td.ev").get_attribute("data-value") or "nan"),
-            "reach": float(row.locator("td.reach").get_attribute("data-value")),
-            "loss": float(row.locator("td.lost").get_attribute("data-value")),
-        }
-    return rows
-
-
-def assert_shows(page: Any, solution: Solution, label: str) -> None:
-    """The table on the screen has the numbers of Python for the node of an infoset."""
-    desk = Desk(solution)
-    node = desk.node(desk.find(label), 0)
-    shown = table(page)
-    assert list(shown) == [row["infoset"] for row in node["hands"]]
-    assert label in shown
-    for row in node["hands"]:
-        for key in ("p", "q", "regret"):
-            assert shown[row["infoset"]][key] == row[key]
-        for key in ("ev", "reach", "loss"):
-            assert shown[row["infoset"]][key] == row[key]
+pytestmark = IN_BROWSER
 
 
 def test_leduc(page: Any) -> None:
@@ -122,11 +36,11 @@ def test_leduc(page: Any) -> None:
         assert_shows(page, solution, "Js")
         click_to(page, "raise", "call", "Qs")
         assert_shows(page, solution, "Kh rc/Qs")
-        crumbs = page.locator("#crumbs button").all_text_contents()
-        assert crumbs == ["start", "raise", "call", "Qs"]
+        taken = page.locator("#line .option[aria-pressed='true']").all()
+        assert [one.get_attribute("data-step") for one in taken] == ["raise", "call", "Qs"]
         # The hand on the board cannot be held.
         assert "Qs rc/Qs" not in table(page)
-        page.click("#crumbs button >> nth=1")
+        page.click("#line .where >> nth=1")
         page.wait_for_selector("#node[data-id='2']")
         assert_shows(page, solution, "Js r")
         ranges = page.locator("#ranges .range[data-player='0'] b").all()
@@ -183,14 +97,6 @@ def test_editing_a_lock_and_solving_again(page: Any) -> None:
         assert page.locator("#curve polyline").count() == 2
         page.wait_for_selector("tr[data-infoset='Js r'] .fixed:has-text('B fixed')")
         assert page.locator(".fixed").count() == 1
-
-
-@pytest.fixture
-def tolerant(browser: Any) -> Iterator[Any]:
-    """A page on which requests may be refused."""
-    opened = browser.new_page()
-    yield opened
-    opened.close()
 
 
 def test_a_lock_that_makes_no_sense_is_told(tolerant: Any) -> None:
@@ -274,6 +180,7 @@ def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
     with served(solution) as server:
         open_page(page, server.url)
         click_to(page, "check", "check", "7s")
+        page.click("#shapes button:has-text('table')")
         assert_shows(page, solution, f"{table.hands[0]} check check 7s")
         for row, hand in enumerate(table.hands):
             if table.weight[row] <= 0:
@@ -309,12 +216,11 @@ def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
     with served(solve(compile_game(TwoCards()), iters=20)) as server:
         open_page(page, server.url)
         page.keyboard.press("v")
-        assert page.locator(".tile").count() == 169
-        assert page.locator(".tile:not([disabled])").count() == 9
+        assert page.locator("#strategy .cell").count() == 169
+        assert page.locator("#strategy .cell:not([disabled])").count() == 9
         for hand in ("AKs", "AKo", "AA"):
-            title = page.get_attribute(f".tile[data-hand='{hand}']", "title")
-            bets = float(title.partition("bet ")[2].rstrip("%").lstrip(">"))
-            assert (bets > 80) == (hand == "AKs"), (hand, title)
+            shares = page.get_attribute(f"#strategy .cell[data-hand='{hand}']", "data-p").split()
+            assert (float(shares[1]) > 0.8) == (hand == "AKs"), (hand, shares)
 
 
 @pytest.mark.full

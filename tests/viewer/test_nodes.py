@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
 from tensorcfr.viewer.nodes import HandNodes, InfosetNodes, plain
-from tensorcfr.viewer.page import build_page
+from tensorcfr.viewer.page import PageSize, build_page
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -310,9 +311,9 @@ def test_search() -> None:
     assert "Jh cc/Js" in [row["infoset"] for row in rows]
     assert desk.nodes.search("jh CC")[0]["infoset"].startswith("Jh cc")
     assert desk.nodes.search("  ") == desk.nodes.search("zz") == []
-    assert desk.find("Jh cc/Js") == first["node"]
+    assert desk.nodes.place("Jh cc/Js") == first["node"]
     with pytest.raises(ValueError, match="no infoset 'zz'"):
-        desk.find("zz")
+        desk.nodes.place("zz")
 
 
 def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,18 +323,25 @@ def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyP
     assert desk.nodes.search("Jh cc/") == []
 
 
-def test_values_in_the_background(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 0)
+def test_a_node_is_there_before_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solved("kuhn")
-    of = nodes_of(solution.game).values_of(solution)
-    assert of.get() is None or of.get() is not None  # Begins; may be done at once.
-    assert of._thread is not None
-    of._thread.join()
-    table = of.get()
-    assert table is not None
-    np.testing.assert_array_equal(
-        table.counterfactual, values(solution.game, solution.policy).counterfactual
-    )
+    desk, go_on = Desk(solution), Event()
+    of = desk.solutions[0]
+
+    def wait(solution: Solution) -> Any:
+        assert go_on.wait(20)
+        return values(solution.game, solution.policy)
+
+    monkeypatch.setattr(of, "_work", wait)
+    early = desk.node(0, 0, 0.01)
+    assert not early["values"]
+    assert all("ev" not in row and row["p"] and row["reach"] for row in early["hands"])
+    go_on.set()
+    late = desk.node(0, 0)
+    assert late["values"]
+    table = values(solution.game, solution.policy).table().to_dict()
+    for row in late["hands"]:
+        assert row["q"] == [one["expected_value"] for one in table[row["infoset"]].values()]
 
 
 def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,7 +362,6 @@ def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "AT_ONCE", 0)
     monkeypatch.setattr(module, "free_memory", lambda: 0)
     desk = Desk(solved("kuhn"))
     node = desk.node(0, 0)
@@ -463,3 +470,35 @@ class TestPage:
         assert len(few) < len(text)
         both = save_html(solution, tmp_path / "both.html", other=solved("kuhn"))
         assert both.stat().st_size > path.stat().st_size
+
+    def test_a_part(self, tmp_path: Path) -> None:
+        """A line, or what comes before the next card; the size is told first, to a tenth."""
+        solution, told = solved("leduc"), list[PageSize]()
+        whole = save_html(solution, tmp_path / "whole.html", tell=told.append)
+        street = save_html(solution, tmp_path / "street.html", street=True, tell=told.append)
+        line = save_html(solution, tmp_path / "line.html", line="raise", tell=told.append)
+        both = save_html(
+            solution, tmp_path / "both.html", line="raise", street=True, tell=told.append
+        )
+        first, second, third, fourth = (shown_in(path) for path in (whole, street, line, both))
+        assert [size.nodes for size in told] == [len(first), len(second), len(third), len(fourth)]
+        assert len(first) == told[0].of == solution.game.nodes.count  # type: ignore[union-attr]
+        for size, path in zip(told, (whole, street, line, both), strict=True):
+            assert size.bytes == pytest.approx(path.stat().st_size, rel=0.1)
+        assert second.items() <= first.items()
+        assert all(len(node["path"]) <= 6 and "/" not in node["name"] for node in second.values())
+        assert all(node["path"][1]["label"] == "raise" for node in third.values())
+        assert fourth.keys() == third.keys() & second.keys()
+        with pytest.raises(ValueError, match="no such line"):
+            save_html(solution, tmp_path / "none.html", line="bet")
+        assert not (tmp_path / "none.html").exists()
+
+    def test_it_is_small(self) -> None:
+        assert len(build_page({"mode": "server", "token": "x" * 43}, "n" * 22)) < 300_000
+
+
+def shown_in(path: Path) -> dict[str, Any]:
+    """The nodes of a page, by number."""
+    _, _, text = path.read_text().partition('id="boot">')
+    (nodes,) = json.loads(text.partition("</script>")[0])["nodes"]
+    return nodes

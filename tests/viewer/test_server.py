@@ -100,7 +100,10 @@ def test_the_same_numbers_as_python(server: Server) -> None:
         {"x_token": "gar\u00fcn".encode().decode("latin-1")},
     ],
 )
-@pytest.mark.parametrize("path", ["/api/about", "/api/node?id=0", "/api/status", "/api/search?q=K"])
+@pytest.mark.parametrize(
+    "path",
+    ["/api/about", "/api/node?id=0", "/api/status", "/api/search?q=K", "/api/extra?name=a&id=0"],
+)
 def test_without_the_token(server: Server, path: str, headers: dict[str, str]) -> None:
     status, text, _ = ask(server, path, **headers)
     assert (status, text) == (403, "wrong or missing token")
@@ -189,6 +192,30 @@ def test_one_solve_at_a_time(server: Server) -> None:
     while (status := api(server, "/api/status"))["running"]:
         pass
     assert status == {"version": before + 1, "running": None, "error": None}
+
+
+def test_the_form() -> None:
+    """Without a solution there is the form alone, behind the same token, until it made one."""
+    with running(Server(None)) as served:
+        assert ask(served, "/api/form/about")[0] == 403
+        assert api(served, "/api/form/about")["kind"] == "form"
+        assert ask(served, "/api/about", x_token=served.token)[:2] == (404, "not found")
+        for body, reason in (({"board": "x"}, "needs"), ([], "is an object")):
+            assert reason in api(served, "/api/form/size", body)["error"]
+        refused = ask(served, "/api/form/solve", method="POST", body=b"[]", x_token=served.token)
+        assert refused[:2] == (400, "expected an object")
+        assert api(served, "/api/form/range", {"text": "AA"})["combos"] == 6.0
+        api(served, "/api/form/solve", {"game": "kuhn", "iterations": 20})
+        while not api(served, "/api/form/status")["ready"]:
+            time.sleep(0.01)
+        while api(served, "/api/status")["running"]:
+            time.sleep(0.01)
+        assert api(served, "/api/about")["solutions"][0]["iterations"] == 20
+
+
+def test_a_viewer_of_a_solution_has_no_form(server: Server) -> None:
+    for path in ("about", "status"):
+        assert ask(server, f"/api/form/{path}", x_token=server.token)[0] == 404
 
 
 def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:

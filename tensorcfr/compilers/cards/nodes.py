@@ -14,7 +14,7 @@ from ...model.arrays import CHANCE, TERMINAL
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
-from ...rules import CardGame
+from ...rules import CardGame, Chips
 from .flat import HandByHand
 from .rules import (
     Weighted,
@@ -131,6 +131,10 @@ class CardNodes(PublicNodes):
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
         words = [f"board {cards}"] if cards else []
         return ", ".join([*words, *self.rules.described(self.state(node))])
+
+    def chips(self, node: int) -> Chips | None:
+        """The chips at a node; None if the game has none to show."""
+        return self.rules.chips(self.state(node))
 
     def state(self, node: int) -> Any:
         """The state of the rules at a node."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ..._util.arguments import Check, Number, Several, Text, brief, checked
-from ...rules import CardGame, Deal, Decision, Fold, Showdown
+from ...rules import CardGame, Chips, Deal, Decision, Fold, Showdown
 from . import betting
 from .betting import STREETS, Betting, Table
 from .cards import CARDS, HAND_NUMBER, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
@@ -146,16 +146,15 @@ class Holdem(CardGame):
 
     player_names = PLAYERS
     unit_name = " chips"
+    names_ranges = True
 
-    def described(self, state: Table) -> list[str]:
-        """The pot and what is left behind; and what is to call."""
-        if state.player < 0:
-            return []
-        said, paid = self.betting.said, self.betting.paid(state)
-        own, other = paid[state.player], paid[1 - state.player]
-        pot, behind = self.betting.pot + sum(paid), self.betting.stack - own
-        words = [f"pot {said(pot)}, {said(behind)} behind"]
-        return [*words, f"{said(other - own)} to call"] if other > own else words
+    def chips(self, state: Table) -> Chips:
+        """Those of the spot and of its betting."""
+        betting, paid = self.betting, self.betting.paid(state)
+        chip = float(betting.chip)
+        call = max(paid) - paid[state.player] if state.player >= 0 else 0
+        first, second = ((betting.stack - own) * chip for own in paid)
+        return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
     def put_in(self, state: Table) -> tuple[float, float]:
         """How many chips of the pot each player has put in, half of the first ones each."""

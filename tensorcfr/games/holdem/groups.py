@@ -1,0 +1,102 @@
+"""Hands of hold'em by the names that players give them: made hands and draws on a board."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .strength import CATEGORIES, CATEGORY_SHIFT, FLUSH, STRAIGHT, STRAIGHT_FLUSH, strengths
+
+MADE = (
+    *CATEGORIES[: STRAIGHT - 1 : -1],
+    "set",
+    "trips",
+    "two pair",
+    "overpair",
+    "top pair",
+    "underpair",
+    "second pair",
+    "low pair",
+    "ace high",
+    "king high",
+    "nothing",
+)
+"""Made hands, the strongest first.  Below a straight a name says what the two cards of the hand add
+to the board: an *overpair* is a pocket pair above all cards of the board, an *underpair* another
+one that the board does not match."""
+DRAWS = (
+    "flush draw and open-ended",
+    "flush draw and gutshot",
+    "flush draw",
+    "open-ended",
+    "gutshot",
+)
+"""Draws: one card makes a flush or a straight to which the hand adds; *open-ended* where cards of
+two ranks make the straight, *gutshot* where those of one do."""
+
+
+def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
+    """The made hand of every hand, one of :data:`MADE`.
+
+    Args:
+        board: Three to five cards.
+        hands: int64 (hands, 2): cards; hands with a card of the board get any name.
+    """
+    category = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
+    ranks, on_board = hands // 4, np.bincount(np.array(board) // 4, minlength=13)
+    count = on_board[ranks]
+    above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
+    pocket, hits = ranks[:, 0] == ranks[:, 1], count > 0
+    # Of a hand that hits with one card, how many ranks of the board are above that card.
+    place = np.where(hits, above, 13).min(axis=1)
+    high = ranks.max(axis=1)
+    cases = {
+        **{CATEGORIES[c]: category == c for c in range(STRAIGHT_FLUSH, STRAIGHT - 1, -1)},
+        "set": pocket & hits[:, 0],
+        "trips": ~pocket & (count >= 2).any(axis=1),
+        "two pair": ~pocket & hits.all(axis=1),
+        "overpair": pocket & (above[:, 0] == 0),
+        "underpair": pocket,
+        "top pair": place == 0,
+        "second pair": place == 1,
+        "low pair": hits.any(axis=1),
+        "ace high": high == 12,
+        "king high": high == 11,
+    }
+    named: list[str] = np.select(list(cases.values()), list(cases), "nothing").tolist()
+    return named
+
+
+def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
+    """The draw of every hand, one of :data:`DRAWS`, or ``""``.
+
+    A hand that has a flush draws to nothing, one that has a straight to a flush only.
+
+    Args:
+        board: Three or four cards; with five there is no draw.
+        hands: int64 (hands, 2): cards; hands with a card of the board get any name.
+    """
+    flushes, straights = np.zeros(len(hands), dtype=bool), np.zeros((len(hands), 13), dtype=bool)
+    if len(board) >= 5:
+        return [""] * len(hands)
+    nothing = np.zeros((1, 0), dtype=np.int64)
+    for card in np.setdiff1d(np.arange(52), board).tolist():
+        dealt = np.array([*board, card], dtype=np.int64)
+        (alone,) = strengths(dealt, nothing) >> CATEGORY_SHIFT
+        made = strengths(dealt, hands) >> CATEGORY_SHIFT
+        free = (hands != card).all(axis=1)
+        if alone < FLUSH:
+            flushes |= free & ((made == FLUSH) | (made == STRAIGHT_FLUSH))
+        if alone < STRAIGHT:
+            straights[:, card // 4] |= free & ((made == STRAIGHT) | (made == STRAIGHT_FLUSH))
+    now = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
+    flush = flushes & (now < FLUSH)
+    ranks = np.where(now < STRAIGHT, straights.sum(axis=1), 0)
+    cases = {
+        "flush draw and open-ended": flush & (ranks > 1),
+        "flush draw and gutshot": flush & (ranks == 1),
+        "flush draw": flush,
+        "open-ended": ranks > 1,
+        "gutshot": ranks == 1,
+    }
+    named: list[str] = np.select(list(cases.values()), list(cases), "").tolist()
+    return named

@@ -1,0 +1,151 @@
+"""Start from nothing: a form for a spot of hold'em, its size before it is built, and the solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from threading import Lock, Thread
+from typing import Any
+
+import numpy as np
+
+from .._util.compiles import Compiles, compiles_seen
+from ..analysis.hands import grid_of_hands
+from ..compilers import compile_game, game_size
+from ..errors import format_bytes, suggest
+from ..games import GAMES
+from ..games.holdem import HANDS, Holdem, read_range
+from ..model.game import CompiledGame
+from ..solvers.driver import solve
+from .desk import BusyError, Desk
+
+PRECISION = "float32"
+"""What a spot is solved in, as by the command ``holdem``."""
+TARGET = 0.5
+"""Per cent of the pot at which a solve ends, unless the form says otherwise."""
+FIELDS = tuple(GAMES["holdem"].parameters)
+"""What the form may say of a spot: the parameters of the game."""
+SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
+"""Games that the page offers in place of a spot."""
+
+
+class Start:
+    """What the page has before there is a solution: a spot that is being built and solved."""
+
+    def __init__(self) -> None:
+        self.desk: Desk | None = None
+        """The solution, once the game is compiled: at first without iterations."""
+        self.error: str | None = None
+        self._compiles: Compiles | None = None
+        self._thread: Thread | None = None
+        self._lock = Lock()
+
+    def about(self) -> dict[str, Any]:
+        """What the form offers."""
+        return {"kind": "form", "title": "tensorcfr", "target": TARGET, "games": list(SMALL)}
+
+    def range(self, text: Any) -> dict[str, Any]:
+        """A range as a grid: the mean weight of each class of hands, rows of thirteen, and combos.
+
+        Raises:
+            TypeError: It is no text.
+            ValueError: The text is no range.
+        """
+        if not isinstance(text, str):
+            raise TypeError("a range is a text")
+        weights = read_range(text) if text.strip() else np.zeros(len(HANDS))
+        grid = grid_of_hands(HANDS, weights, np.ones(len(HANDS)))
+        return {"grid": grid.tolist(), "combos": float(weights.sum())}
+
+    def size(self, options: Any) -> dict[str, Any]:
+        """How large a spot is, before it is built.
+
+        Raises:
+            TypeError: The options are no mapping.
+            ValueError: They are none of a spot.
+        """
+        rules = Holdem(**_checked(options))
+        size = game_size(rules)
+        needed = int(size.bytes_in_all(PRECISION)[1])
+        return {
+            "hands": [len(own) for own in rules.hands],
+            "public_nodes": size.public_nodes,
+            "infosets": int(size.infosets),
+            "bytes": needed,
+            "memory": format_bytes(needed),
+            "pot": rules.pot,
+        }
+
+    def begin(self, given: Any) -> None:
+        """Build a spot, or a game by its name, and solve it.
+
+        Args:
+            given: ``spot``, options of the game ``holdem``, or ``game``, a name; ``iterations``,
+                and ``target``, in per cent of the pot or in the game's own unit.
+
+        Raises:
+            BusyError: A game is being built.
+            TypeError: Something is of another kind.
+            ValueError: The spot or the game makes no sense.
+        """
+        if not isinstance(given, Mapping):
+            raise TypeError("expected an object")
+        source: Any = given.get("game")
+        target = given.get("target")
+        if source is None:
+            source = Holdem(**_checked(given.get("spot")))
+            if isinstance(target, (int, float)):
+                target = target / 100.0 * source.pot
+        elif not isinstance(source, str):
+            raise TypeError("a game is named by a text")
+        elif source.partition("(")[0].strip() not in GAMES:
+            # A text may also be a path or another package's game: not for a page to open.
+            raise ValueError(f"there is no game {source[:60]!r}; {suggest(source, GAMES)}")
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                raise BusyError("a game is being built already")
+            self.error = None
+            arguments = source, given.get("iterations"), target
+            self._thread = Thread(target=self._build, args=arguments, daemon=True)
+            self._thread.start()
+
+    def _build(self, source: Any, iterations: Any, target: Any) -> None:
+        try:
+            with compiles_seen() as self._compiles:
+                game: CompiledGame = compile_game(source)
+                cards = PRECISION if game.is_of_cards else None
+                desk = Desk(solve(game, iters=0, precision=cards), precision=cards)
+            desk.solve({}, iterations, target)
+            if self.desk is not None:
+                self.desk.stop()
+            self.desk = desk
+        except Exception as error:
+            self.error = str(error) or type(error).__name__
+
+    def status(self) -> dict[str, Any]:
+        """Whether a game is being built, and how many kernels are being compiled for it."""
+        building = self._thread is not None and self._thread.is_alive()
+        compiles = self._compiles
+        return {
+            "building": building,
+            "compiles": compiles.begun if compiles and compiles.now and building else 0,
+            "ready": self.desk is not None and not building,
+            "error": self.error,
+        }
+
+
+def _checked(options: Any) -> dict[str, Any]:
+    """The options of a spot.
+
+    Raises:
+        TypeError: They are no mapping.
+        ValueError: There is an option that spots do not have.
+    """
+    if not isinstance(options, Mapping):
+        raise TypeError("a spot is an object")
+    for name in options:
+        if name not in FIELDS:
+            raise ValueError(f"a spot has no {name!r}; {suggest(name, FIELDS)}")
+    for name in ("board", "ranges", "pot", "stacks"):
+        if options.get(name) in (None, "", ["", ""]):
+            raise ValueError(f"the spot needs {name}")
+    return dict(options)

@@ -1,0 +1,50 @@
+// What the page shows, and its address: "#12&shape=grid&show=ev&cell=AKs&group=flush".
+
+const SHAPES = ["table", "grid", "heat"], SHOWN = ["strategy", "EV", "equity", "weight"];
+const state = {
+  about: null, node: null, nodes: [], version: 0, running: false,
+  wanted: 0,            // The node that was asked for last.
+  equity: null,         // Of the node: hands of both players, for each solution.
+  line: [],             // The deepest way that was gone, which the line shows.
+  view: {},             // shape, show, cell (classes of hands, commas between), group.
+  chosen: null,         // The infoset of one hand.
+  locks: {},
+  rows: 200,            // Hands that a table shows.
+};
+
+const shapeNow = () => state.view.shape || (state.about.cards && classes(state.node.ranges[0]) ? "grid" : "table");
+const showNow = () => state.view.show || "strategy";
+const pickedClasses = () => state.view.cell ? state.view.cell.split(",") : [];
+
+function address() {
+  const parts = [`#${state.node.id}`];
+  for (const name of ["shape", "show", "cell", "group"]) {
+    if (state.view[name]) parts.push(`${name}=${encodeURIComponent(state.view[name])}`);
+  }
+  return parts.join("&");
+}
+
+function readAddress() {
+  const [number, ...parts] = location.hash.slice(1).split("&");
+  state.view = {};
+  for (const part of parts) {
+    const [name, value] = part.split("=");
+    try { state.view[name] = decodeURIComponent(value || ""); } catch { /* Not ours. */ }
+  }
+  if (!SHAPES.includes(state.view.shape)) delete state.view.shape;
+  if (!SHOWN.includes(state.view.show)) delete state.view.show;
+  return /^-?\d+$/.test(number) ? Number(number) : state.about.root;
+}
+
+function remember(push) {
+  const now = address();
+  if (location.hash === now) return;
+  history[push ? "pushState" : "replaceState"](null, "", now);
+}
+
+// Another way to look at the same node.
+function look(change) {
+  state.view = {...state.view, ...change};
+  remember(false);
+  showStrategy();
+}

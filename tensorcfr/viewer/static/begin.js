@@ -1,0 +1,111 @@
+// All of it: what is the same at every node, and the beginning.
+
+function showAbout() {
+  const about = state.about;
+  document.title = `${about.game} – tensorcfr`;
+  at("title").textContent = about.title;
+  at("title").title = about.game;
+  at("title").className = about.title.length > LONG ? "long" : "";
+  const last = about.solutions[about.solutions.length - 1];
+  at("brief").textContent = `${whole(last.iterations)} iterations, exploitability ${brief(last.exploitability, 3)}${about.unit ? ` ${about.unit}` : ""}`;
+  at("summary").textContent = [about.title === about.game ? "" : about.game, ...about.solutions.map((solution, index) =>
+    `${about.names.length > 1 ? about.names[index] + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
+    `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
+  at("about").hidden = false;
+  at("meaning").textContent = about.solutions[0].meaning || "";
+  at("locks").hidden = boot.mode !== "server" && about.solutions.length < 2;
+  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = boot.mode !== "server";
+  at("locks").querySelector(".dim").hidden = boot.mode !== "server";
+  at("new-spot").hidden = !boot.form;
+  showCost();
+  showCurve();
+}
+
+function setTheme(theme) {
+  document.documentElement.dataset.theme = theme;
+}
+
+function download(name, kind, text) {
+  const link = make("a", {href: URL.createObjectURL(new Blob([text], {type: kind})), download: name});
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+const quoted = cell => /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
+
+function saveCsv() {
+  const lines = [["solution", "infoset", "hand", "action", "probability", "expected_value", "regret", "reach", "loss"]];
+  state.nodes.forEach((node, index) => node.hands.forEach(hand => hand.p.forEach((p, action) => lines.push([
+    state.about.names[index], hand.infoset, hand.hand, node.actions[action], p,
+    hand.q ? hand.q[action] ?? "" : "", hand.regret ? hand.regret[action] : "", hand.reach ?? "", hand.loss ?? ""]))));
+  download("node.csv", "text/csv", lines.map(line => line.map(quoted).join(",")).join("\n") + "\n");
+}
+
+function saveJson() {
+  download("node.json", "application/json", JSON.stringify({game: state.about.game, solutions: state.nodes}, null, 1));
+}
+
+let searching = 0;
+async function search() {
+  const turn = ++searching, text = at("search").value, list = at("found");
+  if (!text.trim()) { list.hidden = true; return; }
+  const found = await source.search(text);
+  if (turn !== searching) return;
+  refill(list, "button", ...(found.length ? found.map((one, index) => make("li", {}, make("button", {
+    "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; go(one.node, one.infoset); }},
+  }, one.infoset))) : [make("li", {class: "dim"}, "nothing; in a large game the whole label is needed")]));
+  list.hidden = false;
+}
+
+const quietly = work => (...given) => work(...given).catch(error => { if (!(error instanceof Refused)) throw error; });
+
+function listen() {
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  setTheme(dark.matches ? "dark" : "light");
+  dark.addEventListener("change", event => setTheme(event.matches ? "dark" : "light"));
+  at("shapes").replaceChildren(...SHAPES.map(shape => make("button", {on: {click: () => look({shape})}}, shape)));
+  refill(at("shown"), "button", ...SHOWN.map(show => make("button", {"data-key": show, on: {click: () => look({show})}}, show)));
+  at("theme").addEventListener("click", () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
+  at("help-button").addEventListener("click", () => at("help").showModal());
+  at("save-csv").addEventListener("click", saveCsv);
+  at("save-json").addEventListener("click", saveJson);
+  at("new-spot").addEventListener("click", () => { history.pushState(null, "", "#form"); begin(); });
+  at("search").addEventListener("input", quietly(search));
+  at("search").addEventListener("keydown", quietly(async event => {
+    if (event.key !== "Enter") return;
+    await search();  // What is listed may be of an earlier text.
+    const first = at("found").querySelector("button");
+    if (first) first.click();
+  }));
+  at("solve").addEventListener("click", solveAgain);
+  at("stop").addEventListener("click", quietly(() => request("/api/stop", {})));
+  moves(at("line"), "button", () => 1000);
+  moves(at("children"), "button", () => 1000);
+  moves(at("shown"), "button", () => 1000);
+  moves(at("found"), "button", () => 0);
+  document.addEventListener("keydown", pressed);
+  window.addEventListener("popstate", begin);
+}
+
+async function begin() {
+  const form = Boolean(boot.form) && (location.hash.startsWith("#form") || !(await ready()));
+  at("form").hidden = !form;
+  at("tools").classList.toggle("bare", form);
+  if (form) { at("look").hidden = at("line").hidden = true; state.node = null; await showForm(); return; }
+  if (!state.about) {
+    state.about = await source.about();
+    state.version = state.about.version;
+    at("iterations").value = state.about.iterations;
+    state.locks = {};
+    for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
+    showAbout();
+    showLocks();
+    if (boot.mode === "server") watch();
+  }
+  const wanted = readAddress();
+  at("look").hidden = false;
+  await go(wanted, null, false);
+}
+
+listen();
+begin().then(() => { document.body.dataset.ready = "true"; }).catch(error => { at("note").textContent = error.message; at("look").hidden = false; });

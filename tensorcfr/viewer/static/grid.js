@@ -1,0 +1,96 @@
+// The 13 x 13 grid: a cell is filled as high as the share of its hands that is left, and divided by
+// how often each action is taken.  Hands of other games are tiles.
+
+// The parts of a cell from left to right, [share, colour], as a background of some height.
+function filled(parts, height) {
+  const stops = [];
+  let left = 0;
+  for (const [share, colour] of parts) {
+    const right = left + 100 * share;
+    if (share > 0) stops.push(`${colour} ${left.toFixed(2)}% ${right.toFixed(2)}%`);
+    left = right;
+  }
+  return {
+    "background-image": stops.length ? `linear-gradient(to right, ${stops.join(", ")})` : "none",
+    "background-size": `100% ${(100 * Math.min(1, height)).toFixed(1)}%`,
+  };
+}
+
+// What a cell shows: its background, a number, and what it says to who cannot see it.
+function cellOf(node, index, hands, show, bounds) {
+  const mean = {
+    EV: () => meanOf(hands, hand => hand.ev),
+    equity: () => meanOf(hands, hand => equityOf(hand, index)),
+    weight: () => weightOf(hands),
+  };
+  if (show === "strategy" || !(likely(hands) > 0)) {
+    const mix = likely(hands) > 0 ? mixOf(node, hands) : [];
+    return {
+      style: filled(mix.map((p, action) => [p, colourOf(node, action)]), weightOf(hands)), text: "", mix,
+      said: mix.map((p, action) => `${node.actions[action]} ${percent(p)}`).join(", "),
+    };
+  }
+  const value = mean[show](), [low, high] = bounds;
+  const share = known(value) ? (value - low) / Math.max(high - low, 1e-12) : null;
+  const colour = show === "weight" ? "var(--weight)" : known(share) ? scaled(share) : "transparent";
+  const text = !known(value) ? "" : show === "EV" ? brief(value, 3) : `${Math.round(100 * value)}`;
+  return {style: filled([[1, colour]], show === "weight" ? value : 1), text, value, said: `${show} ${text}`};
+}
+
+// From which number to which the colours go.
+function boundsOf(node, show) {
+  if (show !== "EV") return [0, 1];
+  const most = Math.max(1e-12, ...node.hands.filter(hand => hand.reach > 0 && known(hand.ev)).map(hand => Math.abs(hand.ev)));
+  return [-most, most];
+}
+
+function square(node, index, title) {
+  const groups = classes(node.hands), show = showNow(), bounds = boundsOf(state.node, show), picked = pickedClasses();
+  const cells = CLASSES.map(name => {
+    const hands = (groups.get(name) || []).filter(hand => inGroup(hand, state.view.group));
+    const shown = hands.length ? cellOf(node, index, hands, show, bounds) : null;
+    const alive = shown && likely(hands) > 0;
+    return make("button", {
+      class: ["cell", alive ? "" : "never", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
+      "data-hand": name, "data-key": `${index} ${name}`, disabled: !hands.length, style: shown ? shown.style : {},
+      "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-value": shown ? shown.value : null,
+      "aria-label": shown ? `${name}, ${brief(combosOf(hands), 3)} combos, ${shown.said}` : name,
+      on: {
+        click: event => pick(name, event.shiftKey || event.ctrlKey || event.metaKey),
+        mouseenter: () => showCombos([name]), focus: () => showCombos([name]),
+      },
+    }, make("b", {}, name), shown && shown.text ? make("span", {}, shown.text) : null);
+  });
+  const grid = make("div", {class: "square", role: "group", "aria-label": title, on: {mouseleave: () => showCombos(pickedClasses())}}, ...cells);
+  moves(grid, ".cell", () => 13);
+  return make("figure", {}, title && state.nodes.length > 1 ? make("figcaption", {}, title) : null, grid);
+}
+
+function pick(name, more) {
+  const picked = pickedClasses();
+  const now = more
+    ? picked.includes(name) ? picked.filter(one => one !== name) : [...picked, name]
+    : picked.length === 1 && picked[0] === name ? [] : [name];
+  state.chosen = null;
+  look({cell: now.join(",")});
+  showCombos(now);
+  showEditor();
+}
+
+// Each hand a tile, in games whose hands are not two cards.
+function tiles(node, other) {
+  const columns = Math.ceil(Math.sqrt(node.hands.length));
+  const made = node.hands.map((hand, index) => make("button", {
+    class: hand.reach > ALIVE ? "tile" : "tile never", "data-hand": hand.hand || node.name, "data-key": hand.infoset,
+    title: node.actions.map((action, i) => `${action} ${percent(hand.p[i])}`).join(", "),
+    on: {click: () => choose(hand.infoset)},
+  }, handName(hand, node), bar(node, hand.p), other ? bar(node, other.hands[index].p) : null));
+  const grid = make("div", {class: "tiles", style: {"grid-template-columns": `repeat(${columns}, minmax(0, 1fr))`}}, ...made);
+  moves(grid, ".tile", () => columns);
+  return grid;
+}
+
+function grid(node, other) {
+  if (!classes(node.hands)) return tiles(node, other);
+  return make("div", {class: "squares"}, ...state.nodes.map((one, index) => square(one, index, `${state.about.names[index]}`)));
+}

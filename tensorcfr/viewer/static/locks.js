@@ -1,0 +1,132 @@
+// Locks: of one hand, of classes of hands, of a whole line; solving again, and what it changed.
+
+function choose(infoset) {
+  state.chosen = infoset;
+  showStrategy();
+  showEditor();
+}
+
+// What is chosen at the node: the labels that a lock of it has, its hands, and what it is called.
+function chosenHands() {
+  const node = state.node, groups = classes(node.hands), picked = pickedClasses();
+  const hand = node.hands.find(one => one.infoset === state.chosen);
+  if (hand) return {labels: [hand.infoset], hands: [hand], name: hand.infoset};
+  if (!picked.length || !groups) return null;
+  const hands = picked.flatMap(name => groups.get(name) || []);
+  if (!hands.length) return null;
+  const names = state.about.ranges ? picked.filter(name => groups.has(name)) : hands.map(one => one.hand);
+  return {labels: [names.join(",") + lineOf(node)], hands, name: `${picked.join(", ")}${lineOf(node)}`};
+}
+
+function everyHand() {
+  const node = state.node;
+  const labels = state.about.cards ? [`*${lineOf(node)}`] : node.hands.map(hand => hand.infoset);
+  return {labels, hands: node.hands, name: `all hands${lineOf(node)}`};
+}
+
+function showEditor(chosen = chosenHands()) {
+  const editor = at("editor"), node = state.node;
+  if (at("locks").hidden || boot.mode !== "server" || !node.hands.length) { editor.hidden = true; return; }
+  editor.hidden = false;
+  const all = make("button", {id: "lock-all", on: {click: () => showEditor(everyHand())}}, "all hands of this line");
+  if (!chosen) { editor.replaceChildren(all); return; }
+  const lock = state.locks[chosen.labels[0]] || {}, mix = mixOf(node, chosen.hands);
+  const inputs = node.actions.map((action, index) => {
+    const p = known(mix[index]) ? mix[index] : chosen.hands[0].p[index];
+    const box = make("input", {type: "number", min: 0, max: 1, step: "any", "data-action": action, placeholder: p.toFixed(3)});
+    if (action in lock) box.value = lock[action];
+    return box;
+  });
+  const change = fixed => {
+    for (const label of chosen.labels) if (fixed) state.locks[label] = fixed; else delete state.locks[label];
+    showLocks();
+    showStrategy();
+    showEditor();
+  };
+  editor.replaceChildren(
+    make("strong", {}, chosen.name, chosen.hands.length > 1 ? make("small", {}, `${chosen.hands.length} hands`) : null),
+    make("p", {class: "dim"}, "Empty: not fixed.  What is not fixed shares the rest."),
+    ...inputs.map((box, index) => make("label", {}, make("span", {}, ...pretty(node.actions[index])), box)),
+    make("p", {class: "buttons"},
+      make("button", {id: "lock", on: {click: () => {
+        const fixed = {};
+        for (const box of inputs) if (box.value !== "") fixed[box.dataset.action] = Number(box.value);
+        change(Object.keys(fixed).length ? fixed : null);
+      }}}, "fix"),
+      make("button", {id: "unlock", on: {click: () => change(null)}}, "free"), all));
+}
+
+function showLocks() {
+  at("lock-list").replaceChildren(...Object.entries(state.locks).map(([infoset, lock]) => make("li", {"data-infoset": infoset},
+    `${infoset}: ${Object.entries(lock).map(([a, p]) => `${a} ${brief(p)}`).join(", ")} `,
+    make("button", {"aria-label": `free ${infoset}`, on: {click: () => { delete state.locks[infoset]; showLocks(); showStrategy(); showEditor(); }}}, "×"))));
+}
+
+// ------------------------------------------------------------------------------- solving again
+
+function saySolving(text, failed) {
+  at("solving").className = failed ? "error" : "";
+  at("solving").textContent = text;
+}
+
+async function solveAgain() {
+  saySolving("");
+  try {
+    await request("/api/solve", {locks: state.locks, iterations: Number(at("iterations").value)});
+    watch();
+  } catch (error) {
+    saySolving(error.message, true);
+  }
+}
+
+function progressOf(running) {
+  const compiles = running.compiles ? `compiling kernels, ${running.compiles} so far (once on this machine)` : "";
+  if (!running.iteration) return compiles || "getting ready …";
+  const done = `iteration ${whole(running.iteration)} of ${whole(running.iterations)}, exploitability ${brief(running.exploitability)}`;
+  return compiles ? `${done}; ${compiles}` : done;
+}
+
+const BEAT = 3000, QUICK = 200;  // Milliseconds between two questions to the server.
+let watching = 0;
+async function watch() {
+  const turn = ++watching;
+  let status;
+  try {
+    status = await request("/api/status");
+  } catch (error) {
+    saySolving(error.message, true);
+    return;
+  }
+  const running = status.running;
+  at("stop").hidden = !running;
+  at("solve").disabled = Boolean(running);
+  if (running) {
+    saySolving(progressOf(running));
+    showCurve(running.trace);
+  } else {
+    if (state.running && status.error) saySolving(status.error, true);
+    if (status.version !== state.version) {
+      state.about = await source.about();
+      state.version = status.version;
+      saySolving(`solved: ${state.about.solutions[state.about.solutions.length - 1].status}`);
+      showAbout();
+      await go(state.wanted, state.chosen, false);
+    }
+  }
+  state.running = Boolean(running);
+  setTimeout(() => { if (turn === watching) watch(); }, running ? QUICK : BEAT);
+}
+
+function showCost() {
+  const [a, b] = state.about.solutions;
+  at("cost").replaceChildren();
+  if (!b) return;
+  const rows = [
+    ["value in A", "a", a.values], ["value in B", "b", b.values],
+    ["B − A", "cost", a.values.map((value, player) => b.values[player] - value)],
+    ["could gain in B", "gain", b.gains],
+  ].map(([text, name, values]) => make("tr", {}, make("td", {}, text), ...values.map((value, player) =>
+    make("td", {class: name, "data-player": player, "data-value": value}, signed(value)))));
+  const head = make("tr", {}, make("th", {}, ""), ...a.values.map((_, player) => make("th", {}, seat(player))));
+  at("cost").replaceChildren(make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows)));
+}

@@ -1,0 +1,115 @@
+// One node: it is shown as it comes, and again when more is known.
+
+let going = 0;
+async function go(id, infoset, push = true) {
+  const wanted = state.wanted = Number(id), turn = ++going;
+  try {
+    const nodes = await Promise.all(state.about.solutions.map((_, i) => source.node(wanted, i)));
+    if (turn !== going) return;  // Another node was asked for in the meantime.
+    const moved = !state.node || state.node.id !== wanted;
+    nodes.forEach(join);
+    state.nodes = nodes;
+    state.node = nodes[0];
+    state.chosen = infoset || null;
+    if (moved) { state.equity = null; state.rows = 200; }
+    if (moved && state.view.group && !state.node.hands.some(hand => inGroup(hand, state.view.group))) state.view.group = "";
+    remember(push);
+    show();
+    // What a player who is free of the locks gains may come with the expected values.
+    if (nodes.every(node => node.values) && !state.about.solutions.every(one => one.gains.every(known))) {
+      state.about = await source.about();
+      showCost();
+    }
+    if (nodes.some(node => node.values === false && !node.note)) {
+      setTimeout(() => turn === going && go(wanted, state.chosen, false), 500);
+    }
+    if (moved || !state.equity) quietly(showEquity)();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    at("note").textContent = error.message;
+  }
+}
+
+// Equities take longer than a node before the river: they come after it.
+async function showEquity() {
+  const node = state.node;
+  if (!state.about.cards || node.kind === "terminal") return;
+  const found = await Promise.all(state.nodes.map((_, i) => source.extra("equity", node.id, i)));
+  if (state.node !== node || !found[0]) return;
+  state.equity = found;
+  showStrategy();
+  showRanges();
+}
+
+function show() {
+  const node = state.node;
+  showLine();
+  showSpot();
+  at("node").dataset.id = node.id;
+  const who = known(node.player) ? `${seat(node.player)} acts` : {chance: state.about.cards ? "the next card" : "chance", terminal: "the end", list: "infosets"}[node.kind];
+  at("node-title").replaceChildren(...(state.about.cards ? [who] : [`${node.name}: ${who}`]));
+  const figures = [];
+  if (known(node.reach)) figures.push(`reached with probability ${brief(node.reach)}`);
+  if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${signed(node.value)}${state.about.unit ? ` ${state.about.unit}` : ""}`);
+  if (node.utility) figures.push(`expected utility: ${node.utility.map(value => signed(value)).join(", ")}`);
+  at("node-figures").textContent = figures.join("; ");
+  showChildren(node);
+  at("note").textContent = node.note || (node.values === false ? "expected values are being computed …" : "");
+  showLegend();
+  showStrategy();
+  showRanges();
+  showEditor();
+}
+
+function showChildren(node) {
+  const cards = dealsCards(node);
+  const shown = cards ? [] : node.children.map((child, index) => make("button", {
+    "data-id": child.id, "data-key": index, "data-step": child.label, disabled: !known(child.id), title: index < 9 ? `key ${index + 1}` : null,
+    style: namesActions(node) ? {"border-left-color": colourOf(node, index)} : {},
+    on: {click: () => go(child.id)},
+  }, pretty(child.label), known(child.p) ? make("small", {}, percent(child.p), shareOfPot(node, child)) : null));
+  refill(at("children"), "button", ...shown);
+}
+
+// Which part of the pot a bet is.
+function shareOfPot(node, child) {
+  const chips = node.path[node.path.length - 1].chips, bet = /^bet([\d.]+)$/.exec(child.label);
+  return chips && bet ? ` · ${Math.round(100 * Number(bet[1]) / chips.pot)}% pot` : "";
+}
+
+// Whether the buttons of the next nodes are those of the actions, in their colours.
+const namesActions = node => node.kind === "decision" && node.children.length === node.actions.length;
+
+function showLegend() {
+  const parts = (namesActions(state.node) ? [] : state.node.actions).flatMap((action, index) => [
+    make("span", {class: "swatch", style: {background: colourOf(state.node, index)}}), action]);
+  const two = state.nodes.length > 1 && shapeNow() !== "grid" ? "upper bar: A, lower bar: B (B − A in percentage points)" : "";
+  at("legend").replaceChildren(...parts, two);
+}
+
+// A page for sharing has no equities, and a card that comes no values.
+const canShow = (show, cards) => show === "strategy" || (show === "equity" ? boot.mode === "server" : !cards);
+
+function showStrategy() {
+  const node = state.node, box = at("strategy"), shape = shapeNow();
+  const poker = Boolean(node.hands.length && classes(node.hands));
+  for (const button of at("shapes").children) button.setAttribute("aria-pressed", String(button.textContent === shape));
+  const cards = dealsCards(node);
+  at("shown").hidden = !(poker && shape === "grid") && !(cards && !node.left_out);
+  for (const button of at("shown").children) button.hidden = !canShow(button.dataset.key, Boolean(cards));
+  for (const button of at("shown").children) button.setAttribute("aria-pressed", String(button.dataset.key === showNow()));
+  at("detail").hidden = !poker;
+  at("look").className = !poker ? "" : state.nodes.length > 1 && shape === "grid" ? "poker pair" : "poker";
+  if (cards) { showCards(); return; }
+  if (!node.hands.length) { box.replaceChildren(); return; }
+  if (shape === "grid") {
+    refill(box, ".cell, .tile", grid(node, state.nodes[1]));
+    // A and B are a tab stop each.
+    for (const other of box.querySelectorAll("figure + figure .square")) settle(other, ".cell", null);
+  } else {
+    const [hands, more] = rowsShown(node);
+    refill(box, "tbody tr", {table, heat}[shape](node, state.nodes[1], hands), more);
+    moves(box.querySelector("tbody"), "tr", () => 0);
+  }
+  if (poker) { showCombos(pickedClasses()); showGroups(); }
+}

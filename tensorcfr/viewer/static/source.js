@@ -1,0 +1,70 @@
+// Where the data is: the server, or the page itself.
+
+class Refused extends Error {}
+const GONE = "the viewer has ended: what is on the screen stays, and nothing more comes.";
+
+async function request(path, body) {
+  let answer;
+  try {
+    answer = await fetch(path, {
+      method: body === undefined ? "GET" : "POST",
+      headers: {"X-Token": boot.token},
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch {
+    sayGone();
+    throw new Refused(GONE);
+  }
+  at("trouble").hidden = true;
+  if (!answer.ok) throw new Refused(await answer.text());
+  return answer.json();
+}
+
+function sayGone() {
+  const again = make("button", {on: {click: () => request("/api/status").then(() => watch()).catch(() => {})}}, "try again");
+  at("trouble").replaceChildren(GONE, " ", again);
+  at("trouble").hidden = false;
+}
+
+const kept = new Map();  // Nodes that were shown, by version, solution and number.
+
+const server = {
+  about: () => request("/api/about"),
+  async node(id, solution) {
+    const key = `${state.version}/${solution}/${id}`;
+    if (kept.has(key)) return kept.get(key);
+    const node = await request(`/api/node?id=${id}&solution=${solution}`);
+    if (kept.size > 100) kept.clear();
+    if (node.values || node.note) kept.set(key, node);
+    return node;
+  },
+  async extra(name, id, solution) {
+    const key = `${state.version}/${solution}/${id}/${name}`;
+    if (!kept.has(key)) kept.set(key, await request(`/api/extra?name=${name}&id=${id}&solution=${solution}`));
+    return kept.get(key);
+  },
+  search: text => request(`/api/search?q=${encodeURIComponent(text)}`),
+};
+
+const file = {
+  about: async () => boot.about,
+  node: async (id, solution) => {
+    const node = boot.nodes[solution][id];
+    if (!node) throw new Refused("this node is not in the page, which holds a part of the nodes only");
+    return node;
+  },
+  extra: async () => null,
+  search: async text => {
+    const wanted = text.trim().toLowerCase(), found = [];
+    for (const node of Object.values(boot.nodes[0])) {
+      if (node.name.toLowerCase() === wanted) found.push({infoset: node.name, node: node.id});
+      for (const row of node.hands) {
+        if (row.infoset.toLowerCase().includes(wanted)) found.push({infoset: row.infoset, node: node.id});
+        if (found.length >= 50) return found;
+      }
+    }
+    return found;
+  },
+};
+
+const source = boot.mode === "server" ? server : file;

@@ -1,0 +1,75 @@
+// Hands as a table, and as a heat map.
+
+function bar(node, p) {
+  return make("div", {class: "bar", "aria-hidden": "true"}, ...p.map((share, index) =>
+    make("i", {style: {width: `${100 * (share || 0)}%`, background: colourOf(node, index)}})));
+}
+
+function row(hand, cells) {
+  const pick = () => choose(hand.infoset);
+  return make("tr", {
+    "data-infoset": hand.infoset, "data-key": hand.infoset,
+    class: [hand.reach > ALIVE ? "" : "never", hand.infoset === state.chosen ? "chosen" : ""].join(" ").trim() || null,
+    on: {click: pick, keydown: event => { if (event.key === "Enter") pick(); }},
+  }, ...cells);
+}
+
+// In which solution a hand is fixed; a lock that is edited is not in any yet.
+function fixed(hand, twin) {
+  const words = [];
+  if (hand.lock) words.push(twin ? "A fixed" : "fixed");
+  if (twin && twin.lock) words.push("B fixed");
+  if (!words.length && lockedBy(hand)) words.push("to fix");
+  return words.length ? make("small", {class: "fixed"}, words.join(", ")) : null;
+}
+
+const handName = (hand, node) => make("span", {class: "name"}, hand.hand ? pretty(hand.hand) : node.name);
+
+function table(node, other, shown) {
+  const equal = state.equity !== null;
+  const head = make("tr", {}, make("th", {}, "hand"), make("th", {class: "bars"}, "strategy"),
+    make("th", {}, "EV"), equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
+    make("th", {class: "lost", title: "against a best response"}, "lost"),
+    ...node.actions.map(action => make("th", {}, pretty(action))));
+  const rows = shown.map(hand => {
+    const twin = other ? other.hands[node.hands.indexOf(hand)] : null;
+    const actions = hand.p.map((p, action) => make("td", {
+      class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null,
+      "data-regret": hand.regret ? hand.regret[action] : null,
+    }, percent(p),
+      twin ? make("small", {}, `B ${percent(twin.p[action])} (${points(twin.p[action] - p)})`) : null,
+      hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null,
+      hand.regret ? make("small", {class: "regret"}, `regret ${signed(hand.regret[action], 2)}`) : null));
+    return row(hand, [
+      make("td", {}, handName(hand, node), fixed(hand, twin)),
+      make("td", {class: "bars"}, bar(node, hand.p), twin ? bar(node, twin.p) : null),
+      make("td", {class: "ev", "data-value": hand.ev}, signed(hand.ev), twin && known(twin.ev) ? make("small", {}, `B ${signed(twin.ev)}`) : null),
+      equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
+      make("td", {class: "reach", "data-value": hand.reach}, brief(hand.reach)),
+      make("td", {class: "lost", "data-value": hand.loss}, brief(hand.loss, 2)),
+      ...actions,
+    ]);
+  });
+  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+function heat(node, other, shown) {
+  const head = make("tr", {}, make("th", {}, "hand"), ...node.actions.map(action => make("th", {}, pretty(action))));
+  const rows = shown.map(hand => row(hand, [
+    make("td", {}, handName(hand, node)),
+    ...hand.p.map((p, action) => make("td", {class: "cell action", "data-p": p, style: {"--p": p}},
+      percent(p), other ? make("small", {}, `B ${percent(other.hands[node.hands.indexOf(hand)].p[action])}`) : null)),
+  ]));
+  return make("table", {class: "heat"}, make("thead", {}, head), make("tbody", {}, ...rows));
+}
+
+// Tables of many hands begin with those that are likely.
+function rowsShown(node) {
+  const hands = node.hands.filter(hand => inGroup(hand, state.view.group) &&
+    (!pickedClasses().length || pickedClasses().includes(classOf(hand.hand))));
+  if (hands.length <= state.rows) return [hands, null];
+  const first = [...hands].sort((a, b) => b.reach - a.reach).slice(0, state.rows);
+  const more = make("button", {id: "more", on: {click: () => { state.rows *= 4; showStrategy(); }}},
+    `${whole(state.rows)} of ${whole(hands.length)} hands, the likely ones: show more`);
+  return [first, more];
+}

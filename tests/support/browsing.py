@@ -1,0 +1,94 @@
+"""What tests in a browser share: a server, and what is on the page that it serves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tensorcfr import Solution
+from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.server import Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+IN_BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(
+        CHROMIUM is None and os.environ.get("TENSORCFR_BROWSER") != "required",
+        reason="Chromium is not installed",
+    ),
+]
+"""The marks of such tests."""
+READY = "body[data-ready]"
+
+
+@contextmanager
+def served(*solutions: Solution) -> Iterator[Server]:
+    """The viewer of one or two solutions; of none, the form."""
+    server = Server(Desk(*solutions) if solutions else None)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+        thread.join()
+        server.server_close()
+
+
+def failed(message: Any) -> bool:
+    """Whether the console reports an error; the page may ask once more when the server is gone."""
+    return message.type == "error" and "ERR_CONNECTION" not in message.text
+
+
+def open_page(page: Any, url: str) -> None:
+    page.goto(url)
+    page.wait_for_selector(READY)
+
+
+def click_to(page: Any, *steps: str) -> None:
+    """Click the children with these labels, one after the other."""
+    for step in steps:
+        before = page.get_attribute("#node", "data-id")
+        named = page.locator(f'#children [data-step="{step}"], #strategy [data-label="{step}"]')
+        if not named.count():  # By infoset, which the step only begins with.
+            named = page.locator("#children button").filter(has_text=step)
+        named.first.click()
+        page.wait_for_function(
+            "id => document.getElementById('node').dataset.id !== id", arg=before
+        )
+
+
+def table(page: Any) -> dict[str, dict[str, Any]]:
+    """The numbers of the table on the screen, by infoset."""
+    rows = {}
+    for row in page.locator("#strategy tbody tr").all():
+        cells = row.locator("td.action").all()
+        rows[row.get_attribute("data-infoset")] = {
+            "p": [float(cell.get_attribute("data-p")) for cell in cells],
+            "q": [float(cell.get_attribute("data-q") or "nan") for cell in cells],
+            "regret": [float(cell.get_attribute("data-regret")) for cell in cells],
+            "ev": float(row.locator("td.ev").get_attribute("data-value") or "nan"),
+            "reach": float(row.locator("td.reach").get_attribute("data-value")),
+            "loss": float(row.locator("td.lost").get_attribute("data-value")),
+        }
+    return rows
+
+
+def assert_shows(page: Any, solution: Solution, label: str) -> None:
+    """The table on the screen has the numbers of Python for the node of an infoset."""
+    desk = Desk(solution)
+    node = desk.node(desk.nodes.place(label), 0)
+    shown = table(page)
+    assert list(shown) == [row["infoset"] for row in node["hands"]]
+    assert label in shown
+    for row in node["hands"]:
+        for key in ("p", "q", "regret"):
+            assert shown[row["infoset"]][key] == row[key]
+        for key in ("ev", "reach", "loss"):
+            assert shown[row["infoset"]][key] == row[key]

@@ -1,0 +1,147 @@
+"""The form: a spot's size before it is built, its ranges as grids, and the solve that it begins."""
+
+from __future__ import annotations
+
+import json
+import time
+from threading import Thread
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from tensorcfr._util.compiles import compiles_seen
+from tensorcfr.compilers import game_size
+from tensorcfr.games.holdem import grid_place
+from tensorcfr.games.holdem.cards import HANDS
+from tensorcfr.viewer.desk import BusyError
+from tensorcfr.viewer.start import Start
+
+SPOT: dict[str, Any] = {
+    "board": "Td9d6hQdQs",
+    "ranges": ["AA:0.5,KK,AJs", "QJs,88"],
+    "pot": 100,
+    "stacks": 150,
+    "bets": {"river": "50%"},
+    "raises": {"river": "a"},
+}
+
+
+def wait(start: Start) -> dict[str, Any]:
+    while (status := start.status())["building"]:
+        time.sleep(0.01)
+    return status
+
+
+def test_a_range_as_a_grid() -> None:
+    found = Start().range("AA:0.5,KK,AsKs,T9o")
+    grid = np.array(found["grid"])
+    assert found["combos"] == pytest.approx(6 * 0.5 + 6 + 1 + 12)
+    expected = {"AA": 0.5, "KK": 1.0, "AKs": 0.25, "T9o": 1.0}
+    assert [grid[0, 0], grid[1, 1], grid[0, 1], grid[5, 4]] == list(expected.values())
+    assert np.count_nonzero(grid) == 4
+    counts = np.zeros((13, 13))
+    for hand in HANDS:
+        counts[grid_place(hand)] += 1
+    assert (grid * counts).sum() == pytest.approx(found["combos"])
+    assert Start().range("  ")["combos"] == 0.0
+    with pytest.raises(ValueError, match="is no group of hands"):
+        Start().range("AA,foo")
+    with pytest.raises(TypeError, match="a range is a text"):
+        Start().range(None)
+
+
+def test_the_size_is_that_of_the_game() -> None:
+    said = Start().size(SPOT)
+    size = game_size("holdem", **SPOT)
+    assert said["infosets"] == size.infosets
+    assert said["public_nodes"] == size.public_nodes
+    assert said["bytes"] == int(size.bytes_in_all("float32")[1])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"board": ""}, "the spot needs board"),
+        ({"board": "Td9d"}, "a board has 3 to 5"),
+        ({"ranges": ["", ""]}, "the spot needs ranges"),
+        ({"ranges": ["QQ", "xx"]}, "ranges\\[1\\]"),
+        ({"pot": None}, "the spot needs pot"),
+        ({"path": "/etc/passwd"}, "a spot has no 'path'"),
+        ({"bets": {"river": "many"}}, "is no size"),
+    ],
+)
+def test_spots_that_make_no_sense(change: dict[str, Any], message: str) -> None:
+    start = Start()
+    with pytest.raises(ValueError, match=message):
+        start.size(SPOT | change)
+    with pytest.raises(ValueError, match=message):
+        start.begin({"spot": SPOT | change, "iterations": 5})
+    assert start.status() == {"building": False, "compiles": 0, "ready": False, "error": None}
+
+
+def test_only_built_in_games_are_opened() -> None:
+    for source in ("/etc/passwd", "openspiel:chess", "spot.toml", "Kuhn"):
+        with pytest.raises(ValueError, match="there is no game"):
+            Start().begin({"game": source, "iterations": 5})
+    for given in ([], {"spot": 5}, {"game": 7}):
+        with pytest.raises(TypeError):
+            Start().begin(given)
+
+
+def test_a_small_game_is_built_and_solved() -> None:
+    start = Start()
+    start.begin({"game": "kuhn", "iterations": 40, "target": None})
+    assert wait(start)["ready"]
+    assert start.desk is not None
+    while start.desk.running is None or not start.desk.running.is_over:
+        time.sleep(0.01)
+    assert start.desk.about()["solutions"][0]["iterations"] == 40
+    json.dumps(start.status())
+    start.begin({"game": "kuhn", "iterations": 0})
+    status = wait(start)
+    assert "iterations must be" in status["error"]
+
+
+def test_one_game_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = Start()
+    monkeypatch.setattr("tensorcfr.viewer.start.compile_game", lambda source: time.sleep(0.3))
+    start.begin({"game": "kuhn", "iterations": 5})
+    with pytest.raises(BusyError):
+        start.begin({"game": "kuhn", "iterations": 5})
+    assert wait(start)["error"]
+
+
+def test_a_spot_is_built_and_solved_to_its_target() -> None:
+    """One per cent of a pot of 20 chips."""
+    start = Start()
+    start.begin({"spot": SPOT | {"pot": 20}, "iterations": 5000, "target": 1.0})
+    assert wait(start)["ready"], start.error
+    assert start.desk is not None
+    while start.desk.running is None or not start.desk.running.is_over:
+        time.sleep(0.01)
+    solution = start.desk.solutions[0].solution
+    assert solution.exploitability <= 0.2
+    assert 0 < solution.iterations < 5000
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
+def test_compiling_is_seen() -> None:
+    """One kernel, whichever thread compiles it; then it is known."""
+
+    @numba.njit
+    def kernel(number: float) -> float:
+        return number + 1.0
+
+    with compiles_seen() as seen:
+        assert (seen.begun, seen.now) == (0, 0)
+        thread = Thread(target=kernel, args=(1.0,))
+        thread.start()
+        thread.join()
+        begun = seen.begun
+        assert begun >= 1
+        assert kernel(2.0) == 3.0
+        assert (seen.begun, seen.now) == (begun, 0)
+    kernel(1)  # For another type, when nobody listens.
+    assert seen.begun == begun
