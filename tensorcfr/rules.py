@@ -12,6 +12,7 @@ Nothing here computes: the compilers read these rules and turn them into arrays.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,6 +178,18 @@ class Showdown(NamedTuple):
     """What each player gets if player 1 has the stronger hand."""
 
 
+class Usual(NamedTuple):
+    """How a game is solved where nothing is said, and what its amounts may be given in."""
+
+    precision: str = "float64"
+    """In what the arrays of a solver are kept."""
+    target: str | None = None
+    """The exploitability at which a solve ends, with its unit; None for a number of iterations."""
+    units: Mapping[str, float] = MappingProxyType({})
+    """What one of each unit is in the game's own: ``{"chips": 1.0, "%": 0.55, "mbb": 0.002}``;
+    ``"%"`` is a hundredth of the pot."""
+
+
 class CardGame:
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
@@ -205,6 +218,8 @@ class CardGame:
     """What the players are called, where one plays against the solver."""
     unit_name: str = ""
     """What utilities are counted in, after a space; "" where it has no name."""
+    usual: Usual = Usual()
+    """How it is solved where nothing is said, and its units."""
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ import functools
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
@@ -62,9 +63,13 @@ class Whole(Check):
     least: int | None = None
     most: int | None = None
     counts: str = "a whole number"
+    floats: bool = False
+    """Whether a float without a fraction, such as ``1e3``, is one."""
 
     def __call__(self, name: str, value: Any) -> int:
         is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if self.floats and isinstance(value, Real) and not is_whole:
+            is_whole = not isinstance(value, bool) and float(value).is_integer()
         if not is_whole or _is_outside(int(value), self.least, self.most):
             raise self.refuse(name, value)
         return int(value)
@@ -247,8 +252,32 @@ class AnyOf(Check):
         return self.words
 
 
-Limit = Annotated[int | None, Number(0, counts="bytes", finite=True, whole=True)]
-"""A memory limit in bytes; None for the free memory."""
+BYTES_OF = {"B": 1} | {
+    f"{letter}{unit}": base**power
+    for power, letter in enumerate("KMGTP", start=1)
+    for unit, base in (("iB", 1024), ("B", 1000))
+}
+"""Bytes of each unit of memory."""
+
+
+class Bytes(Number):
+    """An amount of memory: a number of bytes, or a text such as ``"2GiB"``."""
+
+    def __call__(self, name: str, value: Any) -> int:
+        if isinstance(value, str):
+            said = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*(\w+)\s*", value)
+            if said is None or said[2] not in BYTES_OF:
+                raise self.refuse(name, value)
+            return int(float(said[1]) * BYTES_OF[said[2]])
+        found: int = super().__call__(name, value)
+        return found
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, or a text such as '2GiB'"
+
+
+Limit = Annotated[Any | None, Bytes(0, counts="bytes", finite=True, whole=True)]
+"""A memory limit, a number of bytes or ``"2GiB"``; None for the free memory."""
 
 
 def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:

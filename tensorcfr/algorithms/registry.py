@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from .._util.arguments import Check, brief, checks_of
-from ..errors import suggest
+from ..errors import Lookup, suggest
 
 
 class Record:
@@ -147,7 +147,7 @@ def describe(option: str, value: Any) -> str:
 
 
 UNKNOWN = "No theorem about this algorithm is known here."
-ALGORITHMS: dict[str, Record] = {}
+ALGORITHMS: dict[str, Record] = Lookup()
 """The algorithms by name: the published ones first, then those that were registered."""
 AUTOMATIC = "auto"
 """In place of a name, where a game is at hand to choose an algorithm by."""

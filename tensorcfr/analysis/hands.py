@@ -18,6 +18,7 @@ from ..evaluation.metrics import Evaluation
 from ..evaluation.profile import own_reach, profile_of
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
+from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
 from .equity import equities
 from .tables import save_rows
@@ -255,12 +256,13 @@ class SolvedSpot:
         """Every hand at a line.
 
         Args:
-            line: The actions and dealt cards so far, each after a blank: ``"check bet120 call"``.
+            line: The actions and dealt cards so far, each after a blank, ``"check bet120 call"``;
+                ``"start"``, or nothing, for the first node.
 
         Raises:
             ValueError: There is no such line, or nobody acts there.
         """
-        return self._table(line, self.nodes.find_line(line))
+        return self._table(" ".join(steps_of(line)), self.nodes.find_line(line))
 
     @checked()
     def ranges(
@@ -284,7 +286,7 @@ class SolvedSpot:
         of both players are left after it."""
         self.nodes.find_line(line)
         found, taken = [], ""
-        for step in line.split():
+        for step in steps_of(line):
             node = self.nodes.find_line(taken)
             row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
             if self.nodes.player(node) >= 0:
@@ -310,7 +312,7 @@ class SolvedSpot:
         Raises:
             ValueError: There is no such line, nothing is dealt at ``*``, or nobody acts after it.
         """
-        steps = line.split()
+        steps = steps_of(line)
         if ANY_CARD not in steps:
             raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
         nodes = self.nodes.find_lines(steps)
@@ -348,7 +350,7 @@ class SolvedSpot:
         values: Any,
         unit: Annotated[str, OneOf(UNITS)] = "chips",
         *,
-        big_blind: Annotated[float, Number(above=0, finite=True)] = 1.0,
+        big_blind: Annotated[float | None, Number(above=0, finite=True)] = None,
     ) -> Any:
         """Values in another unit.
 
@@ -356,7 +358,7 @@ class SolvedSpot:
             values: Chips: a number or an array.
             unit: ``"chips"``; ``"pot"``, per cent of the pot at the start of the spot; ``"mbb"``,
                 thousandths of a big blind.
-            big_blind: Chips of the big blind, for ``"mbb"``.
+            big_blind: Chips of the big blind, for ``"mbb"``; by default that of the spot, or 1.
 
         Raises:
             ValueError: There is no such unit.
@@ -371,7 +373,9 @@ class SolvedSpot:
             if not isinstance(rules, Holdem):
                 raise TypeError(f"{self.game.name} has no pot")
             return chips * 100.0 / rules.pot
-        return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
+        if unit == "mbb" and big_blind is None:
+            return chips / self.game.usual.units.get("mbb", 0.001)
+        return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
 
     def _left(self, node: int, player: int) -> np.ndarray:
         """How much of each hand a player has left, float64 (hands,)."""

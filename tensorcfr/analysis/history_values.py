@@ -9,6 +9,7 @@ import numpy as np
 
 from .._util.arguments import brief, checked
 from .._util.memory import require
+from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
 from ..model.arguments import Flat
@@ -49,7 +50,9 @@ class HistoryValues:
             children = range(*self.game.tree.first_child[node : node + 2].tolist())
             labels = [step_label(self.game, child) for child in children]
             if step not in labels:
-                raise KeyError(f"there is no step {brief(step)}; there are: {', '.join(labels)}")
+                raise UnknownNameError(
+                    f"there is no step {brief(step)}; {suggest(str(step), labels)}"
+                )
             node = children[labels.index(step)]
         return node
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._util.arguments import Whole, checked
 from ..algorithms import Record, find_algorithm
+from ..errors import UnknownNameError, suggest
 from ..kernels.random import Seed
 from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
@@ -111,14 +112,19 @@ class Iteration:
         for row in self.rows:
             if row.infoset == infoset:
                 return row
-        raise KeyError(f"iteration {self.number} does not show infoset {infoset!r}")
+        near = suggest(infoset, [row.infoset for row in self.rows])
+        raise UnknownNameError(f"iteration {self.number} does not show infoset {infoset!r}; {near}")
 
     def find(self, *steps: str) -> HistoryRow:
         """The row of a history, by the labels of its steps after the deal."""
         for row in self.histories:
             if row.steps == steps:
                 return row
-        raise KeyError(f"iteration {self.number} does not show the history {' '.join(steps)!r}")
+        asked = " ".join(steps)
+        near = suggest(asked, [" ".join(row.steps) for row in self.histories])
+        raise UnknownNameError(
+            f"iteration {self.number} does not show the history {asked!r}; {near}"
+        )
 
     @property
     def title(self) -> str:

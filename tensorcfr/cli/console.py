@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
 from rich.console import Console
@@ -84,7 +85,7 @@ def solve_bar(first: int, time_limit: float | None) -> Iterator[Hooks]:
             )
 
         def solving(progress: Progress) -> None:
-            done = [progress.seconds / time_limit] if time_limit else []
+            done = [progress.elapsed / time_limit] if time_limit else []
             if progress.last_iteration is not None and progress.last_iteration > first:
                 done.append((progress.iteration - first) / (progress.last_iteration - first))
             figures = f"{progress.iteration:,} iterations"
@@ -148,7 +149,8 @@ def _errors_told() -> Iterator[None]:
     except (BrokenPipeError, typer.Exit, typer.Abort):
         raise  # The reader of the output has closed it, and typer ends quietly; or all is told.
     except MemoryLimitError as error:
-        end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
+        how = "memory_limit = '2GiB' in the file of --settings, say, changes it"
+        end(f"{str(error).partition(';')[0]}; {how}", FAILURE)
     except OSError as error:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
@@ -173,10 +175,16 @@ def end(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(
+    *groups: type, settings: Collection[type] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function of dataclasses, whose fields are its options, in this order.
 
     Errors of the function are told in one line.
+
+    Args:
+        groups: The dataclasses.
+        settings: Those of which all options are settings; see :mod:`tensorcfr.cli.commands`.
     """
     hints = {group: get_type_hints(group, include_extras=True) for group in groups}
     parameters = [
@@ -184,10 +192,11 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
             one.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if one.default is MISSING else one.default,
-            annotation=hints[group][one.name],
+            annotation=_hidden(hint) if group in settings else hint,
         )
         for group in groups
         for one in fields(group)
+        for hint in [hints[group][one.name]]
     ]
 
     def make(command: Callable[..., None]) -> Callable[..., None]:
@@ -202,3 +211,11 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         return run
 
     return make
+
+
+def _hidden(hint: Any) -> Any:
+    """The declaration of an option that is a setting here."""
+    kind, option = get_args(hint)
+    option = copy(option)
+    option.hidden = True
+    return Annotated[kind, option]

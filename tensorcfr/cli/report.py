@@ -229,7 +229,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         console,
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
-            "at or below the exploitability (nash_conv / players); x5: median of 5 seeds; -: not "
+            "at or below the exploitability (nash_conv / players); x5: median of 5 runs; -: not "
             "reached.",
             "dim",
         ),

@@ -13,7 +13,7 @@ from .._util.arguments import brief
 from ..model.game import CompiledGame
 from ..model.infoset import Infoset, Strategies, asked, distribution, normalised, plain_array
 from ..model.policy import Filling, Policy
-from .tables import all_rows
+from ..model.tables import all_rows
 
 
 class Batch(NamedTuple):

@@ -53,6 +53,15 @@ def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None
     return PACKED_ALGORITHM if precision == PACKED else DEFAULT_ALGORITHM
 
 
+def asked_precision(asked: str | None, game: Any, record: Record) -> str:
+    """In what a solver's arrays are kept; where nothing is said, as is usual for the game, if the
+    algorithm works in it."""
+    if asked is not None:
+        return asked
+    takes_any = record.passes_whole_game and not record.is_plain
+    return game.usual.precision if takes_any else "float64"
+
+
 def choose(
     game: CompiledGame,
     *,

@@ -203,7 +203,7 @@ class TestNames:
             sweep(path, [3], ["cfr"], iters=1)  # type: ignore[list-item]
 
     def test_a_text_alone_is_one_name(self, path: Path) -> None:
-        assert keys(sweep(path, "kuhn", "cfr", iters=1)) == [("kuhn", "cfr", None)]
+        assert keys(sweep(path, "kuhn", "cfr", iters=1)) == [("kuhn", "cfr", None, 0)]
 
     @pytest.mark.parametrize(
         ("record", "spec"),
@@ -278,7 +278,7 @@ class TestAgain:
         first = sweep(path, ["kuhn"], ["cfr+"], iters=10)
         rows = sweep(path, ["matching_pennies", "kuhn"], ["cfr", "cfr+"], iters=10)
         assert len(solved) == 4
-        assert [row for row in rows if row.key == ("kuhn", "cfr+", None)] == first
+        assert [row for row in rows if row.key == ("kuhn", "cfr+", None, 0)] == first
         assert keys(read_sweep(path)) == [
             (game, algorithm, None)
             for game in ("matching_pennies", "kuhn")
