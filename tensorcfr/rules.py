@@ -87,6 +87,9 @@ class Game:
         """The name that the compiled game carries."""
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
+
     def root(self) -> Any:
         """The state before anything has happened."""
         return ()
@@ -127,6 +130,9 @@ class PublicTreeGame:
     def name(self) -> str:
         """The name that the compiled game carries."""
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
 
     def root(self) -> Any:
         """The public state right after the deal."""
@@ -225,6 +231,9 @@ class CardGame:
     def name(self) -> str:
         """The name that the compiled game carries."""
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
 
     def described(self, state: Any) -> list[str]:
         """What a player is told of a public state in addition to the board, in a few words each."""

@@ -28,6 +28,8 @@ from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_orig
 
 import numpy as np
 
+from ..errors import suggest
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -252,6 +254,10 @@ class AnyOf(Check):
         return self.words
 
 
+ELSEWHERE = {
+    name: f"compile_game(..., {name}=...) takes it" for name in ("cut", "symmetry", "teams")
+}
+"""Where arguments belong that are often given elsewhere."""
 BYTES_OF = {"B": 1} | {
     f"{letter}{unit}": base**power
     for power, letter in enumerate("KMGTP", start=1)
@@ -296,7 +302,13 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError:
-                return function(*args, **kwargs)  # Which says it with the function's name.
+                if (
+                    other := next((n for n in kwargs if n not in signature.parameters), None)
+                ) is None:
+                    return function(*args, **kwargs)  # Which says it with the function's name.
+                known = [one for one in signature.parameters if one != "self"]
+                hint = ELSEWHERE.get(other) or suggest(other, known)
+                raise TypeError(f"{function.__qualname__}() takes no {other!r}; {hint}") from None
             for name, (check, optional) in checks_of(function).items():
                 if name in bound.arguments:
                     value = bound.arguments[name]
@@ -341,6 +353,7 @@ def brief(value: object) -> str:
         text = repr(value)
     except Exception:
         text = f"<{type(value).__name__}>"
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 

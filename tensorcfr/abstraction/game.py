@@ -23,7 +23,7 @@ OF_THE_ABSTRACTION = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
     """A compiled game whose infosets are several infosets of a full game.
 

@@ -17,6 +17,9 @@ class Record:
     the class.
     """
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
     formula: str
@@ -201,7 +204,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unregistered(Record):
     """An algorithm that a file names and that is not registered here: it cannot run."""
 

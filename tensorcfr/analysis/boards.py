@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
+from .._util.one_line import OneLine
 from ..compilers import compile_game
 from ..formats import spot_text
 from ..games.holdem import Holdem
@@ -36,8 +37,8 @@ ROUNDING = 1e-5
 """How far from 1 the frequencies of a row may sum: strategies may be in single precision."""
 
 
-@dataclass(frozen=True)
-class BoardReport:
+@dataclass(frozen=True, repr=False)
+class BoardReport(OneLine):
     """What is done at a line of one spot on many boards."""
 
     line: str

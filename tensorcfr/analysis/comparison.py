@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.arguments import Kind, brief, checked
+from .._util.one_line import OneLine
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
@@ -21,8 +22,8 @@ from ..solvers.solution import Solution
 from .policy_values import LaidOutValues, ValueRows
 
 
-@dataclass(frozen=True, eq=False)
-class HeadToHead:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeadToHead(OneLine):
     """What policies earn against each other, exactly."""
 
     names: tuple[str, ...]

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
+from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import Weighted, weight_met
 from ..evaluation.metrics import Evaluation
@@ -29,8 +30,8 @@ UNITS = ("chips", "pot", "mbb")
 blind."""
 
 
-@dataclass(frozen=True, eq=False)
-class HandTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class HandTable(OneLine):
     """All hands of the player who acts at a public line."""
 
     line: str
@@ -182,8 +183,8 @@ class HandTable:
         return save_rows(list(self.rows()), Path(path), "csv")
 
 
-@dataclass(frozen=True, eq=False)
-class Runouts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Runouts(OneLine):
     """What happens at a line on all cards that can come."""
 
     line: str
@@ -245,6 +246,9 @@ class SolvedSpot:
         self.game, self.nodes = game, CardNodes.of(game)
         self.rules = self.nodes.rules
         self._values = profile_of(solution.policy)
+
+    def __repr__(self) -> str:
+        return f"<SolvedSpot: {self.game.name}>"
 
     @property
     def evaluation(self) -> Evaluation:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._util.arguments import brief, checked
 from .._util.memory import require
+from .._util.one_line import OneLine
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
@@ -19,8 +20,8 @@ from ..model.levels import levels_below_root
 from ..model.team_game import reach_by_steps, step_probabilities
 
 
-@dataclass(frozen=True, eq=False)
-class HistoryValues:
+@dataclass(frozen=True, eq=False, repr=False)
+class HistoryValues(OneLine):
     """What strategies are worth at every history of a game; rows are nodes of ``game.tree``."""
 
     game: FlatGame

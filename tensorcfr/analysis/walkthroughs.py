@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import Whole, checked
+from .._util.one_line import OneLine
 from ..algorithms import Record, find_algorithm
 from ..errors import UnknownNameError, suggest
 from ..kernels.random import Seed
@@ -167,8 +168,8 @@ def _texts(*numbers: float) -> list[str]:
     return [f"{number + 0.0:.6g}" for number in numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Walkthrough:
+@dataclass(frozen=True, eq=False, repr=False)
+class Walkthrough(OneLine):
     """Some iterations of an algorithm, the first ones, in every detail."""
 
     game: FlatGame

@@ -91,7 +91,6 @@ Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        hidden=True,
         help="Work on a cluster of Dask distributed: tcp://host:8786, or a scheduler file (.json).",
     ),
 ]
@@ -361,7 +360,7 @@ def check_target(option: str, path: Path | None, *, force: bool = True) -> None:
     if not folder.is_dir():
         raise ValueError(f"{option} {path}: there is no folder {str(folder)!r}")
     if path.exists() and not force:
-        raise ValueError(f"{option} {path}: the file exists; --force replaces it")
+        raise ValueError(f"{option} {path}: the file exists; --force overwrites it")
     if not os.access(path if path.exists() else folder, os.W_OK):
         raise ValueError(f"{option} {path}: no permission to write there")
 

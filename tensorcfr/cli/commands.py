@@ -35,6 +35,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
         "--picture": "--plot",
     },
     "boards": {"--line": "--node"},
+    "play": {"--seat": "--player"},
     **{name: {"--force": ""} for name in ("chart", "draw", "evaluate", "export", "plot", "sweep")},
 }
 """Old names of options, by command; a later version drops them.  Without a new one: not needed."""

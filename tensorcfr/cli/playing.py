@@ -41,7 +41,7 @@ class PlayOptions:
             autocompletion=arguments.game_names,
         ),
     ]
-    seat: Annotated[
+    player: Annotated[
         int, typer.Option(min=0, max=1, help="Your player; in hold'em 0 acts first.")
     ] = 0
     plays: Annotated[int, typer.Option(min=1, help="How many plays.")] = 1
@@ -112,7 +112,7 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
     match = Match(
         blueprint.game,
         blueprint,
-        seat=1 - asked.seat,
+        seat=1 - asked.player,
         resolve_after=None if asked.blueprint_only else asked.resolve_after,
         method=asked.method,
         algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
@@ -124,12 +124,12 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
     try:
         for number in range(1, asked.plays + 1):
             match.deal()
-            named = match.position.nodes.player_names[asked.seat]
-            typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.seat)}")
-            _finish(match, asked.seat, coach, hints=asked.hints)
-            won = match.utilities()[asked.seat]
+            named = match.position.nodes.player_names[asked.player]
+            typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.player)}")
+            _finish(match, asked.player, coach, hints=asked.hints)
+            won = match.utilities()[asked.player]
             total, played = total + won, number
-            other = match.hand(1 - asked.seat)
+            other = match.hand(1 - asked.player)
             typer.echo(f"over: {match.position.line}; the solver held {other}")
             typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
     except (typer.Abort, QuitError):

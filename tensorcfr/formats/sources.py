@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._util.arguments import brief
 from .._util.extras import library_of
 from .._util.specs import parse_spec
@@ -88,6 +90,10 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
     if library is not None:
         rules = LIBRARIES[library](source)
         return FoundRules(rules.name or library, rules, _text_of(rules))
+    if isinstance(source, (np.ndarray, list, tuple)):
+        raise TypeError(
+            f"payoffs are a game by: compile_game('matrix', payoffs=...); {brief(source)}"
+        )
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"

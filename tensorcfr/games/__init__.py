@@ -126,3 +126,11 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(str(error)) from error
     except TypeError as error:
         raise GameError(f"{name} cannot take {brief(given)}: {error}") from error
+
+
+def __dir__() -> list[str]:
+    return [
+        "GAMES",
+        "make_game",
+        *(make.__name__ for make in _MAKERS.values() if isinstance(make, type)),
+    ]

@@ -56,7 +56,9 @@ class _Playable(Check):
             return value
         try:
             return UncompiledGame(value)
-        except TypeError:
+        except TypeError as error:
+            if "payoffs" in str(error):
+                raise TypeError(f"{name}: {error}") from None
             raise self.refuse(name, value, TypeError) from None
 
     def __str__(self) -> str:

@@ -104,6 +104,10 @@ class IterativeSolver(ABC):
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
         """Begin, or go on from a state; each subclass lists its options."""
 
+    def __repr__(self) -> str:
+        name, game = type(self).__name__, self.game.name
+        return f"<{name} of {game} by {self.algorithm}: {self.iteration:,} iterations>"
+
     def step(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once.
 

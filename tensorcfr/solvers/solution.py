@@ -77,6 +77,10 @@ class Trace(tuple[TracePoint, ...]):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        last = f", the last after {self[-1].iteration:,} iterations" if self else ""
+        return f"<Trace: {len(self)} checkpoints{last}>"
+
     def _repr_html_(self) -> str:
         rows = [
             (

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.one_line import arrays_in_line
 from ..algorithms import Algorithm
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
@@ -29,6 +30,8 @@ class State(NamedTuple):
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
     that do not make them from the regrets.
     """
+
+    __repr__ = arrays_in_line
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""

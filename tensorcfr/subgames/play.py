@@ -74,6 +74,9 @@ class Match:
         """Where the play is."""
         self._outcomes = 0
 
+    def __repr__(self) -> str:
+        return f"<Match: {self.game.name}, {self.position.line or 'at the start'}>"
+
     def deal(self) -> None:
         """Begin a play: deal the hands."""
         self._outcomes = 0

@@ -260,7 +260,7 @@ class TestFiles:
         ("option", "name", "message"),
         [
             ("--save", "none/s.npz", "there is no folder"),
-            ("--save", "there.npz", "the file exists; --force replaces it"),
+            ("--save", "there.npz", "the file exists; --force overwrites it"),
             ("--save", "s.pickle", "a solution is an .npz file; write s.pickle.npz"),
             ("--save", "folder.npz", "this is a folder, not a file"),
             ("--plot", "none/c.png", "there is no folder"),
@@ -296,7 +296,7 @@ class TestFiles:
     def test_a_failed_write_does_not_lose_the_result(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full_disk(solution: Solution, path: Path) -> Path:
+        def full_disk(solution: Solution, path: Path, *, force: bool) -> Path:
             raise OSError(28, "No space left on device", str(path))
 
         monkeypatch.setattr(Solution, "save", full_disk)

@@ -78,7 +78,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
         *("view", file, "--iters", "1", "--html", file.with_suffix(".html"))
     ),
     "tensorcfr play": lambda _, file: invoke(
-        *("play", file, "--iters", "1", "--subgame-iters", "1", "--seat", "1"), typed="fold\n" * 9
+        *("play", file, "--iters", "1", "--subgame-iters", "1", "--player", "1"), typed="fold\n" * 9
     ),
 }
 
