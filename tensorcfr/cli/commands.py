@@ -39,6 +39,18 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     **{name: {"--force": ""} for name in ("chart", "draw", "evaluate", "export", "plot", "sweep")},
 }
 """Old names of options, by command; a later version drops them.  Without a new one: not needed."""
+SPOT = "board oop ip pot stacks bets raises"
+RARE: Mapping[str, str] = {
+    "boards": "algorithm precision",
+    "chart": "algorithm iters",
+    "evaluate": "lock",
+    "play": SPOT,
+    "regrets": "seed",
+    "solve": "nodes strategy",
+    "sweep": "processes",
+    "walkthrough": "seed",
+}
+"""Options that are settings of a command and options of others, by their keys."""
 
 
 def warn(message: str) -> None:
@@ -59,6 +71,11 @@ def options_of(command: Any) -> dict[str, Any]:
 
 class Command(TyperCommand):
     """A command whose settings are listed apart, and whose options have their old names, too."""
+
+    def __init__(self, name: str | None, **options: Any) -> None:
+        super().__init__(name, **options)
+        for key, option in options_of(self).items():
+            option.hidden |= key in RARE.get(name or "", "").split()
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
         rest = super().parse_args(ctx, list(self._with_new_names(args)))

@@ -5,13 +5,12 @@ from __future__ import annotations
 import inspect
 import logging
 import sys
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from dataclasses import MISSING, fields
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
 import typer
 from rich.console import Console
@@ -175,16 +174,10 @@ def end(message: str, code: int) -> None:
     raise typer.Exit(code)
 
 
-def takes(
-    *groups: type, settings: Collection[type] = ()
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a command of a function of dataclasses, whose fields are its options, in this order.
 
     Errors of the function are told in one line.
-
-    Args:
-        groups: The dataclasses.
-        settings: Those of which all options are settings; see :mod:`tensorcfr.cli.commands`.
     """
     hints = {group: get_type_hints(group, include_extras=True) for group in groups}
     parameters = [
@@ -192,11 +185,10 @@ def takes(
             one.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if one.default is MISSING else one.default,
-            annotation=_hidden(hint) if group in settings else hint,
+            annotation=hints[group][one.name],
         )
         for group in groups
         for one in fields(group)
-        for hint in [hints[group][one.name]]
     ]
 
     def make(command: Callable[..., None]) -> Callable[..., None]:
@@ -211,11 +203,3 @@ def takes(
         return run
 
     return make
-
-
-def _hidden(hint: Any) -> Any:
-    """The declaration of an option that is a setting here."""
-    kind, option = get_args(hint)
-    option = copy(option)
-    option.hidden = True
-    return Annotated[kind, option]

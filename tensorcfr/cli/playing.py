@@ -101,7 +101,7 @@ class PlayOptions:
     ] = False
 
 
-@takes(SpotOptions, PlayOptions, settings=(SpotOptions,))
+@takes(SpotOptions, PlayOptions)
 def play(spot: SpotOptions, asked: PlayOptions) -> None:
     """Play against the solver, which resolves before each of its actions.
 
