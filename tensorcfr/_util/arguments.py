@@ -258,7 +258,7 @@ ELSEWHERE = {
     name: f"compile_game(..., {name}=...) takes it" for name in ("cut", "symmetry", "teams")
 }
 """Where arguments belong that are often given elsewhere."""
-BYTES_OF = {"B": 1} | {
+BYTES_OF = {"B": 1, "kB": 1000} | {
     f"{letter}{unit}": base**power
     for power, letter in enumerate("KMGTP", start=1)
     for unit, base in (("iB", 1024), ("B", 1000))
