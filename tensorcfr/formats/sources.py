@@ -128,7 +128,8 @@ def _find_text(source: str | Path) -> FoundRules:
 
 def _short(text: str, rules: Rules) -> str:
     """The text of a game, or where it is long, as that of a spot is, what the rules call it."""
-    return text if len(text) <= LONGEST_NAME else rules.name
+    has_own = rules.name != type(rules).__name__
+    return rules.name if has_own and len(text) > LONGEST_NAME else text
 
 
 def _text_of(rules: Rules) -> str | None:

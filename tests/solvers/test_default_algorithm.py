@@ -61,7 +61,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
     "resolve": lambda game, _: resolve(game, Policy.uniform(game), "check", iters=1),
     "resolve rules": lambda game, _: resolve(SPOT, Policy.uniform(game), "check", iters=1),
     "Match": lambda game, _: play(game),
-    "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target=1000, equity=False),
+    "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target="1000%", equity=False),
     "viewer": lambda game, _: look_and_lock(game),
     "tensorcfr solve": lambda _, file: printed("solve", file, "--iters", "1"),
     "tensorcfr holdem": lambda _, file: printed("holdem", file, "--iters", "1"),
