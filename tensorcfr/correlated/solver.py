@@ -26,7 +26,8 @@ from ..solvers.kept import Expected
 class CorrelatedState(NamedTuple):
     """What the solver carries from one iteration to the next."""
 
-    __repr__ = arrays_in_line
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """float64: regrets of all triggers; see :class:`tensorcfr.kernels.triggers.Triggers`."""

@@ -23,7 +23,8 @@ class DeepState(NamedTuple):
     predictions for all sequences, float64.
     """
 
-    __repr__ = arrays_in_line
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     strategy: np.ndarray
     """float64 (sequences,): behaviour strategy; 1 for the empty sequences of a compiled game."""

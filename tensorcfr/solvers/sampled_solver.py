@@ -53,7 +53,8 @@ class SampledState(NamedTuple):
     one of them.
     """
 
-    __repr__ = arrays_in_line
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """float64 (sequences,): cumulative regret, as the local rule keeps it."""

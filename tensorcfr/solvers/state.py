@@ -31,7 +31,8 @@ class State(NamedTuple):
     that do not make them from the regrets.
     """
 
-    __repr__ = arrays_in_line
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""

@@ -51,7 +51,8 @@ class DecomposedState(NamedTuple):
     """What CFR-D carries from one iteration to the next; float64 (sequences of the trunk,) unless
     said."""
 
-    __repr__ = arrays_in_line
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """As in :class:`tensorcfr.solvers.state.State`, like the next three."""
