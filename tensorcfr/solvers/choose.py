@@ -58,7 +58,8 @@ def asked_precision(asked: str | None, game: Any, record: Record) -> str:
     algorithm works in it."""
     if asked is not None:
         return asked
-    takes_any = record.passes_whole_game and not record.is_plain
+    is_tied = getattr(game, "tied_to", None) is not None
+    takes_any = record.passes_whole_game and not record.is_plain and not is_tied
     return game.usual.precision if takes_any else "float64"
 
 

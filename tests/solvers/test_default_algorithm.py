@@ -69,7 +69,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
         "holdem", file, "--buckets", "2", "--iters", "1"
     ),
     "tensorcfr boards": lambda _, file: printed(
-        "boards", file, "QsJh2h8d", "--target", "1000", "--no-equity"
+        "boards", file, "QsJh2h8d", "--target", "1000%", "--no-equity"
     ),
     "tensorcfr chart": lambda _, file: printed(
         *("chart", file, "--iters", "1", "--output", file.with_suffix(".png"))
