@@ -69,7 +69,7 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
     print_line(console, "")
     print_line(console, f"  {'hand':<6}{'weight':>7} {heads}   values, likewise")
     values = units(table.values)
-    order = np.argsort(-table.share, kind="stable")
+    order = np.argsort(-np.nan_to_num(table.value, nan=-np.inf), kind="stable")
     listed = order[: rows or None]
     for h in listed.tolist():
         worth = " ".join(f"{v:8.2f}" for v in values[h])

@@ -86,8 +86,8 @@ start: oop to act on Qs Jh 2h 8d 3c
   pair              100.0    50.0    50.0    -1.39    44.4
 
   hand   weight   check   allin   values, likewise
-  7s7d    1.000    50.0    50.0     -33.33     0.00
   AsAh    0.500    50.0    50.0       8.33    50.00
+  7s7d    1.000    50.0    50.0     -33.33     0.00
 """
 AFTER_A_CHECK = """\
 
@@ -106,7 +106,7 @@ check: ip to act on Qs Jh 2h 8d 3c
   high card          33.3    50.0    50.0   -50.00     0.0
 
   hand   weight   check   allin   values, likewise
-  AdKd    1.000    50.0    50.0     -50.00   -50.00
+  QdQc    1.000    50.0    50.0      50.00   100.00
   KsKh    1.000    50.0    50.0      16.67    50.00
   and 1 more; --rows 0 prints them all
 """

@@ -73,7 +73,7 @@ def test_no_such_file(tmp_path: Path) -> None:
 
 
 def test_settings_on_the_command_line_warn() -> None:
-    result = invoke("solve", "kuhn", "--iters=2", "--no-strategy", "--simultaneous")
+    result = invoke("solve", "kuhn", "--iters=2", "--simultaneous")
     assert result.exit_code == 0
     assert result.stderr == (
         "tensorcfr: --simultaneous goes into the file of --settings: simultaneous = ...\n"

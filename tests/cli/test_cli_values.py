@@ -13,6 +13,7 @@ from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, compile_game, register, solve
 from tensorcfr.algorithms import CFR
 from tensorcfr.analysis import regrets, values
+from tensorcfr.cli import report
 from tensorcfr.cli.playing import meant
 from tensorcfr.evaluation import best_response, evaluate
 from tensorcfr.formats import read_policy, save_policy
@@ -333,3 +334,16 @@ class TestRegrets:
     @pytest.mark.parametrize("given", ["", "x", "0", "geometric"])
     def test_bad_iterations(self, given: str) -> None:
         assert "checkpoints" in refused(USAGE, "regrets", "kuhn", "--checkpoints", given)
+
+
+def test_labels_are_one_line() -> None:
+    """Those of OpenSpiel's goofspiel have seven."""
+    assert report.one_line("P0 hand: 1 2\nPoints: 0 0 \n") == "P0 hand: 1 2 | Points: 0 0 "
+    assert report.one_line("Ks rr") == "Ks rr"
+
+
+def test_a_walkthrough_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed("walkthrough", "kuhn", "--iters", "1", "--deal", "Q,K")
+    assert "…" not in text
+    assert "strategy sum" in text
