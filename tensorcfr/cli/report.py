@@ -296,11 +296,15 @@ def print_line(console: Console, line: str | Text) -> None:
 def _print(console: Console, what: RenderableType, width: int | None = None) -> None:
     """Print, as wide as the console unless said otherwise; in a pipe, without the trailing blanks
     of rich."""
-    if console.is_terminal:
-        console.print(what, width=width, crop=False)
-        return
-    with console.capture() as captured:
-        console.print(what, width=width, crop=False)
+    usual, console.width = console.width, width or console.width
+    try:
+        if console.is_terminal:
+            console.print(what, crop=False)
+            return
+        with console.capture() as captured:
+            console.print(what, crop=False)
+    finally:
+        console.width = usual
     for line in captured.get().splitlines():
         print_line(console, line.rstrip())
 

@@ -361,6 +361,8 @@ def _places(columns: list[str], source: str) -> list[int]:
 
 def _of_table(game: CompiledGame, table: Any) -> Policy:
     """A table of pandas, Polars or pyarrow."""
+    if hasattr(table, "validate"):
+        table.validate(full=True)  # pyarrow trusts the indices of dictionaries.
     columns, values = columns_of(table)
     _places(columns, "the table")
     rows = ((row, *cells) for row, cells in enumerate(zip(*map(values, COLUMNS), strict=True)))
