@@ -421,8 +421,10 @@ def judge(call: Call) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            # Without force= a solution is replaced with a warning.
-            warnings.filterwarnings("ignore", "(?s).* is replaced: say force=True")
+            # What works for one more version is no fault.
+            warnings.filterwarnings(
+                "ignore", "(?s).*( is replaced: say force=True|per cent of the pot)"
+            )
             result = call.run()
     except TimeoutError:
         return f"FAULT: no answer within {SECONDS} s"
