@@ -6,6 +6,7 @@ import re
 import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from tensorcfr.evaluation import Evaluation, best_response
 from tensorcfr.formats import policy_table, save_policy
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.limit_poker import LimitPoker
+from tensorcfr.solvers import driver
 from tensorcfr.solvers.arguments import own_amount
 from tensorcfr.solvers.solution import Status
 
@@ -134,23 +136,22 @@ class TestUsual:
 
 class TestTimeLimit:
     def test_evaluations_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """With evaluations of 20 ms at every iteration, a limit of 0.2 s leaves room for nine of
-        them and not for ten: the last one ends before the limit."""
-        judge = Solver.evaluate
-        solve(KUHN, iters=2)
+        """By a clock on which an evaluation takes 20 seconds and nothing else takes any: a limit of
+        200 has room for nine evaluations after as many iterations, and for a tenth at its end."""
+        judge, clock = Solver.evaluate, [0.0]
 
         def slowly(solver: Solver) -> Evaluation:
-            time.sleep(0.02)
+            clock[0] += 20.0
             return judge(solver)
 
         monkeypatch.setattr(Solver, "evaluate", slowly)
-        begun = time.perf_counter()
-        solution = solve(KUHN, "cfr", time_limit=0.2, checkpoints=1)
+        told = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
+        monkeypatch.setattr(driver, "time", told)
+        solution = solve(KUHN, "cfr", time_limit=200, iters=50, checkpoints=1)
         assert solution.status is Status.TIME_LIMIT
-        assert 1 <= solution.iterations <= 9
-        assert len(solution.trace) == solution.iterations
-        assert solution.seconds < 0.1
-        assert time.perf_counter() - begun < 2.0
+        assert [point.iteration for point in solution.trace] == list(range(1, 10))
+        assert solution.iterations == 9
+        assert clock[0] == 200.0
 
     def test_nothing_at_once(self) -> None:
         assert solve(KUHN, time_limit=0).iterations == 0
