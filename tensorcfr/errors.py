@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Collection
 from functools import partial
+from typing import TypeVar
+
+V = TypeVar("V")
 
 
 class GameError(ValueError):
@@ -60,7 +63,7 @@ class MemoryLimitError(MemoryError):
     def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
             f"{what} needs {'about' if about else 'at least'} {format_bytes(needed)}, the limit is "
-            f"{format_bytes(limit)}; pass memory_limit= (bytes) to change it"
+            f"{format_bytes(limit)}; memory_limit='2GiB', say, changes it"
         )
         self.what = what
         self.needed = needed
@@ -78,6 +81,21 @@ class FileSizeError(MemoryLimitError, ValueError):
 
 class UnknownGameError(ValueError):
     """A file is of a game whose rules are not in it; the caller must give the game."""
+
+
+class UnknownNameError(KeyError):
+    """There is nothing of a name; says what is near."""
+
+    def __str__(self) -> str:
+        """The message as it is: of other errors of keys, Python shows the ``repr``."""
+        return str(self.args[0])
+
+
+class Lookup(dict[str, V]):
+    """A dict whose error for a key that it has not names what is near."""
+
+    def __missing__(self, key: object) -> V:
+        raise UnknownNameError(f"there is no {key!r}; {suggest(str(key), self)}")
 
 
 class MissingExtraError(ImportError):

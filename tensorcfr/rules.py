@@ -12,6 +12,7 @@ Nothing here computes: the compilers read these rules and turn them into arrays.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,6 +87,9 @@ class Game:
         """The name that the compiled game carries."""
         return type(self).__name__
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
+
     def root(self) -> Any:
         """The state before anything has happened."""
         return ()
@@ -126,6 +130,9 @@ class PublicTreeGame:
     def name(self) -> str:
         """The name that the compiled game carries."""
         return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
 
     def root(self) -> Any:
         """The public state right after the deal."""
@@ -188,6 +195,18 @@ class Chips(NamedTuple):
     """Chips that each player has left; None where that is without a limit."""
 
 
+class Usual(NamedTuple):
+    """How a game is solved where nothing is said, and what its amounts may be given in."""
+
+    precision: str = "float64"
+    """In what the arrays of a solver are kept."""
+    target: str | None = None
+    """The exploitability at which a solve ends, with its unit; None for a number of iterations."""
+    units: Mapping[str, float] = MappingProxyType({})
+    """What one of each unit is in the game's own: ``{"chips": 1.0, "%": 0.55, "mbb": 0.002}``;
+    ``"%"`` is a hundredth of the pot."""
+
+
 class CardGame:
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
@@ -216,6 +235,8 @@ class CardGame:
     """What the players are called, where one plays against the solver."""
     unit_name: str = ""
     """What utilities are counted in, after a space; "" where it has no name."""
+    usual: Usual = Usual()
+    """How it is solved where nothing is said, and its units."""
 
     @property
     def name(self) -> str:
@@ -225,6 +246,9 @@ class CardGame:
     def chips(self, state: Any) -> Chips | None:
         """The chips at a public state; None if the game has none to show."""
         return None
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
 
     def described(self, state: Any) -> list[str]:
         """What a player is told of a public state in addition to the board, in a few words each."""

@@ -18,6 +18,7 @@ import functools
 import inspect
 import math
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from ..errors import suggest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -62,9 +65,13 @@ class Whole(Check):
     least: int | None = None
     most: int | None = None
     counts: str = "a whole number"
+    floats: bool = False
+    """Whether a float without a fraction, such as ``1e3``, is one."""
 
     def __call__(self, name: str, value: Any) -> int:
         is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+        if self.floats and isinstance(value, Real) and not is_whole:
+            is_whole = not isinstance(value, bool) and float(value).is_integer()
         if not is_whole or _is_outside(int(value), self.least, self.most):
             raise self.refuse(name, value)
         return int(value)
@@ -247,8 +254,36 @@ class AnyOf(Check):
         return self.words
 
 
-Limit = Annotated[int | None, Number(0, counts="bytes", finite=True, whole=True)]
-"""A memory limit in bytes; None for the free memory."""
+ELSEWHERE = {
+    name: f"compile_game(..., {name}=...) takes it" for name in ("cut", "symmetry", "teams")
+}
+"""Where arguments belong that are often given elsewhere."""
+BYTES_OF = {"B": 1, "kB": 1000} | {
+    f"{letter}{unit}": base**power
+    for power, letter in enumerate("KMGTP", start=1)
+    for unit, base in (("iB", 1024), ("B", 1000))
+}
+"""Bytes of each unit of memory."""
+
+
+class Bytes(Number):
+    """An amount of memory: a number of bytes, or a text such as ``"2GiB"``."""
+
+    def __call__(self, name: str, value: Any) -> int:
+        if isinstance(value, str):
+            said = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*(\w+)\s*", value)
+            if said is None or said[2] not in BYTES_OF:
+                raise self.refuse(name, value)
+            return int(float(said[1]) * BYTES_OF[said[2]])
+        found: int = super().__call__(name, value)
+        return found
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}, or a text such as '2GiB'"
+
+
+Limit = Annotated[Any | None, Bytes(0, counts="bytes", finite=True, whole=True)]
+"""A memory limit, a number of bytes or ``"2GiB"``; None for the free memory."""
 
 
 def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -267,7 +302,13 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
             try:
                 bound = signature.bind(*args, **kwargs)
             except TypeError:
-                return function(*args, **kwargs)  # Which says it with the function's name.
+                if (
+                    other := next((n for n in kwargs if n not in signature.parameters), None)
+                ) is None:
+                    return function(*args, **kwargs)  # Which says it with the function's name.
+                known = [one for one in signature.parameters if one != "self"]
+                hint = ELSEWHERE.get(other) or suggest(other, known)
+                raise TypeError(f"{function.__qualname__}() takes no {other!r}; {hint}") from None
             for name, (check, optional) in checks_of(function).items():
                 if name in bound.arguments:
                     value = bound.arguments[name]
@@ -312,6 +353,7 @@ def brief(value: object) -> str:
         text = repr(value)
     except Exception:
         text = f"<{type(value).__name__}>"
+    text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 

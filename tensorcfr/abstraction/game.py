@@ -14,6 +14,7 @@ from ..model.arrays import HistoryTree
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..rules import Usual
 from ..solvers.solution import Solution
 
 OF_THE_ABSTRACTION = (
@@ -22,7 +23,7 @@ OF_THE_ABSTRACTION = (
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
     """A compiled game whose infosets are several infosets of a full game.
 
@@ -58,6 +59,11 @@ class AbstractGame(FlatGame):
     def is_of_cards(self) -> bool:  # type: ignore[override]
         """Whether the full game is one of cards."""
         return self.given.is_of_cards
+
+    @property
+    def usual(self) -> Usual:  # type: ignore[override]
+        """As of the full game."""
+        return self.given.usual
 
     @property
     def _is_folded(self) -> bool:

@@ -17,7 +17,7 @@ CUT = AnyOf(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decomposition(Record):
     """CFR on the trunk of a game of private hands, whose subgames are solved anew in each iteration
     and forgotten.

@@ -71,7 +71,7 @@ OF_NETWORK_AVERAGE = ("strategy_updates",)
 OF_OUTCOME = ("epsilon", "baselines", "baseline_step", "baseline_updates")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Deep(Record):
     """CFR whose regrets are predicted by networks, as data; needs ``tensorcfr[deep]``.
 

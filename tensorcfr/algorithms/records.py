@@ -68,7 +68,7 @@ FORMER_OPTIONS: Mapping[str, Any] = {"average_fall": 0.0, "horizon": 0}
 """Options of earlier versions, whose files name them; only these values can be read."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Algorithm(Record):
     """A variant of CFR, as data.
 
@@ -391,7 +391,7 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinearProgram(Record):
     """The exact solution of a two-player zero-sum game, instead of an iteration."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from .._util.arguments import Check, brief, checks_of
-from ..errors import suggest
+from ..errors import Lookup, suggest
 
 
 class Record:
@@ -16,6 +16,9 @@ class Record:
     The class attributes say what an algorithm can do; code that depends on it asks them instead of
     the class.
     """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
 
     name: str
     """What it is called in :func:`tensorcfr.solve` and on the command line."""
@@ -147,7 +150,7 @@ def describe(option: str, value: Any) -> str:
 
 
 UNKNOWN = "No theorem about this algorithm is known here."
-ALGORITHMS: dict[str, Record] = {}
+ALGORITHMS: dict[str, Record] = Lookup()
 """The algorithms by name: the published ones first, then those that were registered."""
 AUTOMATIC = "auto"
 """In place of a name, where a game is at hand to choose an algorithm by."""
@@ -201,7 +204,7 @@ def find_algorithm(algorithm: str | Record) -> Record:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Unregistered(Record):
     """An algorithm that a file names and that is not registered here: it cannot run."""
 

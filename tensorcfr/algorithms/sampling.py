@@ -39,7 +39,7 @@ ONE_BRANCH = ("external", "robust", "average", "outcome")
 """Schemes that go one way at chance and at opponents, so that players alternate."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sampling(Record):
     """A variant of CFR that traverses histories, and samples some of them, as data.
 

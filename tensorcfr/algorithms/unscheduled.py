@@ -35,7 +35,7 @@ EXTENSIVE = {
 """What the joint play converges to."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Correlated(Unscheduled):
     """Extensive-form regret minimization: regrets of players who stop to follow recommendations.
 
@@ -95,7 +95,7 @@ EFCCE = Correlated(
 """Joint play towards extensive-form coarse correlated equilibria."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ExcessiveGap(Unscheduled):
     """The excessive gap technique: two plans, and a smoothing of each player that shrinks.
 

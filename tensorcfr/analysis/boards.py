@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +13,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, Limit, Number, Text, Where, brief, checked
+from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
+from .._util.one_line import OneLine
 from ..compilers import compile_game
 from ..formats import spot_text
 from ..games.holdem import Holdem
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS
-from ..solvers.arguments import CALLABLE, PRECISION, THREADS, Named
-from ..solvers.choose import asked_algorithm
+from ..solvers.arguments import CALLABLE, PRECISION, THREADS, Named, Target, own_amount
+from ..solvers.choose import asked_algorithm, asked_precision
 from ..solvers.driver import solve
 from ..solvers.solution import Status
 from .hands import LONGEST_LINE, SolvedSpot
@@ -35,8 +37,8 @@ ROUNDING = 1e-5
 """How far from 1 the frequencies of a row may sum: strategies may be in single precision."""
 
 
-@dataclass(frozen=True)
-class BoardReport:
+@dataclass(frozen=True, repr=False)
+class BoardReport(OneLine):
     """What is done at a line of one spot on many boards."""
 
     line: str
@@ -71,8 +73,8 @@ def solve_boards(
     *,
     line: Annotated[str, Text(LONGEST_LINE)] = "",
     algorithm: Named | None = None,
-    target: Annotated[float, Number(above=0, finite=True)] = 0.5,
-    precision: Annotated[str, PRECISION] = "float32",
+    target: Target | None = None,
+    precision: Annotated[str | None, PRECISION] = None,
     threads: Annotated[int, THREADS] = 1,
     equity: Annotated[bool, Flag()] = True,
     table: Annotated[str | Path | None, Where()] = None,
@@ -87,7 +89,8 @@ def solve_boards(
             boards, ``["Td9d6h", "AsKd2c"]``, which then weigh the same.
         line: Where to look, a line of actions: ``""`` for the start, ``"check"``.
         algorithm: As for :func:`tensorcfr.solve`.
-        target: Exploitability at which a solve ends, in per cent of the pot.
+        target: As for :func:`tensorcfr.solve`: ``"0.5%"`` of the pot, which is the default, or
+            ``"0.1 chips"``.  A bare number is read as per cent, for this version, with a warning.
         precision: As for :func:`tensorcfr.solve`.
         threads: As for :func:`tensorcfr.solve`.
         equity: Whether to work out equities, which takes a second or less for a flop.
@@ -107,8 +110,17 @@ def solve_boards(
     wanted = _boards(boards)
     spots = [Holdem(**(spot.options | {"board": board.board})) for board in wanted]
     record = asked_algorithm(algorithm, spot, precision)
+    precision = asked_precision(precision, spot, record)
+    if isinstance(target, (int, float)):
+        told = f"target={target!r} is read as per cent of the pot: write '{target!r}%'"
+        warnings.warn(told, DeprecationWarning, stacklevel=3)
+        target = f"{target!r}%"
+    chips = own_amount("target", target or spot.usual.target or 0.0, spot)
+    if chips <= 0.0:
+        raise ValueError(f"target must be above 0, not {target!r}")
+    percent = float(f"{chips / spot.usual.units['%']:.12g}")
     anywhere = spot_text(Holdem(**(spot.options | {"board": wanted[0].board})))
-    what = (anywhere.replace(wanted[0].board, ""), line, str(record), float(target), precision)
+    what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
     path = None if table is None else Path(table)
     known = {} if path is None else _read(path, said)
@@ -120,7 +132,7 @@ def solve_boards(
             solution = solve(
                 game,
                 record,
-                target=target / 100.0 * rules.pot,
+                target=chips,
                 precision=precision,
                 threads=threads,
                 memory_limit=memory_limit,

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import EXACT, Number, Whole, checked
+from .._util.one_line import OneLine
 from ..kernels.random import seeded
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.infoset import Infoset
@@ -62,8 +63,8 @@ class Interval:
         return f"{self.mean:+.4g} ± {self.half_width:.2g} ({self.confidence:.0%})"
 
 
-@dataclass(frozen=True)
-class SampledValues:
+@dataclass(frozen=True, repr=False)
+class SampledValues(OneLine):
     """What a policy is worth, by plays drawn from it."""
 
     values: tuple[Interval, ...]
@@ -74,8 +75,8 @@ class SampledValues:
     """How many plays were drawn."""
 
 
-@dataclass(frozen=True)
-class LocalBestResponse:
+@dataclass(frozen=True, repr=False)
+class LocalBestResponse(OneLine):
     """What players gain by looking one action ahead: a lower bound of what a best response gains.
 
     Two things make it a lower bound: the response is some strategy, no better than the best one;

@@ -11,6 +11,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.arguments import EXACT, Kind, Whole, brief, checked
+from .._util.one_line import OneLine
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
@@ -25,8 +26,8 @@ from .policy_values import LaidOutValues, ValueRows
 from .simulation import simulate
 
 
-@dataclass(frozen=True, eq=False)
-class HeadToHead:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeadToHead(OneLine):
     """What policies earn against each other, exactly."""
 
     names: tuple[str, ...]

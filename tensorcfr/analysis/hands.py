@@ -12,12 +12,14 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
+from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import Weighted, weight_met
 from ..evaluation.metrics import Evaluation
 from ..evaluation.profile import own_reach
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
+from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
 from .equity import equities
 from .policy_values import ChunkValues
@@ -67,8 +69,8 @@ def grid_of_hands(
     return found
 
 
-@dataclass(frozen=True, eq=False)
-class HandTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class HandTable(OneLine):
     """All hands of the player who acts at a public line."""
 
     line: str
@@ -208,8 +210,8 @@ class HandTable:
         return save_rows(list(self.rows()), Path(path), "csv")
 
 
-@dataclass(frozen=True, eq=False)
-class Runouts:
+@dataclass(frozen=True, eq=False, repr=False)
+class Runouts(OneLine):
     """What happens at a line on all cards that can come."""
 
     line: str
@@ -284,6 +286,9 @@ class SolvedSpot:
             raise TypeError(f"{self.game.name} has no pot")
         return self.rules
 
+    def __repr__(self) -> str:
+        return f"<SolvedSpot: {self.game.name}>"
+
     @property
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player, by that pass, as a solution has them."""
@@ -294,12 +299,13 @@ class SolvedSpot:
         """Every hand at a line.
 
         Args:
-            line: The actions and dealt cards so far, each after a blank: ``"check bet120 call"``.
+            line: The actions and dealt cards so far, each after a blank, ``"check bet120 call"``;
+                ``"start"``, or nothing, for the first node.
 
         Raises:
             ValueError: There is no such line, or nobody acts there.
         """
-        return self._table(line, self.nodes.find_line(line))
+        return self._table(" ".join(steps_of(line)), self.nodes.find_line(line))
 
     @checked()
     def ranges(
@@ -342,7 +348,7 @@ class SolvedSpot:
         of both players are left after it."""
         self.nodes.find_line(line)
         found, taken = [], ""
-        for step in line.split():
+        for step in steps_of(line):
             node = self.nodes.find_line(taken)
             row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
             if self.nodes.player(node) >= 0:
@@ -368,7 +374,7 @@ class SolvedSpot:
         Raises:
             ValueError: There is no such line, nothing is dealt at ``*``, or nobody acts after it.
         """
-        steps = line.split()
+        steps = steps_of(line)
         if ANY_CARD not in steps:
             raise ValueError(f"line must have {ANY_CARD} for any card, not {brief(line)}")
         nodes = self.nodes.find_lines(steps)
@@ -406,7 +412,7 @@ class SolvedSpot:
         values: Any,
         unit: Annotated[str, OneOf(UNITS)] = "chips",
         *,
-        big_blind: Annotated[float, Number(above=0, finite=True)] = 1.0,
+        big_blind: Annotated[float | None, Number(above=0, finite=True)] = None,
     ) -> Any:
         """Values in another unit.
 
@@ -414,7 +420,7 @@ class SolvedSpot:
             values: Chips: a number or an array.
             unit: ``"chips"``; ``"pot"``, per cent of the pot at the start of the spot; ``"mbb"``,
                 thousandths of a big blind.
-            big_blind: Chips of the big blind, for ``"mbb"``.
+            big_blind: Chips of the big blind, for ``"mbb"``; by default that of the spot, or 1.
 
         Raises:
             ValueError: There is no such unit.
@@ -426,7 +432,9 @@ class SolvedSpot:
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
             return chips * 100.0 / self._holdem.pot
-        return chips * (1000.0 / big_blind if unit == "mbb" else 1.0)
+        if unit == "mbb" and big_blind is None:
+            return chips / self.game.usual.units.get("mbb", 0.001)
+        return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
 
     def _put_in(self, node: int, player: int) -> float:
         """What values at a line are more than net ones: a player's part of the pot there."""

@@ -9,6 +9,8 @@ import numpy as np
 
 from .._util.arguments import brief, checked
 from .._util.memory import require
+from .._util.one_line import OneLine
+from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
 from ..model.arguments import Flat
@@ -18,8 +20,8 @@ from ..model.levels import levels_below_root
 from ..model.team_game import reach_by_steps, step_probabilities
 
 
-@dataclass(frozen=True, eq=False)
-class HistoryValues:
+@dataclass(frozen=True, eq=False, repr=False)
+class HistoryValues(OneLine):
     """What strategies are worth at every history of a game; rows are nodes of ``game.tree``."""
 
     game: FlatGame
@@ -49,7 +51,9 @@ class HistoryValues:
             children = range(*self.game.tree.first_child[node : node + 2].tolist())
             labels = [step_label(self.game, child) for child in children]
             if step not in labels:
-                raise KeyError(f"there is no step {brief(step)}; there are: {', '.join(labels)}")
+                raise UnknownNameError(
+                    f"there is no step {brief(step)}; {suggest(str(step), labels)}"
+                )
             node = children[labels.index(step)]
         return node
 

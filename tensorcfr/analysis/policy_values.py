@@ -17,7 +17,6 @@ from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of, rows_of_whole
 from ..formats.policies import find_policy
-from ..formats.tables import Piece, SequenceTable
 from ..model.arguments import Compiled, Flat
 from ..model.arrays import TERMINAL
 from ..model.flat_game import FlatGame
@@ -25,6 +24,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.levels import levels_below_root
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
+from ..model.tables import Piece, SequenceTable
 from ..model.team_game import reach_without
 
 

@@ -25,6 +25,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import EXACT, Several, Whole, checked
+from .._util.one_line import OneLine
 from ..algorithms import find_algorithm
 from ..kernels.evaluation import add_regrets, best_total, realization_plan
 from ..kernels.random import Seed
@@ -36,8 +37,8 @@ from ..solvers.arguments import Named
 from ..solvers.request import SolveRequest, make_solver
 
 
-@dataclass(frozen=True, eq=False)
-class RegretPoint:
+@dataclass(frozen=True, eq=False, repr=False)
+class RegretPoint(OneLine):
     """The regrets after some iterations, in the game's own unit of utility."""
 
     iteration: int

@@ -9,7 +9,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import Whole, checked
+from .._util.one_line import OneLine
 from ..algorithms import Record, find_algorithm
+from ..errors import UnknownNameError, suggest
 from ..kernels.random import Seed
 from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
@@ -111,14 +113,19 @@ class Iteration:
         for row in self.rows:
             if row.infoset == infoset:
                 return row
-        raise KeyError(f"iteration {self.number} does not show infoset {infoset!r}")
+        near = suggest(infoset, [row.infoset for row in self.rows])
+        raise UnknownNameError(f"iteration {self.number} does not show infoset {infoset!r}; {near}")
 
     def find(self, *steps: str) -> HistoryRow:
         """The row of a history, by the labels of its steps after the deal."""
         for row in self.histories:
             if row.steps == steps:
                 return row
-        raise KeyError(f"iteration {self.number} does not show the history {' '.join(steps)!r}")
+        asked = " ".join(steps)
+        near = suggest(asked, [" ".join(row.steps) for row in self.histories])
+        raise UnknownNameError(
+            f"iteration {self.number} does not show the history {asked!r}; {near}"
+        )
 
     @property
     def title(self) -> str:
@@ -161,8 +168,8 @@ def _texts(*numbers: float) -> list[str]:
     return [f"{number + 0.0:.6g}" for number in numbers]
 
 
-@dataclass(frozen=True, eq=False)
-class Walkthrough:
+@dataclass(frozen=True, eq=False, repr=False)
+class Walkthrough(OneLine):
     """Some iterations of an algorithm, the first ones, in every detail."""
 
     game: FlatGame

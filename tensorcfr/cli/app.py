@@ -1,8 +1,9 @@
-"""The commands, in the order of the help; ``walkthrough``, ``games`` and ``algorithms``."""
+"""The commands in groups; ``walkthrough``, ``games`` and ``algorithms``."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
@@ -22,12 +23,14 @@ from . import (
     values,
     viewing,
 )
+from .commands import Command, Group, read_settings
 from .console import errors_in_one_line, plain_console
+from .guide import guide
 
 app = typer.Typer(
     name="tensorcfr",
+    cls=Group,
     help="Solve extensive-form games of imperfect information.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,24 +44,30 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
+    settings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A file (.toml) with values of options and settings, for all commands at its top "
+            "and for one in a table of its name.  Also after the command.",
+        ),
+    ] = None,
 ) -> None:
     """Solve extensive-form games of imperfect information."""
+    group: Any = ctx.command
+    if settings is not None:
+        with errors_in_one_line():
+            ctx.default_map = read_settings(settings, group.commands)
+    if ctx.invoked_subcommand is None:
+        typer.echo(guide())
 
 
-for command in (
-    *(sweeps.sweep, sweeps.plot, charts.chart, exports.export, exports.compare),
-    *(values.show, values.evaluate, values.size, values.regrets, charts.draw, viewing.view),
-    *(holdem.holdem, boards.boards, playing.play, solving.solve),
-):
-    app.command()(command)
-
-
-@app.command()
 @errors_in_one_line()
 def walkthrough(
     game: Annotated[str, typer.Argument(help="A built-in game (see: tensorcfr games).")] = "kuhn",
@@ -83,13 +92,24 @@ def walkthrough(
     report.print_walkthrough(plain_console(), walked)
 
 
-@app.command()
 def games() -> None:
     """List the built-in games and their parameters."""
     report.print_games(plain_console())
 
 
-@app.command()
 def algorithms() -> None:
     """List the algorithms and their sources."""
     report.print_algorithms(plain_console())
+
+
+COMMANDS = {
+    "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
+    "Look": (viewing.view, values.show, charts.chart, charts.draw),
+    "Poker": (holdem.holdem, boards.boards, playing.play),
+    "Compare": (values.evaluate, exports.compare, sweeps.sweep, sweeps.plot, values.regrets),
+    "Files": (exports.export,),
+}
+"""The commands by what they are for, in the order of the help."""
+for panel, commands in COMMANDS.items():
+    for command in commands:
+        app.command(cls=Command, rich_help_panel=panel)(command)

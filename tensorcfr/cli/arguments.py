@@ -16,21 +16,76 @@ from typing import Annotated, Any
 
 import typer
 
-from .._util.arguments import brief
+from .._util.arguments import Bytes, brief
 from ..algorithms import ALGORITHMS, AUTOMATIC, Record
 from ..errors import suggest
 from ..formats.sources import is_foreign
 from ..games import GAMES
 from ..model.game import CompiledGame
 from ..model.policy import suggest_label
+from ..solvers.arguments import own_amount
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
-from ..solvers.request import SolveRequest
+from ..solvers.request import USUAL_ITERATIONS, SolveRequest
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
+from .commands import warn
 
 MOST_SEEDS = 1_000_000
+LIMIT = Bytes(0, counts="bytes")
+
+
+def whole(text: str) -> int:
+    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)
+    if not number.is_integer():
+        raise ValueError
+    return int(number)
+
+
+Iterations = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", parser=whole, help="Stop after so many iterations, '1e6'."),
+]
+Nodes = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        parser=whole,
+        help="Stop at so many nodes touched (histories visited).",
+    ),
+]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS", help="Stop after so many seconds, those of evaluations included."
+    ),
+]
+Target = Annotated[
+    str | None,
+    typer.Option(
+        metavar="AMOUNT",
+        help="Stop at this exploitability (nash_conv / players): a number in the game's own unit, "
+        "'0.5%' of the pot, '0.1 chips', '5 mbb'.",
+    ),
+]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        help="'float64', 'float32' for half the memory (as in spots of hold'em by default); of "
+        "games in chunks also 'int16', a quarter."
+    ),
+]
+Threads = Annotated[
+    int, typer.Option(min=1, help="Threads, for large games of private hands; the same bits.")
+]
 MemoryLimit = Annotated[
-    float | None, typer.Option(help="GiB that may be taken; by default the free memory.")
+    str | None,
+    typer.Option(
+        metavar="SIZE", hidden=True, help="Memory to take at most, '2GiB'; by default what is free."
+    ),
 ]
 Cluster = Annotated[
     str | None,
@@ -42,14 +97,20 @@ Cluster = Annotated[
 
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="PARAMETER=VALUE", help="A parameter of the game; repeatable."),
+    typer.Option(
+        "--set",
+        metavar="PARAMETER=VALUE",
+        hidden=True,
+        help="A parameter of the game; 'leduc(ranks=4)' says the same.",
+    ),
 ]
 Seed = Annotated[int | None, typer.Option(help="Seed of a sampling algorithm; 0 by default.")]
 Picture = Annotated[
     Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
 ]
-DEFAULT_ITERATIONS = 1000
+DEFAULT_ITERATIONS = USUAL_ITERATIONS
 """Number of iterations if nothing says when to stop."""
+Force = Annotated[bool, typer.Option("--force", help="Let --save replace a file.")]
 ON_SPOTS = spec_of(CARDS_ALGORITHM)
 """The algorithm that runs in games of cards if none is named."""
 DEFAULTS = (
@@ -59,7 +120,12 @@ DEFAULTS = (
 """The algorithms that run if none is named."""
 SolvedBy = Annotated[str | None, typer.Option(help=f"What solves a game; by default {DEFAULTS}.")]
 SolvedIn = Annotated[
-    int | None, typer.Option(help=f"Iterations for a game; by default {DEFAULT_ITERATIONS}.")
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        parser=whole,
+        help=f"Iterations for a game; by default {USUAL_ITERATIONS}.",
+    ),
 ]
 
 
@@ -192,19 +258,6 @@ def _probability(text: str) -> float:
     return number
 
 
-def read_whole(option: str, text: str | None) -> int | None:
-    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
-    if text is None:
-        return None
-    try:
-        number = float(text)
-        if number < 0 or number != int(number):
-            raise ValueError
-    except (ValueError, OverflowError):
-        raise ValueError(f"{option} must be a whole number >= 0, not {text!r}") from None
-    return int(text) if text.replace("_", "").isdecimal() else int(number)
-
-
 def read_seeds(text: str) -> list[int]:
     """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
     several = "," in text
@@ -261,6 +314,7 @@ def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
     read |= {
         "locks": read_locks(game, asked.locks or []),
         "memory_limit": read_memory_limit(asked.memory_limit),
+        "target": own_amount("--target", read.get("target", asked.target), game),
     }
     return SolveRequest(**{name: getattr(asked, name) for name in given} | {"game": game} | read)
 
@@ -270,17 +324,35 @@ def read_deal(text: str | None) -> list[str] | None:
     return None if text is None else [label.strip() for label in text.split(",")]
 
 
-def read_memory_limit(gibibytes: float | None) -> int | None:
-    """Convert a limit from GiB to bytes."""
-    if gibibytes is None:
-        return None
-    if not 0 <= gibibytes < float("inf"):
-        raise ValueError(f"--memory-limit must be GiB >= 0, not {gibibytes!r}")
-    return int(gibibytes * 2**30)
+def is_bare(text: str | None) -> bool:
+    """Whether a text is a number without a unit."""
+    try:
+        return text is not None and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
-def check_target(option: str, path: Path | None, *, force: bool) -> None:
-    """Check that a file, if any, can be written, before the work whose result goes there."""
+def read_memory_limit(text: str | None) -> int | None:
+    """Parse ``"2GiB"``; a number alone was GiB before version 0.8."""
+    if is_bare(text):
+        warn(f"memory limits have a unit now: {text}GiB")
+        text = f"{text}GiB"
+    return None if text is None else LIMIT("--memory-limit", text)
+
+
+def read_target(text: str | None) -> str | None:
+    """A target of a spot; a number alone was per cent of the pot before version 0.8."""
+    if is_bare(text):
+        warn(f"targets of a spot have a unit now: --target {text}%")
+        return f"{text}%"
+    return text
+
+
+def check_target(option: str, path: Path | None, *, force: bool = True) -> None:
+    """Check that a file, if any, can be written, before the work whose result goes there.
+
+    Pictures and tables are replaced, as by Python's functions; solutions only with ``force``.
+    """
     if path is None:
         return
     folder = path.parent
@@ -301,13 +373,13 @@ def check_save(option: str, path: Path | None, *, force: bool) -> None:
     check_target(option, path, force=force)
 
 
-def check_plot(option: str, path: Path | None, *, force: bool) -> None:
+def check_plot(option: str, path: Path | None) -> None:
     """Check the target of a picture like :func:`check_target`, its format, and matplotlib."""
     if path:
         from ..plots import check_format
 
         check_format(path)
-        check_target(option, path, force=force)
+        check_target(option, path)
 
 
 def game_names(incomplete: str) -> list[str]:

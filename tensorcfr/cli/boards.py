@@ -11,9 +11,10 @@ import typer
 from .._util.signals import exit_status
 from ..analysis import solve_boards
 from ..formats import read_spot
+from ..model.public_nodes import START
 from . import arguments
 from .console import end, plain_console, progress_bar, takes
-from .holdem import DEFAULT_TARGET, PRECISION, Algorithm, Precision, Threads
+from .holdem import Algorithm
 from .holdem_report import print_boards
 
 
@@ -36,15 +37,15 @@ class BoardOptions:
             "it are not solved again."
         ),
     ] = None
-    line: Annotated[str, typer.Option(help="Where to look, 'check'; by default the start.")] = ""
+    node: Annotated[
+        str, typer.Option(metavar="LINE", help="Where to look, 'check'; by default 'start'.")
+    ] = START
     algorithm: Algorithm = None
-    target: Annotated[
-        float, typer.Option(help="Exploitability where a solve ends, in per cent of the pot.")
-    ] = DEFAULT_TARGET
-    threads: Threads = 1
-    precision: Precision = PRECISION
+    target: arguments.Target = None
+    threads: arguments.Threads = 1
+    precision: arguments.Precision = None
     equity: Annotated[
-        bool, typer.Option(help="Work out equities, a second or less for each flop.")
+        bool, typer.Option(hidden=True, help="Work out equities, a second or less for each flop.")
     ] = True
     memory_limit: arguments.MemoryLimit = None
 
@@ -69,9 +70,9 @@ def boards(asked: BoardOptions) -> None:
             report = solve_boards(
                 read_spot(asked.spot),
                 _wanted(asked.chosen),
-                line=asked.line,
+                line=asked.node,
                 algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-                target=asked.target,
+                target=arguments.read_target(asked.target),
                 precision=asked.precision,
                 threads=asked.threads,
                 equity=asked.equity,
@@ -82,7 +83,7 @@ def boards(asked: BoardOptions) -> None:
     except KeyboardInterrupt:
         kept = f"; what is done is in {table}, the same command continues" if table else ""
         end(f"interrupted{kept}", exit_status())
-    print_boards(plain_console(), report, asked.line)
+    print_boards(plain_console(), report, asked.node)
 
 
 def _wanted(chosen: list[str]) -> list[str] | int:

@@ -34,13 +34,12 @@ def chart(
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
     algorithm: arguments.SolvedBy = None,
     iters: arguments.SolvedIn = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
     """Draw a strategy: hands by actions at a public node, infosets by actions in games without
     hands, or Kuhn's four decisions."""
     if output is None and not listed:
         raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
-    arguments.check_plot("--output", output, force=force)
+    arguments.check_plot("--output", output)
     saved = arguments.is_saved(source, algorithm, iters)
     found = Solution.load(source, registered=False) if saved else compile_game(source)
     console = plain_console()
@@ -91,15 +90,16 @@ def draw(
             "--output", "-o", help="The picture (.svg, .png ...), by Graphviz; .dot or .gv: text."
         ),
     ] = None,
-    most: Annotated[int, typer.Option(min=1, help="Histories that may be drawn.")] = 2_000,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
+    most: Annotated[
+        int, typer.Option(min=1, hidden=True, help="Histories that may be drawn.")
+    ] = 2_000,
 ) -> None:
     """Draw the tree of a small game; without --output, print it as text for Graphviz."""
     from ..plots.trees import draw as picture
     from ..plots.trees import tree_source
 
     with errors_in_one_line():
-        arguments.check_target("--output", output, force=force)
+        arguments.check_target("--output", output)
         solution = Solution.load(source, registered=False) if source.endswith(".npz") else None
         game = solution.game if solution else compile_game(source, cut=False)
         if output is None:

@@ -84,7 +84,7 @@ def solve_bar(first: int, time_limit: float | None) -> Iterator[Hooks]:
             )
 
         def solving(progress: Progress) -> None:
-            done = [progress.seconds / time_limit] if time_limit else []
+            done = [progress.elapsed / time_limit] if time_limit else []
             if progress.last_iteration is not None and progress.last_iteration > first:
                 done.append((progress.iteration - first) / (progress.last_iteration - first))
             figures = f"{progress.iteration:,} iterations"
@@ -148,7 +148,8 @@ def _errors_told() -> Iterator[None]:
     except (BrokenPipeError, typer.Exit, typer.Abort):
         raise  # The reader of the output has closed it, and typer ends quietly; or all is told.
     except MemoryLimitError as error:
-        end(f"{str(error).partition(';')[0]}; --memory-limit (GiB) changes it", FAILURE)
+        how = "memory_limit = '2GiB' in the file of --settings, say, changes it"
+        end(f"{str(error).partition(';')[0]}; {how}", FAILURE)
     except OSError as error:
         told = error.filename and error.strerror
         end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)

@@ -14,9 +14,9 @@ from ..analysis import values as values_of
 from ..errors import suggest
 from ..formats import policy_table, save_efg, save_nfg, save_policy
 from ..formats.policies import FORMATS, is_policy_file
-from ..formats.tables import WRITERS
 from ..model.arguments import laid_out
 from ..model.policy import Policy
+from ..model.tables import WRITERS
 from ..solvers.solution import Solution
 from . import arguments, machine, report
 from .console import errors_in_one_line, plain_console
@@ -43,8 +43,9 @@ def export(
     format: Annotated[
         str | None,
         typer.Option(
+            hidden=True,
             help="'csv', 'json', 'parquet' or 'npz': the strategy; 'efg' or 'nfg': the game.  By "
-            "default the ending of --output, or csv."
+            "default the ending of --output, or csv.",
         ),
     ] = None,
     strategy: Annotated[
@@ -57,7 +58,6 @@ def export(
             help="Add expected values, reaches, regrets and losses (csv, json, parquet).",
         ),
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write the strategy or the game of a saved solution in a format of other programs."""
     name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
@@ -68,7 +68,7 @@ def export(
         raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
     if output is None and name not in ("csv", "json"):
         raise ValueError(f"where to? --output file.{name}")
-    arguments.check_target("--output", output, force=force)
+    arguments.check_target("--output", output)
     solution = Solution.load(file, registered=False)
     policy = _strategy(solution, strategy)
     table = values_of(solution.game, policy).table() if values else policy_table(policy)

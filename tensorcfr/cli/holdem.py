@@ -21,6 +21,7 @@ from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
 from ..games.holdem import Holdem
 from ..model.game import CompiledGame
+from ..model.public_nodes import START
 from ..solvers.driver import run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
@@ -29,10 +30,6 @@ from .console import plain_console, solve_bar, takes
 from .report import print_line
 from .spots import GivenSpot, SpotOptions, spot_options
 
-PRECISION = "float32"
-"""What the arrays are kept in if nothing else is said."""
-DEFAULT_TARGET = 0.5
-"""Per cent of the pot at which a solve stops if nothing says when."""
 UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
 """What values are counted in."""
 
@@ -48,10 +45,11 @@ Algorithm = Annotated[
     str | None,
     typer.Option(help=f"See: tensorcfr algorithms; by default {arguments.ON_SPOTS}."),
 ]
-Precision = Annotated[
-    str, typer.Option(help="'float32', 'float64', or 'int16' for half the memory.")
-]
-Threads = Annotated[int, typer.Option(min=1, help="Threads; the same bits.")]
+Node = typer.Option(
+    metavar="LINE",
+    help="Show the hands after a line, 'check bet60 call 7s', or with * for any card all runouts, "
+    "'check check *'; repeatable.  By default 'start'.",
+)
 
 
 @dataclass(frozen=True)
@@ -77,57 +75,47 @@ class HoldemOptions:
         int | None,
         typer.Option(
             min=1,
+            hidden=True,
             help="Solve with so many buckets of each player's hands in place of the hands, and "
             "evaluate the strategies among all hands.",
         ),
     ] = None
     buckets_by: Annotated[
-        str, typer.Option(help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
+        str, typer.Option(hidden=True, help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
     ] = "strength"
     size: Annotated[
         bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
     ] = False
     algorithm: Algorithm = None
-    target: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop at an exploitability of so many per cent of the pot; "
-            f"{DEFAULT_TARGET:g} if nothing says when."
-        ),
-    ] = None
-    iters: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None
-    time_limit: Annotated[float | None, typer.Option(help="Stop after so many seconds.")] = None
-    threads: Threads = 1
-    precision: Precision = PRECISION
+    target: arguments.Target = None
+    iters: arguments.Iterations = None
+    time_limit: arguments.TimeLimit = None
+    threads: arguments.Threads = 1
+    precision: arguments.Precision = None
     memory_limit: arguments.MemoryLimit = None
-    line: Annotated[
-        list[str] | None,
+    node: Annotated[list[str] | None, Node] = None
+    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
+    rows: Annotated[
+        int, typer.Option(min=0, help="Hands to print at a node; 0 prints them all.")
+    ] = 20
+    output: Annotated[
+        Path | None,
         typer.Option(
-            help="Show the hands at a line, 'check bet60 call 7s', or with * for any card all "
-            "runouts, 'check check *'; repeatable.  By default the start."
+            "--output", "-o", help="Write the last --node to a file (.csv, .json, .parquet)."
         ),
     ] = None
-    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
-    big_blind: Annotated[float, typer.Option(help="Chips of the big blind, for mbb.")] = 1.0
     of: Annotated[
         str,
-        typer.Option(help="Values of hands: 'net', or 'pot', the share of the pot at the line."),
+        typer.Option(help="Values of hands: 'net', or 'pot', the share of the pot at the node."),
     ] = "net"
-    hands: Annotated[
-        int, typer.Option(min=0, help="Hands to print at a line; 0 prints them all.")
-    ] = 20
-    export: Annotated[
-        Path | None,
-        typer.Option(help="Write the last --line to a file (.csv, .json, .parquet)."),
-    ] = None
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the last --line to a file (.png, .svg ...).")
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the last --node to a file (.png, .svg ...).")
     ] = None
     save_spot_as: Annotated[
         Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
     ] = None
     save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files.")] = False
+    force: arguments.Force = False
 
 
 @takes(SpotOptions, HoldemOptions)
@@ -151,49 +139,55 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         limit = arguments.read_memory_limit(asked.memory_limit)
         game = compile_game("holdem", memory_limit=limit, **options)
         with put_off(), solve_bar(0, asked.time_limit) as show:
-            solution = run(_request(asked, game, rules), show.solving)
+            solution = run(_request(asked, game), show.solving)
         if asked.save:
-            solution.save(asked.save)
+            solution.save(asked.save, force=True)
         if asked.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
         shown = SolvedSpot(solution, of=asked.of)
         if asked.buckets is not None:
             solution = replace(solution, evaluation=shown.evaluation)
-    _show(console, shown, solution, asked)
+    _show(console, shown, solution, asked, given.get("big_blind"))
 
 
-def _show(console: Console, shown: SolvedSpot, solution: Solution, asked: HoldemOptions) -> None:
+def _show(
+    console: Console,
+    shown: SolvedSpot,
+    solution: Solution,
+    asked: HoldemOptions,
+    big_blind: float | None,
+) -> None:
     """Print the whole spot, and the hands or the runouts at each line; write the last one."""
     rules = shown.rules
     if not isinstance(rules, Holdem):
         raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
-    units, unit = partial(shown.units, unit=asked.unit, big_blind=asked.big_blind), asked.unit
+    units, unit = partial(shown.units, unit=asked.unit, big_blind=big_blind), asked.unit
     holdem_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
-    for text in asked.line or [""]:
+    for text in asked.node or [START]:
         if "*" in text.split():
             last = shown.runouts(text, equity=True)
             holdem_report.print_runouts(console, last, units)
         else:
             last = shown.table(text)
-            holdem_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.hands)
-    if asked.export:
-        last.save(asked.export)
-    if asked.picture:
+            holdem_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.rows)
+    if asked.output:
+        last.save(asked.output)
+    if asked.plot:
         from ..plots import draw_line
 
-        draw_line(last, path=asked.picture)
+        draw_line(last, path=asked.plot)
 
 
 def _check(asked: HoldemOptions) -> None:
     """Refuse options that make no sense, before anything is solved."""
     arguments.check_save("--save", asked.save, force=asked.force)
-    arguments.check_plot("--picture", asked.picture, force=asked.force)
-    arguments.check_target("--export", asked.export, force=asked.force)
-    arguments.check_target("--save-spot", asked.save_spot_as, force=asked.force)
-    if asked.size and (asked.save or asked.export or asked.picture or asked.line):
-        raise ValueError("--size solves nothing: there is nothing to save, export or show")
+    arguments.check_plot("--plot", asked.plot)
+    arguments.check_target("--output", asked.output)
+    arguments.check_target("--save-spot", asked.save_spot_as)
+    if asked.size and (asked.save or asked.output or asked.plot or asked.node):
+        raise ValueError("--size solves nothing: there is nothing to save, write or show")
     if asked.unit not in UNITS:
         raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
     if asked.of not in SHARES:
@@ -206,7 +200,7 @@ def _check(asked: HoldemOptions) -> None:
         )
 
 
-SHOWS = {"spot", "line", "unit", "big_blind", "of", "hands", "export", "picture", "force"}
+SHOWS = {"spot", "node", "unit", "of", "rows", "output", "plot", "force"}
 """Options for a spot that is solved already."""
 
 
@@ -217,15 +211,12 @@ def _check_look(asked: HoldemOptions, given: GivenSpot) -> None:
         for one in fields(asked)
         if one.name not in SHOWS | {"buckets_by"}
     )
-    if given or solves:
-        raise ValueError(f"{asked.spot} is a solution: it takes --line and what shows lines")
+    if given.keys() - {"big_blind"} or solves:
+        raise ValueError(f"{asked.spot} is a solution: it takes --node and what shows nodes")
 
 
-def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRequest:
+def _request(asked: HoldemOptions, game: CompiledGame) -> SolveRequest:
     """What to solve, and when to stop."""
-    target = asked.target
-    if target is None and asked.iters is None and asked.time_limit is None:
-        target = DEFAULT_TARGET
     solved = game
     if asked.buckets is not None:
         solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
@@ -234,7 +225,7 @@ def _request(asked: HoldemOptions, game: CompiledGame, rules: Holdem) -> SolveRe
         asked,
         solved,
         algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-        target=None if target is None else target / 100.0 * rules.pot,
+        target=arguments.read_target(asked.target),
     )
 
 

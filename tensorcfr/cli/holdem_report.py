@@ -12,6 +12,7 @@ from ..analysis import BoardReport, HandTable, Runouts
 from ..games.holdem import Holdem, grid_label
 from ..games.holdem.betting import CALL, CHECK, FOLD
 from ..games.holdem.spot import PLAYERS
+from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .report import print_line
 
@@ -41,7 +42,7 @@ def print_spot(
 
 def print_hands(console: Console, table: HandTable, units: Units, unit: str, rows: int) -> None:
     """All hands at a line: frequencies, a grid, made hands, and the hands themselves."""
-    where = table.line or "the start"
+    where = table.line or START
     print_line(console, "")
     print_line(console, f"{where}: {PLAYERS[table.player]} to act on {' '.join(table.board)}")
     print_line(console, "  " + _frequencies(table.frequencies))
@@ -68,14 +69,14 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
     print_line(console, "")
     print_line(console, f"  {'hand':<6}{'weight':>7} {heads}   values, likewise")
     values = units(table.values)
-    order = np.argsort(-table.share, kind="stable")
+    order = np.argsort(-np.nan_to_num(table.value, nan=-np.inf), kind="stable")
     listed = order[: rows or None]
     for h in listed.tolist():
         worth = " ".join(f"{v:8.2f}" for v in values[h])
         frequencies = shares(table.strategy[h])
         print_line(console, f"  {table.hands[h]:<6}{table.weight[h]:7.3f} {frequencies}   {worth}")
     if len(listed) < len(order):
-        print_line(console, f"  and {len(order) - len(listed):,} more; --hands 0 prints them all")
+        print_line(console, f"  and {len(order) - len(listed):,} more; --rows 0 prints them all")
 
 
 def print_runouts(console: Console, found: Runouts, units: Units) -> None:
@@ -125,7 +126,7 @@ def print_boards(console: Console, report: BoardReport, line: str) -> None:
     """What is done at a line on each board, the equity, and their means."""
     heads, shares = _columns(report.actions)
     player = report.rows[0]["player"]
-    print_line(console, f"{line or 'the start'}: {player} to act; per cent, values in chips")
+    print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
     board_width = max(len(row["board"]) for row in report.rows)
     print_line(console, f"  {'board':<{board_width}} {heads} {'value':>8} {'equity':>7}")
     for row in (*report.rows, {"board": "mean", **report.means}):

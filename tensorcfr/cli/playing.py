@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from ..analysis import values as values_of
+from ..analysis.policy_values import Values
 from ..compilers import compile_game
 from ..formats.other_spots import ENDINGS
+from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
@@ -19,6 +24,8 @@ from .console import takes
 from .spots import GivenSpot, SpotOptions, spot_options
 
 BLUEPRINT_ITERATIONS = 200
+WORST = 3
+"""Actions that the summary of a training lists."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ class PlayOptions:
             autocompletion=arguments.game_names,
         ),
     ]
-    seat: Annotated[
+    player: Annotated[
         int, typer.Option(min=0, max=1, help="Your player; in hold'em 0 acts first.")
     ] = 0
     plays: Annotated[int, typer.Option(min=1, help="How many plays.")] = 1
@@ -42,30 +49,40 @@ class PlayOptions:
         int,
         typer.Option(
             min=0,
+            hidden=True,
             help="Public cards or other outcomes that must come before the solver resolves; before "
             "that, it follows the blueprint.",
         ),
     ] = 0
     blueprint_only: Annotated[
-        bool, typer.Option("--blueprint-only", help="The solver never resolves.")
+        bool, typer.Option("--blueprint-only", hidden=True, help="The solver never resolves.")
     ] = False
     method: Annotated[
-        str, typer.Option(help="'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.")
+        str,
+        typer.Option(hidden=True, help="'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'."),
     ] = "resolve"
     algorithm: Annotated[
         str | None,
         typer.Option(
+            hidden=True,
             help="Solves the subgames; by default as the game.",
             autocompletion=arguments.algorithm_names,
         ),
     ] = None
     iters: Annotated[
-        int, typer.Option(min=1, help="Iterations of the blueprint, if no solution is given.")
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            parser=arguments.whole,
+            hidden=True,
+            help=f"Iterations of the blueprint, if no solution is given; {BLUEPRINT_ITERATIONS}.",
+        ),
     ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[
         int | None,
         typer.Option(
             min=1,
+            hidden=True,
             help="Iterations on the rest of the game before each action; "
             f"{ITERATIONS} if the algorithm iterates.",
         ),
@@ -74,38 +91,59 @@ class PlayOptions:
     hints: Annotated[
         bool, typer.Option("--hints", help="Print the blueprint's probabilities of your actions.")
     ] = False
+    train: Annotated[
+        bool,
+        typer.Option(
+            "--train",
+            help="Say after each of your actions what it costs against the blueprint, and sum up "
+            "at the end.",
+        ),
+    ] = False
 
 
 @takes(SpotOptions, PlayOptions)
 def play(spot: SpotOptions, asked: PlayOptions) -> None:
-    """Play against the solver, which resolves before each of its actions."""
+    """Play against the solver, which resolves before each of its actions.
+
+    Type an action or the beginning of its name; 'help' lists what there is,
+    'quit' ends.
+    """
     blueprint = _blueprint(asked.source, spot.given, asked.iters)
     match = Match(
         blueprint.game,
         blueprint,
-        seat=1 - asked.seat,
+        seat=1 - asked.player,
         resolve_after=None if asked.blueprint_only else asked.resolve_after,
         method=asked.method,
         algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
         iters=asked.subgame_iters,
         seed=asked.seed,
     )
-    total = fair = 0.0
-    for number in range(1, asked.plays + 1):
-        match.deal()
-        named = match.position.nodes.player_names[asked.seat]
-        typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.seat)}")
-        _finish(match, asked.seat, hints=asked.hints)
-        won = match.utilities()[asked.seat]
-        total += won
-        other = match.hand(1 - asked.seat)
-        typer.echo(f"over: {match.position.line}; the solver held {other}")
-        unit = match.position.nodes.unit_name
-        typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
-        if match.game.constant_sum:
-            adjusted = match.adjusted_utilities()[asked.seat]
-            fair += adjusted
-            typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
+    coach = Coach(match, values_of(blueprint.game, blueprint)) if asked.train else None
+    unit, total, fair, played = match.position.nodes.unit_name, 0.0, 0.0, 0
+    try:
+        for number in range(1, asked.plays + 1):
+            match.deal()
+            named = match.position.nodes.player_names[asked.player]
+            typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.player)}")
+            _finish(match, asked.player, coach, hints=asked.hints)
+            won = match.utilities()[asked.player]
+            total, played = total + won, number
+            other = match.hand(1 - asked.player)
+            typer.echo(f"over: {match.position.line}; the solver held {other}")
+            typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
+            if match.game.constant_sum:
+                adjusted = match.adjusted_utilities()[asked.player]
+                fair += adjusted
+                typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
+    except (typer.Abort, QuitError):
+        typer.echo("")
+    if played != 1 or asked.plays != 1:
+        mean = f", {total / played:+.4g}{unit} a play" if played else ""
+        typer.echo(f"{played} of {asked.plays} plays: in all {total:+g}{unit}{mean}")
+    if coach is not None:
+        for line in coach.summary(unit):
+            typer.echo(line)
 
 
 def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
@@ -124,20 +162,104 @@ def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
     return solve(compile_game(source), iters=iters, checkpoints=())
 
 
-def _finish(match: Match, seat: int, *, hints: bool) -> None:
+class QuitError(Exception):
+    """The player wants to end."""
+
+
+def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> None:
     """Play to the end, asking for the actions of the seat."""
     while not match.is_over:
         if match.to_act != seat:
             typer.echo(f"the solver: {match.resolve_and_act()}")
             continue
-        line, shown = match.position.line, match.position.shown
-        said = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
         if hints:
             chances = (f"{action} {p:.3f}" for action, p in match.probabilities().items())
             typer.echo(f"blueprint: {', '.join(chances)}")
-        while True:
-            action = typer.prompt(f"{said}: {', '.join(match.actions)}")
-            if action in match.actions:
-                break
-            typer.echo(f"there is no action {action!r}", err=True)
+        action = _asked_action(match)
+        if coach is not None:
+            typer.echo(coach.judge(action))
         match.act(action)
+
+
+def _asked_action(match: Match) -> str:
+    """The action that the player types.
+
+    Raises:
+        QuitError: They want to end.
+        Abort: Their input has ended.
+    """
+    line, shown, actions = match.position.line, match.position.shown, match.actions
+    said = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
+    while True:
+        typed = typer.prompt(f"{said}: {', '.join(actions)}").strip()
+        if typed in ("q", "quit", "exit"):
+            raise QuitError
+        found = meant(typed, actions, match.steps)
+        if len(found) == 1:
+            return found[0]
+        if typed in ("?", "h", "help"):
+            typer.echo(f"actions: {', '.join(actions)}, or the beginning of one; quit ends")
+        else:
+            typer.echo(f"there is no action {typed!r}; 'help' lists what there is", err=True)
+
+
+def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]:
+    """The actions that a typed word may mean: itself, another name of it, or its beginning.
+
+    Args:
+        typed: The word.
+        actions: What can be done.
+        steps: What was done before.
+    """
+    word = typed.lower().replace("-", "")
+    # Nothing is to be called where nobody can fold; in Kuhn poker to pass is to fold after a bet.
+    faces = "fold" in actions or (bool(steps) and steps[-1] == "bet")
+    checks = [] if faces else [action for action in ("call", "pass") if action in actions]
+    exact = [action for action in actions if action.lower() == word]
+    if exact or (word == "check" and checks):
+        return exact or checks
+    return [action for action in actions if word and action.lower().startswith(word)]
+
+
+class Coach:
+    """What the actions of a player cost, and a summary of it.
+
+    Args:
+        match: The plays.
+        values: What every action is worth where both players follow the blueprint.
+    """
+
+    def __init__(self, match: Match, values: Values) -> None:
+        self.match, self.values = match, values
+        self.costs: list[tuple[float, str]] = []
+        """Cost and words of each action, in the order of the plays."""
+
+    def judge(self, action: str) -> str:
+        """What an action of the player who acts costs, in a line: the value of the best action with
+        this hand less that of this one, if both players follow the blueprint afterwards."""
+        position = self.match.position
+        player, nodes = position.player, position.nodes
+        possible = np.flatnonzero(nodes.possible(position.node, player))
+        at = int(np.searchsorted(possible, position.hands[player]))
+        worth = self.values.at_node(position.node).expected[at]
+        actions = self.match.actions
+        cost = float(worth.max() - worth[actions.index(action)])
+        best = actions[int(worth.argmax())]
+        hand, where = position.hand(player), position.line or START
+        self.costs.append((cost, f"{action} with {hand} at {where}, where {best} is best"))
+        if self.match.game.settled(cost) == 0.0:
+            return f"{action}: nothing is better"
+        return f"{action}: costs {cost:.4g}{nodes.unit_name}; {best} is best"
+
+    def summary(self, unit: str) -> list[str]:
+        """How many actions cost something, how much, and the worst of them."""
+        if not self.costs:
+            return []
+        total = sum(cost for cost, _ in self.costs)
+        right = sum(self.match.game.settled(cost) == 0.0 for cost, _ in self.costs)
+        worst = [one for one in sorted(self.costs, reverse=True)[:WORST] if one[0] > 0]
+        return [
+            f"{len(self.costs)} decisions, {right} of them at no cost; they cost "
+            f"{total:.4g}{unit}, {total / len(self.costs):.4g}{unit} each",
+            *(f"  {cost:.4g}{unit}: {what}" for cost, what in worst),
+        ]

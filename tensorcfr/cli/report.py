@@ -39,6 +39,9 @@ NEVER_PLAYED = 0.0005
 LABEL_WIDTH = 40
 """Characters of an infoset label on one line."""
 
+WIDEST = 1_000
+"""Columns of a table of single numbers, at most."""
+
 GAP = "  "
 """Blanks between two columns."""
 
@@ -126,7 +129,7 @@ def _infoset_cells(
                 mean = float(found.infoset_expected[at])
                 figures = [f"{found.reach[at]:.4f}", _value(game, mean)]
             cells = zip(actions, played[at], worth, strict=True)
-            yield [label, *figures, GAP.join(_cells(len(actions), cells))]
+            yield [one_line(label), *figures, GAP.join(_cells(len(actions), cells))]
 
 
 def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
@@ -159,7 +162,7 @@ def print_evaluation(
         _print(console, "")
         lost = new_table("infoset", "lost there", width=LABEL_WIDTH)
         for label, loss in worst:
-            lost.add_row(Text(label), _value(game, loss, ".4g"))
+            lost.add_row(Text(one_line(label)), _value(game, loss, ".4g"))
         _print(console, lost)
 
 
@@ -211,7 +214,9 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
                 table.add_row(*map(Text, cells))
             if number:
                 _print(console, "")
-            _print(console, table)
+            # Numbers that are cut off say nothing: a narrow terminal breaks the lines instead.
+            needed = console.measure(table, options=console.options.update(max_width=WIDEST))
+            _print(console, table, max(console.width, needed.maximum))
 
 
 def print_games(console: Console) -> None:
@@ -248,7 +253,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         console,
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
-            "at or below the exploitability (nash_conv / players); x5: median of 5 seeds; -: not "
+            "at or below the exploitability (nash_conv / players); x5: median of 5 runs; -: not "
             "reached.",
             "dim",
         ),
@@ -270,7 +275,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     for row in compared.differences(rows or game.n_infosets):
         if row.total_variation > 0:
             table.add_row(
-                Text(row.infoset),
+                Text(one_line(row.infoset)),
                 str(row.player),
                 f"{row.reach:.4f}",
                 f"{row.total_variation:.4f}",
@@ -297,18 +302,28 @@ def print_public_nodes(console: Console, game: CompiledGame) -> None:
         )
 
 
+def one_line(label: str) -> str:
+    """A label for print: those of OpenSpiel may have several lines."""
+    return " | ".join(line for line in label.splitlines() if line) if "\n" in label else label
+
+
 def print_line(console: Console, line: str | Text) -> None:
     """Print a line without wrapping it, so that it can be copied or searched for."""
     console.print(line, soft_wrap=True)
 
 
-def _print(console: Console, what: RenderableType) -> None:
-    """Print; in a pipe, without the trailing blanks of rich."""
-    if console.is_terminal:
-        console.print(what)
-        return
-    with console.capture() as captured:
-        console.print(what)
+def _print(console: Console, what: RenderableType, width: int | None = None) -> None:
+    """Print, as wide as the console unless said otherwise; in a pipe, without the trailing blanks
+    of rich."""
+    usual, console.width = console.width, width or console.width
+    try:
+        if console.is_terminal:
+            console.print(what, crop=False)
+            return
+        with console.capture() as captured:
+            console.print(what, crop=False)
+    finally:
+        console.width = usual
     for line in captured.get().splitlines():
         print_line(console, line.rstrip())
 
@@ -446,7 +461,7 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
             "".join(cell.ljust(cell_width) for cell in row[at : at + per_line]).rstrip()
             for at in range(0, len(row), per_line)
         ]
-        table.add_row(Text(label), Text("\n".join(lines)))
+        table.add_row(Text(one_line(label)), Text("\n".join(lines)))
     _print(console, table)
     _print_left_out(console, policy.count_of(player) - len(shown))
     if any(len(row) < len(own) for row, own in zip(cells, shown.values(), strict=True)):

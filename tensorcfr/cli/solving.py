@@ -46,26 +46,16 @@ class SolveOptions:
             autocompletion=arguments.algorithm_names,
         ),
     ] = None
-    iters: Annotated[
-        int | None,
-        typer.Option(
-            help=f"Iterations to run; {arguments.DEFAULT_ITERATIONS} if nothing says when to stop."
-        ),
-    ] = None
-    target: Annotated[
-        float | None,
-        typer.Option(help="Stop at this exploitability (nash_conv / players)."),
-    ] = None
-    time_limit: Annotated[
-        float | None, typer.Option(help="Stop after so many seconds of iterating.")
-    ] = None
-    nodes: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="Stop at so many nodes touched (histories visited)."),
-    ] = None
+    iters: arguments.Iterations = None
+    target: arguments.Target = None
+    time_limit: arguments.TimeLimit = None
+    nodes: arguments.Nodes = None
     settings: arguments.Settings = None
     simultaneous: Annotated[
-        bool, typer.Option("--simultaneous", help="Update all players at once, not in turn.")
+        bool,
+        typer.Option(
+            "--simultaneous", hidden=True, help="Update all players at once, not in turn."
+        ),
     ] = False
     locks: Annotated[
         list[str] | None,
@@ -77,13 +67,18 @@ class SolveOptions:
     ] = None
     keep_best: Annotated[
         bool,
-        typer.Option("--keep-best", help="Keep the best strategy seen, average or last iterate."),
+        typer.Option(
+            "--keep-best",
+            hidden=True,
+            help="Keep the best strategy seen, average or last iterate.",
+        ),
     ] = False
     seed: arguments.Seed = None
     checkpoints: Annotated[
         str,
         typer.Option(
             metavar="WHEN",
+            hidden=True,
             help="When to evaluate: 'geometric', every 'N' iterations, or at 'A,B,C'.",
         ),
     ] = "geometric"
@@ -100,15 +95,8 @@ class SolveOptions:
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
     ] = None
-    threads: Annotated[
-        int, typer.Option(min=1, help="Threads, for large games of private hands; the same bits.")
-    ] = 1
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            help="'float64', 'float32' for half the memory; in chunks also 'int16', a quarter."
-        ),
-    ] = None
+    threads: arguments.Threads = 1
+    precision: arguments.Precision = None
     cut: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +107,9 @@ class SolveOptions:
     ] = None
     state_dir: Annotated[
         Path | None,
-        typer.Option(help="In chunks: keep the solver's arrays in files of this directory."),
+        typer.Option(
+            hidden=True, help="In chunks: keep the solver's arrays in files of this directory."
+        ),
     ] = None
     cluster: arguments.Cluster = None
     checkpoint: Annotated[
@@ -127,26 +117,29 @@ class SolveOptions:
         typer.Option(help="Save the solution so far to this file (.npz), now and then."),
     ] = None
     checkpoint_every: Annotated[
-        float, typer.Option(min=0, help="Seconds between two --checkpoint files.")
+        float, typer.Option(min=0, hidden=True, help="Seconds between two --checkpoint files.")
     ] = CHECKPOINT_SECONDS
     warm_start: Annotated[
         Path | None,
         typer.Option(
+            hidden=True,
             help="Begin with the regrets of a solution (.npz), or with a strategy (csv, json, "
-            "parquet)."
+            "parquet).",
         ),
     ] = None
     warm_iterations: Annotated[
-        float, typer.Option(help="Iterations that a strategy of --warm-start counts for.")
+        float,
+        typer.Option(hidden=True, help="Iterations that a strategy of warm_start counts for."),
     ] = 1.0
     log: Annotated[
-        Path | None, typer.Option(help="Append begin, checkpoints and end to this file as it runs.")
+        Path | None,
+        typer.Option(
+            hidden=True, help="Append begin, checkpoints and end to this file as it runs."
+        ),
     ] = None
     save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
     resume: Annotated[Path | None, typer.Option(help="Continue a saved solution.")] = None
-    force: Annotated[
-        bool, typer.Option("--force", help="Let --save and --plot overwrite files.")
-    ] = False
+    force: arguments.Force = False
     strategy: Annotated[
         bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")
     ] = True
@@ -180,7 +173,7 @@ def solve(asked: SolveOptions) -> None:
                 solution = error.solution
                 failed.append(error)
         # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
-        saved = _written(asked.save, solution.save, failed)
+        saved = _written(asked.save, partial(solution.save, force=True), failed)
         drawn = _written(asked.plot, partial(_draw, solution), failed)
         if asked.as_json:
             infosets = machine.of_policy(solution.policy) if asked.strategy else ()
@@ -198,7 +191,7 @@ def _check_files(asked: SolveOptions) -> None:
     arguments.check_save("--save", asked.save, force=asked.force)
     if asked.checkpoint != asked.resume:
         arguments.check_save("--checkpoint", asked.checkpoint, force=asked.force)
-    arguments.check_plot("--plot", asked.plot, force=asked.force)
+    arguments.check_plot("--plot", asked.plot)
 
 
 def _request(
@@ -212,7 +205,6 @@ def _request(
     if asked.algorithm == AUTOMATIC and asked.simultaneous:
         raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
     checkpoints = arguments.read_checkpoints(asked.checkpoints)
-    nodes = arguments.read_whole("--nodes", asked.nodes)
     named: str | Record | None = asked.algorithm
     if named is not None and named != AUTOMATIC:
         named = arguments.read_algorithm(named, simultaneous=asked.simultaneous)
@@ -221,7 +213,6 @@ def _request(
         asked,
         game,
         algorithm=named,
-        nodes=nodes,
         checkpoints=checkpoints,
         start=start,
         warm_start=_warm_start(game, asked.warm_start),
@@ -232,8 +223,6 @@ def _request(
         request = replace(request, algorithm=named)
     if request.record.is_exact and asked.plot:
         raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
-    if not request.record.is_exact and not request.has_stop_rule:
-        return replace(request, iters=arguments.DEFAULT_ITERATIONS)
     return request
 
 

@@ -16,11 +16,13 @@ from ..games.holdem.spot import PLAYERS
 GivenSpot = Mapping[str, Any]
 """The options of a spot that the command line gives, as the game takes them."""
 
-Sizes = typer.Option(
-    metavar="SIZES",
-    help="'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'; "
-    "repeatable.",
-)
+SIZES = "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'"
+Sizes = typer.Option(metavar="SIZES", help=f"{SIZES}; repeatable.")
+
+
+def _setting(help: str) -> Any:
+    """An option that a spot's file, or the file of settings, has."""
+    return typer.Option(hidden=True, help=help)
 
 
 @dataclass(frozen=True)
@@ -34,27 +36,20 @@ class SpotOptions:
     ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None
     pot: Annotated[float | None, typer.Option(help="Chips in the pot.")] = None
     stacks: Annotated[float | None, typer.Option(help="Chips behind.")] = None
-    chip: Annotated[float | None, typer.Option(help="The smallest chip; 1.")] = None
+    big_blind: Annotated[float | None, _setting("Chips of the big blind, for mbb.")] = None
+    chip: Annotated[float | None, _setting("The smallest chip; 1.")] = None
     bets: Annotated[list[str] | None, Sizes] = None
     raises: Annotated[list[str] | None, Sizes] = None
-    donk: Annotated[list[str] | None, Sizes] = None
-    rake: Annotated[float | None, typer.Option(help="Share of the pot for the house.")] = None
-    rake_cap: Annotated[float | None, typer.Option(help="The most chips of it.")] = None
-    add_allin: Annotated[
-        float | None, typer.Option(help="Add all-in up to so many times the pot.")
-    ] = None
+    donk: Annotated[list[str] | None, _setting(f"Sizes after a call, {SIZES}.")] = None
+    rake: Annotated[float | None, _setting("Share of the pot for the house.")] = None
+    rake_cap: Annotated[float | None, _setting("The most chips of it.")] = None
+    add_allin: Annotated[float | None, _setting("Add all-in up to so many times the pot.")] = None
     force_allin: Annotated[
-        float | None, typer.Option(help="All-in where so much of the pot would be left.")
+        float | None, _setting("All-in where so much of the pot would be left.")
     ] = None
-    merging: Annotated[
-        float | None, typer.Option(help="Drop sizes that are so near a larger one.")
-    ] = None
-    add: Annotated[
-        list[str] | None, typer.Option(metavar="LINE", help="Add 'check bet75'; repeatable.")
-    ] = None
-    remove: Annotated[
-        list[str] | None, typer.Option(metavar="LINE", help="Remove a line; repeatable.")
-    ] = None
+    merging: Annotated[float | None, _setting("Drop sizes that are so near a larger one.")] = None
+    add: Annotated[list[str] | None, _setting("Lines to add, 'check bet75'.")] = None
+    remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
 
     @property
     def given(self) -> GivenSpot:

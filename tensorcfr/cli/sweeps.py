@@ -16,7 +16,12 @@ from . import arguments, report
 from .console import end, errors_in_one_line, plain_console, progress_bar, quiet, takes
 
 Levels = Annotated[
-    str, typer.Option(metavar="A,B,C", help="Exploitabilities for the table: effort to reach them.")
+    str,
+    typer.Option(
+        metavar="A,B,C",
+        hidden=True,
+        help="Exploitabilities for the table: effort to reach them.",
+    ),
 ]
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
@@ -41,33 +46,23 @@ class SweepOptions:
             metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', of sampling algorithms."
         ),
     ] = "1"
-    iters: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="End each solve after so many iterations.")
-    ] = None
-    nodes: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBER", help="End each solve at so many nodes touched, 1e9 say."),
-    ] = None
-    time_limit: Annotated[
-        float | None, typer.Option(help="End each solve after so many seconds of iterating.")
-    ] = None
-    target: Annotated[
-        float | None,
-        typer.Option(help="End each solve at this exploitability."),
-    ] = None
+    repeats: Annotated[
+        int, typer.Option(min=1, help="Run each solve so often, and show medians of the seconds.")
+    ] = 1
+    iters: arguments.Iterations = None
+    nodes: arguments.Nodes = None
+    time_limit: arguments.TimeLimit = None
+    target: arguments.Target = None
     processes: Annotated[
         int,
         typer.Option(help="Solves that run at a time; more than 1 distorts the measured seconds."),
     ] = 1
-    memory_limit: Annotated[
-        float | None, typer.Option(help="GiB that a solve may take; by default the free memory.")
-    ] = None
+    memory_limit: arguments.MemoryLimit = None
     cluster: arguments.Cluster = None
     levels: Levels = DEFAULT_LEVELS
     plot: Annotated[
         Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Let --plot overwrite a file.")] = False
 
 
 @takes(SweepOptions)
@@ -76,7 +71,7 @@ def sweep(asked: SweepOptions) -> None:
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
-    arguments.check_plot("--plot", asked.plot, force=asked.force)
+    arguments.check_plot("--plot", asked.plot)
     if asked.cluster:
         quiet("distributed")
     marks = arguments.read_levels(asked.levels)
@@ -95,8 +90,9 @@ def sweep(asked: SweepOptions) -> None:
                 asked.games,
                 asked.algorithms,
                 seeds=arguments.read_seeds(asked.seeds),
-                iters=arguments.read_whole("--iters", asked.iters),
-                nodes=arguments.read_whole("--nodes", asked.nodes),
+                repeats=asked.repeats,
+                iters=asked.iters,
+                nodes=asked.nodes,
                 time_limit=asked.time_limit,
                 target=asked.target,
                 processes=asked.processes,
@@ -133,12 +129,11 @@ def plot(
     algorithms: Annotated[
         list[str] | None, typer.Option("--algorithm", "-a", help="Only this one; repeatable.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the picture.")] = None,
+    title: Annotated[str | None, typer.Option(hidden=True, help="Title of the picture.")] = None,
     levels: Levels = DEFAULT_LEVELS,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the picture.")] = False,
 ) -> None:
     """Draw a sweep, and print the effort to given exploitabilities."""
-    arguments.check_plot("--output", output, force=force)
+    arguments.check_plot("--output", output)
     marks = arguments.read_levels(levels)
     rows = _only(read_sweep(table), "game", games)
     rows = _only(rows, "algorithm", algorithms)

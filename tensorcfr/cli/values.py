@@ -114,7 +114,7 @@ def show(
     infoset: Pattern = None,
     node: Node = None,
     strategy: Annotated[
-        bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")
+        bool, typer.Option("--strategy/--no-strategy", hidden=True, help="Print the strategy.")
     ] = True,
     values: Annotated[
         bool,
@@ -181,13 +181,12 @@ def evaluate(
     worst: Annotated[int, typer.Option(min=0, help="Infosets to print at which most is lost.")] = 0,
     off_path: OffPath = False,
     memory_limit: arguments.MemoryLimit = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
     as_json: Json = False,
 ) -> None:
     """Evaluate a strategy: expected values, best responses, exploitability."""
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output go together")
-    arguments.check_target("--output", output, force=force)
+    arguments.check_target("--output", output)
     limit = arguments.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
     given = arguments.read_locks(game, locks or [])
@@ -222,8 +221,10 @@ def size(
         str, typer.Argument(help="A built-in game, a file of Gambit, or 'openspiel:...'.")
     ],
     settings: arguments.Settings = None,
-    seconds: Annotated[float, typer.Option(help="How long histories may be sampled.")] = 2.0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sampling.")] = 0,
+    seconds: Annotated[
+        float, typer.Option(hidden=True, help="How long histories may be sampled.")
+    ] = 2.0,
+    seed: Annotated[int, typer.Option(min=0, hidden=True, help="Of the sampling.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Tell how large a game is, without compiling it: counted where it has private hands, sampled

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
 from .._util.memory import free_memory
+from .._util.one_line import arrays_in_line
 from ..algorithms import Correlated
 from ..errors import MemoryLimitError
 from ..evaluation.correlation import gap_of, meet
@@ -24,6 +25,9 @@ from ..solvers.kept import Expected
 
 class CorrelatedState(NamedTuple):
     """What the solver carries from one iteration to the next."""
+
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """float64: regrets of all triggers; see :class:`tensorcfr.kernels.triggers.Triggers`."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._util.one_line import arrays_in_line
 from ..algorithms import Deep
 from ..solvers.kept import Expected, check_arrays
 from ..solvers.sources import NOTHING, infosets_of
@@ -21,6 +22,9 @@ class DeepState(NamedTuple):
     they were entered, a sequence is an action of one of them, and a fit of a table is its
     predictions for all sequences, float64.
     """
+
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     strategy: np.ndarray
     """float64 (sequences,): behaviour strategy; 1 for the empty sequences of a compiled game."""

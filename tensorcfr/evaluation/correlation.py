@@ -34,6 +34,7 @@ import numpy as np
 
 from .._util.arguments import Kind, OneOf, checked
 from .._util.memory import require
+from .._util.one_line import OneLine
 from ..formats.policies import find_policy
 from ..kernels.evaluation import best_total, realization_plan
 from ..model.arguments import Flat
@@ -50,8 +51,8 @@ CorrelatedPlan = Sequence[tuple[float, PolicyLike]]
 """Profiles of strategies, each with its probability."""
 
 
-@dataclass(frozen=True)
-class CorrelationGap:
+@dataclass(frozen=True, repr=False)
+class CorrelationGap(OneLine):
     """What players gain by not following a mediator, in the game's own unit of utility."""
 
     kind: str

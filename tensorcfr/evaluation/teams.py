@@ -23,6 +23,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
+from .._util.one_line import OneLine
 from ..formats.policies import find_policy
 from ..kernels import links as kernels
 from ..model.arguments import Flat
@@ -38,8 +39,8 @@ LEAST = 1e-12
 """A joint plan with less probability is rounding."""
 
 
-@dataclass(frozen=True)
-class TeamEquilibrium:
+@dataclass(frozen=True, repr=False)
+class TeamEquilibrium(OneLine):
     """A team-maxmin equilibrium with correlation, in the game's own unit of utility."""
 
     teams: tuple[tuple[int, ...], ...]
@@ -143,8 +144,8 @@ def team_best_response(
     )
 
 
-@dataclass(frozen=True)
-class TeamExploitability:
+@dataclass(frozen=True, repr=False)
+class TeamExploitability(OneLine):
     """What two teams could gain by correlated best responses, in the game's own unit."""
 
     teams: tuple[tuple[int, ...], ...]

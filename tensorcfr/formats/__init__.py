@@ -1,5 +1,6 @@
 """Games and policies in and out: files, and the objects of other libraries."""
 
+from ..model.tables import SequenceTable
 from .efg import read_efg, save_efg
 from .functions import Batch, Batched
 from .gambit import from_gambit, policy_to_gambit, to_gambit
@@ -14,7 +15,6 @@ from .other_spots import read_spot_options
 from .policies import find_policy, policy_table, read_policy, save_policy
 from .sources import find_rules
 from .spots import parse_spot, read_spot, save_spot, spot_text
-from .tables import SequenceTable
 
 __all__ = [
     "Batch",

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import brief
+from .._util.one_line import OneLine
 from ..model.game import CompiledGame
 from ..model.infoset import Infoset, Strategies, asked, distribution, normalised, plain_array
 from ..model.policy import Filling, Policy
-from .tables import all_rows
+from ..model.tables import all_rows
 
 
 class Batch(NamedTuple):
@@ -28,8 +29,8 @@ class Batch(NamedTuple):
     """bool (infosets, columns): which columns of the answer are actions there."""
 
 
-@dataclass(frozen=True)
-class Batched:
+@dataclass(frozen=True, repr=False)
+class Batched(OneLine):
     """A policy that is asked about many infosets at once: ``evaluate(game, Batched(network))``.
 
     >>> from tensorcfr import compile_game, evaluate

@@ -14,6 +14,7 @@ Perfect recall is not taken on trust: it is checked where every game's is, when 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 from collections.abc import Sequence
 from typing import Any
@@ -159,6 +160,12 @@ def _load(pyspiel: Any, text: str) -> Any:
     if text.startswith("python_"):
         # OpenSpiel's games written in Python are registered by importing them.
         importlib.import_module("open_spiel.python.games")
+    name, known = text.partition("(")[0], pyspiel.registered_names()
+    if name not in known:
+        # OpenSpiel would print the names of all its games.
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else "pyspiel.registered_names() has them"
+        raise GameError(f"OpenSpiel has no game {name!r}; {hint}")
     try:
         return pyspiel.load_game(text)
     except (pyspiel.SpielError, IndexError) as error:  # IndexError: a missing "filename", say

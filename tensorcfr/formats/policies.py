@@ -14,69 +14,33 @@ import numpy as np
 
 from .._util.arguments import LONGEST_PATH, brief
 from .._util.extras import library_of, needs
-from .._util.files import replacing
+from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
 from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
+from ..model.tables import PROBABILITY, PYARROW, SequenceTable, all_rows, find_format, policy_of
 from .functions import Batched, policy_of_batches, policy_of_function
 from .gambit import from_gambit
 from .openspiel_policies import from_openspiel
-from .tables import PYARROW, Piece, SequenceTable, all_rows, find_format
 
 Row = tuple[int, Any, Any, Any]
 """Number of the row in its source, infoset label, action label, probability."""
 
-PROBABILITY = "probability"
-"""The column of a table that holds the policy."""
 COLUMNS = ("infoset", "action", PROBABILITY)
 """The columns of a table that are read."""
 
 
-def policy_table(policy: Policy) -> SequenceTable:
-    """A policy as a table; it has the one column ``probability``.  That of a game in chunks is in
-    the order of public nodes, and read chunk by chunk; that of a game that is not compiled has the
-    infosets that were met."""
-
-    def pieces() -> Iterator[Piece]:
-        for player in range(policy.game.n_players):
-            for rows in policy.rows(player):
-                yield Piece(player, rows.labels, rows.actions, [policy.at(rows.numbers)])
-
-    return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_rows)
+def policy_table(policy: Any) -> SequenceTable:
+    """A policy as a table: ``policy.table()``, also of a solution."""
+    found: SequenceTable = policy_of(policy).table()
+    return found
 
 
-def save_policy(policy: Policy, path: str | Path, format: str | None = None) -> Path:
-    """Write a policy to a file, which :func:`read_policy` reads back to the same bits.
-
-    Args:
-        policy: The policy.
-        path: Where to; a file that is there is replaced when the new one is complete.
-        format: ``"csv"`` and ``"json"`` write a line for every action or infoset; ``"parquet"``
-            the same table in columns (the extra ``tensorcfr[tables]``); ``"npz"`` the
-            probabilities by sequence without any label, for games of any size.  By default the
-            suffix of the path.
-
-    Returns:
-        The path.
-
-    Raises:
-        ValueError: There is no such format; or the game is not compiled and has no numbers of
-            sequences, which ``"npz"`` needs.
-    """
-    path = Path(path)
-    if find_format(path, format, FORMATS) == "npz":
-        if policy.game.chunks is None:
-            raise ValueError(
-                f"{path}: {policy.game.name} is not compiled, and its policy is written with "
-                "labels: csv, json or parquet"
-            )
-
-        with replacing(path) as file:
-            digest = np.array(policy.game.digest)
-            np.savez(file, probability=policy.probabilities, digest=digest)
-        return path
-    return policy_table(policy).save(path, format)
+def save_policy(policy: Any, path: str | Path, format: str | None = None) -> Path:
+    """Write a policy to a file: ``policy.save(path, format)``, also of a solution."""
+    found: Path = policy_of(policy).save(path, format)
+    return found
 
 
 def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
@@ -99,8 +63,9 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
 
     Args:
         game: The game.
-        source: A policy; a mapping of infoset label to action label to probability; the path of
-            a file, see :func:`read_policy`; a table of pandas or pyarrow with the columns
+        source: A policy, or what has one as its ``policy``, such as a solution; a mapping of
+            infoset label to action label to probability; the path of a file, see
+            :func:`read_policy`; a table of pandas, Polars or pyarrow with the columns
             ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
             profile of pygambit; a function that is called with each
             :class:`~tensorcfr.model.infoset.Infoset`, which is its label and knows player and
@@ -112,6 +77,7 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
         TypeError: This is no source of a policy.
         ValueError: The policy is not one for this game.
     """
+    source = policy_of(source)
     if isinstance(source, Policy):
         if source.game is not game and source.game.digest != game.digest:
             raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
@@ -345,6 +311,9 @@ def _values(column: Any) -> list[Any]:
     return [None if code is None else labels[code] for code in column.indices.to_pylist()]
 
 
+ARCHIVES: dict[str, Callable[[CompiledGame, Path], Any]] = {}
+"""What reads other archives that have a policy, by an array that they alone have.  Solvers put the
+reader of solutions here, of which this layer knows nothing."""
 DIGEST_DTYPE = "U64"
 """Dtype of the digest beside a policy: a text of 64 hexadecimal digits."""
 
@@ -352,6 +321,9 @@ DIGEST_DTYPE = "U64"
 def _read_npz(game: CompiledGame, path: Path) -> Policy:
     with open(path, "rb") as file:
         members = list_members(file, str(path), PLAIN | {DIGEST_DTYPE})
+        for key, read in ARCHIVES.items():
+            if key in members:
+                return find_policy(game, read(game, path), str(path))
         if set(members) != {PROBABILITY, "digest"}:
             raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
         arrays = {key: read_member(member, str(path)) for key, member in members.items()}
@@ -388,19 +360,19 @@ def _places(columns: list[str], source: str) -> list[int]:
 
 
 def _of_table(game: CompiledGame, table: Any) -> Policy:
-    """A table of pandas or pyarrow."""
-    _places(list(getattr(table, "column_names", None) or table.columns), "the table")
-    if hasattr(table, "to_batches"):
-        rows = _arrow_rows(table.to_batches())
-    else:
-        parts = [table[name].tolist() for name in COLUMNS]
-        rows = ((row, *cells) for row, cells in enumerate(zip(*parts, strict=True)))
+    """A table of pandas, Polars or pyarrow."""
+    if hasattr(table, "validate"):
+        table.validate(full=True)  # pyarrow trusts the indices of dictionaries.
+    columns, values = columns_of(table)
+    _places(columns, "the table")
+    rows = ((row, *cells) for row, cells in enumerate(zip(*map(values, COLUMNS), strict=True)))
     return policy_of_rows(game, rows, "the table", lambda row: f"the table: row {row}")
 
 
 LIBRARIES: Mapping[str, Callable[[CompiledGame, Any], Policy]] = {
     "pandas": _of_table,
     "pyarrow": _of_table,
+    "polars": _of_table,
     "open_spiel": from_openspiel,
     "pyspiel": from_openspiel,
     "pygambit": from_gambit,

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .._util.arguments import brief
 from .._util.extras import library_of
 from .._util.specs import parse_spec
@@ -23,6 +25,8 @@ from .spots import ENDINGS, SPOT, read_spot
 from .universal_poker import limit_poker_of
 
 Rules = Game | PublicTreeGame | CardGame
+LONGEST_NAME = 100
+"""Characters of a name, which errors repeat, at most; longer texts of games are shortened."""
 
 
 class FoundRules(NamedTuple):
@@ -70,8 +74,8 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         TypeError: This is no source of a game, or one that takes no parameters.
     """
     if isinstance(source, str) and not is_foreign(source):
-        name = _built_in_name(source, parameters)
-        return FoundRules(name, make_game(source, **parameters), name)
+        text, rules = _built_in_name(source, parameters), make_game(source, **parameters)
+        return FoundRules(_short(text, rules), rules, text)
     if parameters:
         raise TypeError(
             f"parameters {', '.join(parameters)} are for built-in games asked for by name"
@@ -86,6 +90,10 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
     if library is not None:
         rules = LIBRARIES[library](source)
         return FoundRules(rules.name or library, rules, _text_of(rules))
+    if isinstance(source, (np.ndarray, list, tuple)):
+        raise TypeError(
+            f"payoffs are a game by: compile_game('matrix', payoffs=...); {brief(source)}"
+        )
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"
@@ -113,9 +121,15 @@ def _find_text(source: str | Path) -> FoundRules:
         raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
     rules = read(source)
     options = getattr(rules, "options", None)
-    # A spot is a built-in game with parameters: that name finds it again without the file.
-    name = str(source) if options is None else _built_in_name(SPOT, options)
-    return FoundRules(name, rules, name)
+    # A spot is a built-in game with parameters: that text finds it again without the file.
+    text = str(source) if options is None else _built_in_name(SPOT, options)
+    return FoundRules(_short(text, rules), rules, text)
+
+
+def _short(text: str, rules: Rules) -> str:
+    """The text of a game, or where it is long, as that of a spot is, what the rules call it."""
+    has_own = rules.name != type(rules).__name__
+    return rules.name if has_own and len(text) > LONGEST_NAME else text
 
 
 def _text_of(rules: Rules) -> str | None:

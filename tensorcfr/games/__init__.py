@@ -12,7 +12,7 @@ from typing import Any
 
 from .._util.arguments import brief, checks_of
 from .._util.specs import parse_spec
-from ..errors import GameError, suggest
+from ..errors import GameError, Lookup, suggest
 from ..rules import CardGame, Game, PublicTreeGame
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
@@ -83,7 +83,9 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "shapleys_game": matrix.shapleys_game,
 }
 
-GAMES: dict[str, GameEntry] = {name: GameEntry(name, make) for name, make in _MAKERS.items()}
+GAMES: dict[str, GameEntry] = Lookup(
+    (name, GameEntry(name, make)) for name, make in _MAKERS.items()
+)
 """The built-in games by name."""
 
 
@@ -124,3 +126,11 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(str(error)) from error
     except TypeError as error:
         raise GameError(f"{name} cannot take {brief(given)}: {error}") from error
+
+
+def __dir__() -> list[str]:
+    return [
+        "GAMES",
+        "make_game",
+        *(make.__name__ for make in _MAKERS.values() if isinstance(make, type)),
+    ]

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util.arguments import Number, Several, Text, Whole, checked
-from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown
+from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
 from .holdem.cards import RANKS, SUITS, orders_of_suits
 from .holdem.strength import strengths
 
@@ -95,6 +95,8 @@ class LimitPoker(CardGame):
         )
         every = combinations(range(len(self.cards) - 1, -1, -1), hand)
         hands = np.array(sorted(every, reverse=True), dtype=np.int64)
+        big_blind = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
+        self.usual = Usual(units={"chips": 1.0} | big_blind)
         self.suits, self.hands = suits, [hands, hands]
         self.weights = [np.ones(len(hands))] * 2
 

@@ -78,7 +78,7 @@ class CutGame(CompiledGame):
         self.name, self.chunks, self.nodes, self.counts = name, chunks, nodes, counts
         self.recipe, self.utilities, self.merges_hands = recipe, utilities, merges_hands
         self._lay_out = lay_out
-        self.is_of_cards = nodes.is_of_cards
+        self.is_of_cards, self.usual = nodes.is_of_cards, nodes.usual
         self.n_players, self.n_numbers = chunks.n_players, chunks.n_numbers
         self.n_histories, self.n_decision_nodes = counts.histories, counts.decision_nodes
         self.n_infosets, self.n_sequences = counts.infosets, counts.sequences

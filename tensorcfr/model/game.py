@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..rules import Usual
 from .chunks import ChunkedForm
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ class PayingGame:
 
     is_of_cards: bool = False
     """Whether this is a game of cards: a spot of hold'em, say."""
+    usual: Usual = Usual()
+    """How it is solved where nothing is said, and its units."""
 
     if TYPE_CHECKING:
 

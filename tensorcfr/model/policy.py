@@ -10,11 +10,12 @@ import numpy as np
 
 from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
-from ..errors import suggest
+from ..errors import Lookup, UnknownNameError, suggest
 from .arguments import STRATEGIES, Compiled, Played
 from .chunks import ChunkLocks, buckets_by_part
 from .game import CompiledGame, InfosetRows
 from .infoset import refuse_unknown
+from .tables import Tabular
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
@@ -29,7 +30,7 @@ MadeFrom = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | 
 """See :meth:`Policy.made_from`."""
 
 
-class Policy(Mapping[str, dict[str, float]]):
+class Policy(Tabular, Mapping[str, dict[str, float]]):
     """A behaviour strategy for every player: infoset label to action to probability.
 
     >>> policy["K"]["bet"]  # doctest: +SKIP
@@ -204,14 +205,14 @@ class Policy(Mapping[str, dict[str, float]]):
 
     def __getitem__(self, label: str) -> dict[str, float]:
         if not isinstance(label, str):
-            raise KeyError(f"an infoset label is a string, not {label!r}")
+            raise UnknownNameError(f"an infoset label is a string, not {label!r}")
         try:
             found = self.game.locate(label)
         except KeyError:
-            raise KeyError(
+            raise UnknownNameError(
                 f"{self.game.name} has no infoset {brief(label)}; {suggest_label(self.game, label)}"
             ) from None
-        return dict(zip(found.actions, self.at(found.numbers).tolist(), strict=True))
+        return Lookup(zip(found.actions, self.at(found.numbers).tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return _labels(self.game)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..rules import Usual
 from .arrays import CHANCE, PublicTree
 from .game import InfosetRows
 from .labels import PublicGame, follow
@@ -88,6 +89,12 @@ class Step(NamedTuple):
     label: str
 
 
+def steps_of(line: str | Sequence[str]) -> list[str]:
+    """The steps of a line, a text or its words; none for ``"start"``."""
+    steps = line.split() if isinstance(line, str) else list(line)
+    return [] if steps == [START] else steps
+
+
 class PublicNodes(ABC):
     """The public nodes of a game of private hands, by number; the root is 0."""
 
@@ -102,6 +109,8 @@ class PublicNodes(ABC):
     """What two players are called."""
     unit_name: str = ""
     """What utilities are counted in, after a space; "" where it has no name."""
+    usual: Usual = Usual()
+    """How the game is solved where nothing is said, and its units."""
 
     def described(self, node: int) -> str:
         """What else everybody sees at a node, in words: the board and the chips, say."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, overload
 
 import numpy as np
 
-from .._util.arguments import EXACT, Check, Kind, Number, OneOf, Whole
+from .._util.arguments import EXACT, Check, Kind, Number, OneOf, Whole, brief
 from ..algorithms import Record
 from ..errors import CutError
 from ..model.arguments import laid_out
@@ -55,7 +56,9 @@ class _Playable(Check):
             return value
         try:
             return UncompiledGame(value)
-        except TypeError:
+        except TypeError as error:
+            if "payoffs" in str(error):
+                raise TypeError(f"{name}: {error}") from None
             raise self.refuse(name, value, TypeError) from None
 
     def __str__(self) -> str:
@@ -75,16 +78,72 @@ class _Sampled(_Playable):
 
 
 SAMPLED = _Sampled()
+
+
+class _Amount(Number):
+    """A number in the game's own unit, or a text with a unit, ``"0.5%"``, which
+    :func:`own_amount` reads."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        if isinstance(value, str):
+            super().__call__(name, _split(name, value)[0])
+            return value
+        return super().__call__(name, value)
+
+
+@overload
+def own_amount(name: str, amount: None, game: Any) -> None: ...
+@overload
+def own_amount(name: str, amount: float | str, game: Any) -> float: ...
+def own_amount(name: str, amount: float | str | None, game: Any) -> float | None:
+    """An amount in the game's own unit.
+
+    Args:
+        name: What errors call it.
+        amount: A number in that unit; or a text: a number with a unit of ``game.usual.units``,
+            ``"0.5%"`` (of the pot), ``"0.1 chips"``, ``"5 mbb"``, or a number alone; or None.
+        game: The game, compiled or not.
+
+    Raises:
+        ValueError: The text is no amount, or the game has no such unit; names both.
+    """
+    if not isinstance(amount, str):
+        return amount
+    number, unit = _split(name, amount)
+    units = game.usual.units
+    if unit and unit not in units:
+        known = f"a number with {', '.join(units)}" if units else "a number in its own unit"
+        why = "; big_blind= of the spot defines mbb" if unit == "mbb" and "%" in units else ""
+        raise ValueError(
+            f"{name}: {game.name} does not know the unit {unit!r} of {amount!r}: give {known}{why}"
+        )
+    return number * units[unit] if unit else number
+
+
+def _split(name: str, amount: str) -> tuple[float, str]:
+    """Number and unit of a text; the unit may be empty."""
+    said = re.fullmatch(r"\s*([-+.\d]+(?:e[-+]?\d+)?|nan|inf)\s*(.*?)\s*", amount, re.IGNORECASE)
+    try:
+        number = float(said[1] if said else "")
+    except ValueError:
+        raise ValueError(
+            f"{name} must be a number, or one with a unit such as '0.5%' of the pot, '0.1 chips' "
+            f"or '5 mbb', not {brief(amount)}"
+        ) from None
+    assert said is not None
+    return number, said[2].removesuffix(" of the pot")
+
+
 CALLABLE = Kind((Callable,), "a function")
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
 FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)
-STEPS = Whole(0, EXACT)
+STEPS = Whole(0, EXACT, floats=True)
 THREADS = Whole(1, MOST_THREADS)
 
 Named = Annotated[str | Record, Kind((str, Record), "the name of an algorithm or an Algorithm")]
 Deal = Annotated[Sequence[str], Kind((Sequence,), "a sequence of chance outcomes")]
 Iterations = Annotated[int, STEPS]
-Target = Annotated[float, Number(0, counts="an exploitability")]
+Target = Annotated[float | str, _Amount(0, counts="an exploitability")]
 Seconds = Annotated[float, Number(0, counts="seconds")]
-Nodes = Annotated[int, Whole(0, 2**63 - 1)]
+Nodes = Annotated[int, Whole(0, 2**63 - 1, floats=True)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .._util.arguments import checked
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
@@ -20,7 +21,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
 from ..uncompiled.infosets import OutOfTimeError
-from .arguments import STEPS
+from .arguments import CALLABLE, CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
 from .kept import Expected, copied
 
 
@@ -103,6 +104,10 @@ class IterativeSolver(ABC):
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
         """Begin, or go on from a state; each subclass lists its options."""
 
+    def __repr__(self) -> str:
+        name, game = type(self).__name__, self.game.name
+        return f"<{name} of {game} by {self.algorithm}: {self.iteration:,} iterations>"
+
     def step(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once.
 
@@ -120,6 +125,39 @@ class IterativeSolver(ABC):
             pass
         finally:
             self.seconds += time.perf_counter() - started
+
+    @checked()
+    def run(
+        self,
+        iters: Iterations | None = None,
+        *,
+        target: Target | None = None,
+        time_limit: Seconds | None = None,
+        nodes: Nodes | None = None,
+        checkpoints: Annotated[str | int | Iterable[int], CHECKPOINTS] = "geometric",
+        progress: Annotated[Callable[[Any], object] | None, CALLABLE] = None,
+    ) -> Any:
+        """Iterate until a stop rule says so; the arguments are those of :func:`tensorcfr.solve`.
+
+        The solver can go on afterwards: the solution has arrays of its own.
+
+        Returns:
+            The :class:`~tensorcfr.Solution`.
+
+        Raises:
+            ValueError: An argument makes no sense; names it.
+        """
+        from .driver import run_solver
+
+        return run_solver(
+            self,
+            progress,
+            iters=iters,
+            target=target,
+            time_limit=time_limit,
+            nodes=nodes,
+            checkpoints=checkpoints,
+        )
 
     @abstractmethod
     def _run(self, iterations: int) -> None:

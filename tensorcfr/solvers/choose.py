@@ -57,6 +57,16 @@ def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None
     return BY_PRECISION.get(precision or "", DEFAULT_ALGORITHM)
 
 
+def asked_precision(asked: str | None, game: Any, record: Record) -> str:
+    """In what a solver's arrays are kept; where nothing is said, as is usual for the game, if the
+    algorithm works in it."""
+    if asked is not None:
+        return asked
+    is_tied = getattr(game, "tied_to", None) is not None
+    takes_any = record.passes_whole_game and not record.is_plain and not is_tied
+    return game.usual.precision if takes_any else "float64"
+
+
 def choose(
     game: CompiledGame,
     *,

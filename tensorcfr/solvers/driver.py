@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, brief, checked
+from numba.core.event import install_timer
+
+from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, checked
 from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
-from ..algorithms.records import is_whole
 from ..errors import ClusterError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
@@ -34,9 +35,10 @@ from .arguments import (
     Nodes,
     Seconds,
     Target,
+    own_amount,
 )
 from .base import IterativeSolver
-from .request import SolveRequest, make_solver
+from .request import SolveRequest, make_solver, marks
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
@@ -50,12 +52,6 @@ LOG = logging.getLogger(__name__)
 LOG_SECONDS = 30.0
 """Seconds without a checkpoint after which a solve logs its progress."""
 
-PER_DECADE = 10
-"""Geometric checkpoints per factor of ten in iterations."""
-
-PER_DECADE_TO_TARGET = 25
-"""The same while looking for a target exploitability, which ends within a tenth of the
-iterations that it needs."""
 STEEPEST = 4.0
 """Power of the iterations with which exploitability is expected to fall at most: a checkpoint on
 the way to a target is passed over where even that would not reach it."""
@@ -83,6 +79,9 @@ class Progress:
     """Histories visited, those of the solution it went on from included."""
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     """The record so far, oldest first."""
+    elapsed: float = 0.0
+    """Seconds since this call began to iterate, evaluations included, which ``time_limit`` is
+    compared with."""
     solver: IterativeSolver | None = field(default=None, repr=False, compare=False)
     """The solver at work; a hook may read it, and must not step it."""
 
@@ -133,8 +132,9 @@ def solve(
     """Solve a game.
 
     Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
-    Ctrl-C, which loses nothing: the solution says which in its ``status``.  SIGTERM ends the
-    process as always; the command line saves first.
+    Ctrl-C, which loses nothing: the solution says which in its ``status``.  If none is given, ends
+    as is usual for the game: a spot of hold'em at 0.5 % of the pot, others after 1,000 iterations.
+    SIGTERM ends the process as always; the command line saves first.
 
     Args:
         game: A compiled game; or its rules, for games that are too large to compile, which
@@ -153,10 +153,11 @@ def solve(
             precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts
             chosen on spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
-        target: Exploitability (nash_conv / players, in the game's own unit) at which to end.  With
-            0, and neither an algorithm nor other stop rules, an exact equilibrium is found and
-            proved, in fractions: :attr:`Solution.exact`.
-        time_limit: Seconds of iterating after which to end.
+        target: Exploitability (nash_conv / players) at which to end: a number in the game's own
+            unit, or a text with a unit that the game knows, ``"0.5%"`` of the pot,
+            ``"0.1 chips"``, ``"5 mbb"``.  With 0, and neither an algorithm nor other stop rules,
+            an exact equilibrium is found and proved, in fractions: :attr:`Solution.exact`.
+        time_limit: Seconds after which to end, evaluations included; compiling kernels is not.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
         checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten;
@@ -176,9 +177,9 @@ def solve(
         seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
             as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
             from brings its own random numbers.
-        precision: ``"float64"`` (the default) or ``"float32"``, in which the solver's arrays take
-            half the memory; for games in chunks also ``"int16"``, a quarter of it.  See
-            :class:`Solver`.
+        precision: ``"float64"`` (the default) or ``"float32"`` (the default of spots of hold'em),
+            in which the solver's arrays take half the memory; for games in chunks also
+            ``"int16"``, a quarter of it.  See :class:`Solver`.
         threads: Threads that sweep the game, for large games of private hands; the result has the
             same bits for any number.
         keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
@@ -210,7 +211,7 @@ def solve(
         The solution: average strategy, values, exploitability, trace.
 
     Raises:
-        ValueError: No stop rule, or one that makes no sense; an unknown algorithm; ``start`` is
+        ValueError: A stop rule that makes no sense; an unknown algorithm; ``start`` is
             of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
             two players or a general sum.
         MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
@@ -226,12 +227,14 @@ def solve(
     """
     given = dict(locals())
     del given["progress"]
+    given["target"] = own_amount("target", target, game)
     return run(SolveRequest(**given), progress)
 
 
 def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:
     """Do what a request asks for; see :func:`solve`."""
     request.check()
+    request = request.with_end()
     if request.record.is_exact:
         solution = _solve_exactly(request)
     else:
@@ -242,11 +245,21 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
             solver.close()
     if request.checkpoint is not None:
         try:
-            solution.save(request.checkpoint)
+            solution.save(request.checkpoint, force=True)
         except OSError as error:
             error.solution = solution  # type: ignore[attr-defined]
             raise
     return solution
+
+
+def run_solver(
+    solver: IterativeSolver, progress: Callable[[Progress], object] | None, **rules: Any
+) -> Solution:
+    """Let a solver, which can go on afterwards, iterate until a stop rule says so."""
+    game = solver.game
+    of = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
+    of |= rules | {"target": own_amount("target", rules["target"], game)}
+    return _Run(solver, SolveRequest(**of).with_end(), progress, goes_on=True).run()
 
 
 class _Run:
@@ -256,6 +269,7 @@ class _Run:
         solver: The solver.
         request: When to end, when to evaluate, and the solution to go on from, if any.
         progress: Called at checkpoints and about twenty times a second.
+        goes_on: Whether the solver goes on after it, so that the solution has copies.
     """
 
     def __init__(
@@ -263,10 +277,16 @@ class _Run:
         solver: IterativeSolver,
         request: SolveRequest,
         progress: Callable[[Progress], object] | None = None,
+        *,
+        goes_on: bool = False,
     ) -> None:
+        self.goes_on = goes_on
         self.solver, self.request, self.progress = solver, request, progress
         self.is_stopped = False
         self.logged = time.monotonic()
+        self.begun = time.perf_counter()
+        self.compiling = self.evaluating = 0.0
+        """Seconds of compiling kernels of evaluations, and of the last evaluation otherwise."""
         start = request.start
         self.trace: list[TracePoint] = list(start.trace) if start else []
         self.seconds_before = start.seconds if start else 0.0
@@ -330,15 +350,15 @@ class _Run:
         solve that goes on ends where an uninterrupted one does.
         """
         request, done, target = self.request, self.solver.iteration, self.request.target
-        marks = _marks(request.checkpoints, done, to_target=target is not None)
+        coming = marks(request.checkpoints, done, to_target=target is not None)
         if not target or self.keep_best or not request.is_for_target:
-            return next(marks, None)
+            return next(coming, None)
         known = {point.iteration: point.exploitability for point in self.trace}
         # The average of a strategy that no longer changes falls by one power more than its weights
         # grow.
         power, earliest = getattr(request.record, "average_power", 0.0), 0.0
         steepest = STEEPEST if callable(power) else max(STEEPEST, power)
-        for mark in _marks("geometric", 0, to_target=True):
+        for mark in marks("geometric", 0, to_target=True):
             if mark >= earliest:
                 if mark > done:
                     return mark
@@ -356,7 +376,10 @@ class _Run:
         """The solution at this point, recorded; its arrays can no longer be written."""
         evaluation = self.record()
         self.log(status.value)
-        return self.packed(status, evaluation, self.solver.state)
+        state = self.solver.state
+        if self.goes_on:
+            state = type(state)(*(array.copy() for array in state))
+        return self.packed(status, evaluation, state)
 
     def packed(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
         """What there is now, as a solution whose arrays are those of ``state``."""
@@ -416,14 +439,24 @@ class _Run:
         """Time spent iterating, that of the solution it went on from included."""
         return self.seconds_before + self.solver.seconds
 
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the run began, those of compiling apart."""
+        return time.perf_counter() - self.begun - self.compiling
+
+    def time_left(self) -> float:
+        """Seconds for iterations until the time limit, before which the end is evaluated."""
+        limit = self.request.time_limit
+        return math.inf if limit is None else limit - self.elapsed - self.evaluating
+
     def status(self, interrupted: bool) -> Status | None:
         """Why to end now, or None."""
-        target, time_limit = self.request.target, self.request.time_limit
+        target = self.request.target
         if target is not None and self._is_recorded and self.trace[-1].exploitability <= target:
             return Status.TARGET
         if self.solver.iteration == self.last:
             return Status.ITERATIONS
-        if time_limit is not None and self.solver.seconds >= time_limit:
+        if self.time_left() <= 0.0:
             return Status.TIME_LIMIT
         if self.last_node is not None and self.solver.nodes_touched >= self.last_node:
             return Status.NODES
@@ -445,6 +478,7 @@ class _Run:
                     self.latest,
                     solver.nodes_touched,
                     tuple(self.trace),
+                    self.elapsed,
                     solver,
                 )
             )
@@ -452,15 +486,12 @@ class _Run:
 
     def step(self, iterations: int, pace: int) -> int:
         """Run some iterations; returns how many to run next, at most, to stay responsive."""
-        time_limit = self.request.time_limit
         before = self.solver.seconds
-        if time_limit is not None:
-            self.solver.deadline = time.perf_counter() + time_limit - before
+        if self.request.time_limit is not None:
+            self.solver.deadline = time.perf_counter() + self.time_left()
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
-        budget = CHUNK_SECONDS
-        if time_limit is not None:
-            budget = min(budget, time_limit - self.solver.seconds)
+        budget = min(CHUNK_SECONDS, self.time_left())
         return max(1, min(2 * pace, int(budget / max(each, 1e-9))))
 
     def iterations_within(self, last_node: int) -> int:
@@ -482,6 +513,14 @@ class _Run:
     def record(self) -> Evaluation:
         """Evaluate the average strategy, and note it in the trace; the last iterate, too, where
         the best one is kept."""
+        begun, compiled = time.perf_counter(), list[float]()
+        with install_timer("numba:compile", compiled.append):
+            evaluation = self._record()
+        self.compiling += sum(compiled)
+        self.evaluating = time.perf_counter() - begun - sum(compiled)
+        return evaluation
+
+    def _record(self) -> Evaluation:
         evaluation = self.solver.evaluate()
         is_new, last = not self._is_recorded, None
         if self.keep_best and (is_new or self.best is None):
@@ -527,7 +566,7 @@ def _save(solution: Solution, path: str | Path) -> bool:
     """Write a checkpoint file; whether that went well.  An error of the disk is only a warning: the
     next file may be written."""
     try:
-        solution.save(path)
+        solution.save(path, force=True)
     except OSError as error:
         warnings.warn(f"the checkpoint was not written: {error}", stacklevel=2)
         return False
@@ -556,27 +595,3 @@ def _solve_exactly(request: SolveRequest) -> Solution:
         seconds=time.perf_counter() - started,
         exact=exact,
     )
-
-
-def _marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
-    """The iterations beyond ``after`` at which to evaluate, ascending, each once."""
-    candidates: Iterable[int]
-    if isinstance(checkpoints, str) and checkpoints == "geometric":
-        per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
-        candidates = (round(10 ** (k / per_decade)) for k in count())
-    elif isinstance(checkpoints, str):
-        raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
-    elif isinstance(checkpoints, Iterable):
-        given = list(checkpoints)
-        for candidate in given:
-            if not is_whole(candidate) or candidate < 1:
-                raise ValueError(f"checkpoints must be iterations from 1, not {brief(candidate)}")
-        candidates = sorted(given)
-    elif checkpoints < 1:
-        raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
-    else:
-        candidates = count(int(checkpoints), int(checkpoints))
-    for candidate in candidates:
-        if candidate > after:
-            after = candidate
-            yield candidate

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._util.arguments import checked
+from .._util.arguments import brief, checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
+from ..algorithms.records import is_whole
 from ..kernels.random import Seed
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, refuse
+from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amount, refuse
 from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
-from .choose import asked_algorithm, choose
+from .choose import asked_algorithm, asked_precision, choose
 from .sampling import refuse_uncompiled
 from .solution import Solution
 from .warm_start import WarmStart, warm_state
@@ -28,6 +30,14 @@ if TYPE_CHECKING:
 
 MEANS_ITERATIONS = ("iters", "time_limit", "nodes", "warm_start", "precision", "cluster")
 """Arguments that the linear program does not take."""
+PER_DECADE = 10
+"""Geometric checkpoints per factor of ten in iterations."""
+
+PER_DECADE_TO_TARGET = 25
+"""The same while looking for a target exploitability, which ends within a tenth of the
+iterations that it needs."""
+USUAL_ITERATIONS = 1000
+"""Iterations of a solve if nothing says when to end, and the game has no usual target."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,6 +68,15 @@ class SolveRequest:
     needs_curve: bool = False
     """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
     choose the linear program."""
+
+    def with_end(self) -> SolveRequest:
+        """The same; where nothing says when to end, with the usual end of the game."""
+        if self.has_stop_rule or self.record.is_exact:
+            return self
+        usual = self.game.usual.target
+        if usual is None:
+            return replace(self, iters=USUAL_ITERATIONS)
+        return replace(self, target=own_amount("target", usual, self.game))
 
     @property
     def is_automatic(self) -> bool:
@@ -191,8 +210,7 @@ class SolveRequest:
             record.is_exact and any(rule is not None for rule in stops),
             f"{name} is exact: it takes no iters, target, time_limit or nodes",
         )
-        if not record.is_exact or self.target is not None:
-            check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
+        check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
 
     def _check_uncompiled(self) -> None:
         """Check the arguments of a solve on rules."""
@@ -250,13 +268,11 @@ def check_stop_rules(
     time_limit: Seconds | None,
     nodes: Nodes | None,
 ) -> None:
-    """Check that there is a stop rule, and that each makes sense.
+    """Check that each stop rule makes sense.
 
     Raises:
-        ValueError: There is none, or one makes no sense; names it.
+        ValueError: One makes no sense; names it.
     """
-    if iters is None and target is None and time_limit is None and nodes is None:
-        raise ValueError("when should it end? give iters, target, time_limit or nodes")
 
 
 def make_solver(request: SolveRequest) -> IterativeSolver:
@@ -283,7 +299,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         options["seed"] = request.seed
     if record.passes_whole_game:
         options["threads"] = request.threads
-        options["precision"] = request.precision or "float64"
+        options["precision"] = asked_precision(request.precision, request.game, record)
         options["locks"] = request.locks
         if start is not None:
             options["precision"] = str(start.state.regret.dtype)
@@ -298,3 +314,27 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
                 precision=options["precision"],
             )
     return kind(request.game, record, **options)
+
+
+def marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
+    """The iterations beyond ``after`` at which to evaluate, ascending, each once."""
+    candidates: Iterable[int]
+    if isinstance(checkpoints, str) and checkpoints == "geometric":
+        per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
+        candidates = (round(10 ** (k / per_decade)) for k in count())
+    elif isinstance(checkpoints, str):
+        raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
+    elif isinstance(checkpoints, Iterable):
+        given = list(checkpoints)
+        for candidate in given:
+            if not is_whole(candidate) or candidate < 1:
+                raise ValueError(f"checkpoints must be iterations from 1, not {brief(candidate)}")
+        candidates = sorted(given)
+    elif checkpoints < 1:
+        raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
+    else:
+        candidates = count(int(checkpoints), int(checkpoints))
+    for candidate in candidates:
+        if candidate > after:
+            after = candidate
+            yield candidate

@@ -8,6 +8,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
+from .._util.one_line import arrays_in_line
 from ..algorithms import Sampling
 from ..errors import MemoryLimitError
 from ..kernels.local_rule import rule_errors
@@ -51,6 +52,9 @@ class SampledState(NamedTuple):
     On rules, infosets are in the order in which they were entered, and a sequence is an action of
     one of them.
     """
+
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """float64 (sequences,): cumulative regret, as the local rule keeps it."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from dataclasses import dataclass, field
+from errno import EEXIST
 from functools import cached_property
 from math import isnan
 from pathlib import Path
@@ -15,11 +17,12 @@ from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.exact import ExactEquilibrium
 from ..evaluation.metrics import meaning_of_exploitability
+from ..formats.policies import ARCHIVES
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
-from ..storage.archive import write_arrays
+from ..storage.archive import HEADER, with_suffix, write_arrays
 from .arguments import PLAYABLE
 from .base import Setting, solver_class
 
@@ -74,6 +77,10 @@ class Trace(tuple[TracePoint, ...]):
     """The record of a solve, oldest first; a tuple that notebooks show as table and curve."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        last = f", the last after {self[-1].iteration:,} iterations" if self else ""
+        return f"<Trace: {len(self)} checkpoints{last}>"
 
     def _repr_html_(self) -> str:
         rows = [
@@ -253,16 +260,36 @@ class Solution:
         return kind.last_policy_of(self.setting, self.state)
 
     @checked()
-    def save(self, path: Annotated[str | Path, Where()]) -> Path:
+    def save(
+        self,
+        path: Annotated[str | Path, Where()],
+        *,
+        force: Annotated[bool | None, Flag()] = None,
+    ) -> Path:
         """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
 
-        A file that was there is replaced at the very end, or not at all.
+        Args:
+            path: The file; ``.npz`` is added if it has no suffix.
+            force: Whether a file that is there is replaced, at the very end or not at all.  With
+                False it is refused; by default it is replaced, for this version, with a warning.
 
         Returns:
-            The path of the file; ``.npz`` is added if it has no suffix.
+            The path of the file.
+
+        Raises:
+            FileExistsError: The file is there, and ``force`` is False.
+            OSError: It cannot be written.
         """
         from .solution_file import pack_solution
 
+        target = with_suffix(path)
+        if force is not True and target.exists():
+            if force is False:
+                raise FileExistsError(
+                    EEXIST, "the file exists; force=True replaces it", str(target)
+                )
+            told = f"{target} is replaced: say force=True; a later version will refuse"
+            warnings.warn(told, DeprecationWarning, stacklevel=3)
         return write_arrays(path, *pack_solution(self))
 
     @classmethod
@@ -367,3 +394,11 @@ class Solution:
             f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
             f"exploitability {self.game.settled(self.exploitability):.6g}>"
         )
+
+
+def _solution_of(game: CompiledGame, path: Path) -> Solution:
+    """The solution of a game in a file, whose policy is wanted."""
+    return Solution.load(path, game=game, registered=False)
+
+
+ARCHIVES[HEADER] = _solution_of

@@ -26,7 +26,7 @@ from ..model.policy import Policy
 from .arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
 from .average_policy import AveragePolicy
 from .base import IterativeSolver, Setting
-from .choose import asked_algorithm
+from .choose import asked_algorithm, asked_precision
 from .passes import Passes, bytes_of_passes
 from .scales import bucket_scales
 from .state import (
@@ -62,10 +62,11 @@ class Solver(IterativeSolver):
         game: The game.
         algorithm: A name or a record, see :mod:`tensorcfr.algorithms`; by default that of
             :func:`tensorcfr.solve`.
-        precision: In what the arrays are kept, ``"float64"`` or ``"float32"``; sums are float64 in
-            any case.  Single precision halves memory and traffic, and ends being of use at an
-            exploitability of about 1e-5 of the stakes.  For games in chunks and rules that keep
-            regrets alone also ``"int16"``: 16 bits, and a scale for every 64 numbers of a player.
+        precision: In what the arrays are kept, ``"float64"`` or ``"float32"``; by default as for
+            :func:`tensorcfr.solve`.  Sums are float64 in any case.  Single precision halves memory
+            and traffic, and ends being of use at an exploitability of about 1e-5 of the stakes.
+            For games in chunks and rules that keep regrets alone also ``"int16"``: 16 bits, and a
+            scale for every 64 numbers of a player.
         locks: Infosets whose probabilities are given, all of them or some, by infoset label and
             action label; see :class:`tensorcfr.model.locks.Locks`.
         threads: Threads that sweep the game; the result has the same bits for any number.  Only
@@ -102,7 +103,7 @@ class Solver(IterativeSolver):
         game: Played,
         algorithm: Named | None = None,
         *,
-        precision: Annotated[str, PRECISION] = "float64",
+        precision: Annotated[str | None, PRECISION] = None,
         locks: Annotated[LocksLike | None, LOCKS] = None,
         threads: Annotated[int, THREADS] = 1,
         state: Annotated[State | None, Kind((State,), "a solver's state")] = None,
@@ -111,6 +112,7 @@ class Solver(IterativeSolver):
         state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> None:
         record = self._checked(game, asked_algorithm(algorithm, game, precision))
+        precision = asked_precision(precision, game, record)
         self.game, self.algorithm, self.iteration = game, record, iteration
         if state is not None:
             precision = str(state.regret.dtype)

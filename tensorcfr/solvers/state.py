@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.one_line import arrays_in_line
 from ..algorithms import Algorithm
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
@@ -29,6 +30,9 @@ class State(NamedTuple):
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
     that do not make them from the regrets.
     """
+
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """Cumulative regret, as the local rule keeps it."""

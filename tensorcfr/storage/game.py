@@ -95,7 +95,7 @@ def load_game(
         read_fields(header, GAME_HEADER)
         refuse_others(arrays, ("game/",))
         found = unpack_game(arrays, header["version"], known=game, memory_limit=memory_limit)
-        if found.name != header["name"]:
+        if game is None and found.name != header["name"]:
             raise ValueError(f"header.name is {header['name']!r}, but the game is {found.name!r}")
         return found
 

@@ -91,7 +91,8 @@ def unpack_recipe(
         problem = "which is not compiled, not of"
     else:
         return None
-    if said["digest"] != found.digest and not (is_old and said["name"] == found.name):
+    is_old = is_old and (found.name == said["name"] or found.recipe.source == said["source"])
+    if said["digest"] != found.digest and not is_old:
         raise ValueError(f"the file is of {said['name']}, {problem} {found.name} here")
     given.refuse_rest()
     return found

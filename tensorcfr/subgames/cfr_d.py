@@ -14,6 +14,7 @@ import numpy as np
 
 from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
+from .._util.one_line import arrays_in_line
 from .._util.recent import Recent
 from ..algorithms import Decomposition
 from ..compilers.cut.game import cut_compiled
@@ -49,6 +50,9 @@ kernel for each of several small subtrees takes longer than the work on them."""
 class DecomposedState(NamedTuple):
     """What CFR-D carries from one iteration to the next; float64 (sequences of the trunk,) unless
     said."""
+
+    def __repr__(self) -> str:
+        return arrays_in_line(self)
 
     regret: np.ndarray
     """As in :class:`tensorcfr.solvers.state.State`, like the next three."""

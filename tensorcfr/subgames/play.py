@@ -80,6 +80,9 @@ class Match:
         self._path: list[int] = []
         self._played: dict[int, np.ndarray] = {}
 
+    def __repr__(self) -> str:
+        return f"<Match: {self.game.name}, {self.position.line or 'at the start'}>"
+
     def deal(self) -> None:
         """Begin a play: deal the hands."""
         self._outcomes = 0

@@ -11,6 +11,7 @@ from itertools import chain, islice
 import numpy as np
 
 from .._util.arguments import Several, Text, brief, checked
+from .._util.one_line import OneLine
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
@@ -29,8 +30,8 @@ MOST_COMPARED = 1000
 """Names of public nodes with which a wrong one is compared, at most."""
 
 
-@dataclass(frozen=True, eq=False)
-class Roots:
+@dataclass(frozen=True, eq=False, repr=False)
+class Roots(OneLine):
     """Public nodes of a game of private hands between two players; none is below another.
 
     Make one with :func:`find_roots`.

@@ -28,9 +28,10 @@ class Budget:
     nodes: int | None = None
     """Nodes touched (histories visited)."""
     time_limit: float | None = None
-    """Seconds of iterating."""
-    target: float | None = None
-    """Exploitability (nash_conv / players) of the average strategy."""
+    """Seconds, evaluations included."""
+    target: float | str | None = None
+    """Exploitability (nash_conv / players) of the average strategy, in the game's own unit or, as a
+    text, with a unit."""
 
     def __post_init__(self) -> None:
         if self.iters is None and self.nodes is None and self.time_limit is None:
@@ -45,13 +46,16 @@ class Budget:
         """The given rules, as arguments of :func:`tensorcfr.solve`."""
         return {name: rule for name, rule in vars(self).items() if rule is not None}
 
-    def share(self, iteration: int, nodes_touched: int, seconds: float) -> float:
+    def share(self, iteration: int, nodes_touched: int, elapsed: float) -> float:
         """Spent share of the budget, between 0 and 1."""
-        spent = [(iteration, self.iters), (nodes_touched, self.nodes), (seconds, self.time_limit)]
+        spent = [(iteration, self.iters), (nodes_touched, self.nodes), (elapsed, self.time_limit)]
         return min(1.0, max(done / limit if limit else 0.0 for done, limit in spent))
 
     def __str__(self) -> str:
-        return ", ".join(f"{name}={rule:.12g}" for name, rule in self.rules.items())
+        return ", ".join(
+            f"{name}={rule if isinstance(rule, str) else f'{rule:.12g}'}"
+            for name, rule in self.rules.items()
+        )
 
 
 @dataclass(frozen=True)
@@ -68,39 +72,52 @@ class Cell:
     """A source for :func:`tensorcfr.compile_game`, or a compiled game."""
     record: Record
     """The algorithm as data."""
+    repeat: int = 0
+    """Which of several runs of the same solve this is."""
 
     @property
-    def key(self) -> tuple[str, str, int | None]:
-        """Game, algorithm and seed, which identify the cell in its sweep."""
-        return self.game, self.algorithm, self.seed
+    def key(self) -> tuple[str, str, int | None, int]:
+        """Game, algorithm, seed and repeat, which identify the cell in its sweep."""
+        return self.game, self.algorithm, self.seed, self.repeat
 
     def __str__(self) -> str:
         seed = "" if self.seed is None else f", seed {self.seed}"
-        return f"{self.game} by {self.algorithm}{seed}"
+        again = f", repeat {self.repeat}" if self.repeat else ""
+        return f"{self.game} by {self.algorithm}{seed}{again}"
 
 
 def cells(
     games: Iterable[str | CompiledGame],
     algorithms: Iterable[str | Record],
     seeds: Iterable[int],
+    repeats: int = 1,
 ) -> list[Cell]:
-    """Games times algorithms times seeds, each once; algorithms that draw nothing have one cell.
+    """Games times algorithms times seeds, each some times; algorithms that draw nothing have one
+    seed.
 
     Raises:
         ValueError: A name or a parameter is unknown, or a list is empty.
     """
     named: dict[str, str | CompiledGame] = {}
     for source in _several(games, "game"):
-        named.setdefault(_check_game(source), source)
+        name = _check_game(source)
+        known = named.setdefault(name, source)
+        if (
+            isinstance(known, CompiledGame)
+            and isinstance(source, CompiledGame)
+            and known.digest != source.digest
+        ):
+            raise ValueError(f"two of the games are called {name}: the table could not tell them")
     records = {
         spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
     }
     whole = Whole(0)
     drawn = dict.fromkeys(whole("seeds: a seed", seed) for seed in _several(seeds, "seed"))
     return [
-        Cell(game, algorithm, seed, named[game], record)
+        Cell(game, algorithm, seed, named[game], record, repeat)
         for game, (algorithm, record) in product(named, records.items())
         for seed in (drawn if record.is_sampled else [None])
+        for repeat in range(repeats)
     ]
 
 

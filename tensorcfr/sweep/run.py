@@ -31,6 +31,7 @@ from .cells import Budget, Cell, cells
 from .table import GOES_ON, Key, Row, Table
 
 MOST_PROCESSES = 256
+MOST_REPEATS = 1000
 WATCH_SECONDS = 2.0
 """Seconds to wait for a cell of a cluster before checking that its scheduler is there."""
 POLL_SECONDS = 0.1
@@ -64,6 +65,7 @@ def sweep(
     ],
     *,
     seeds: Annotated[Iterable[int], Kind((Iterable,), "whole numbers")] = (0,),
+    repeats: Annotated[int, Whole(1, MOST_REPEATS)] = 1,
     iters: Iterations | None = None,
     nodes: Nodes | None = None,
     time_limit: Seconds | None = None,
@@ -86,10 +88,13 @@ def sweep(
         games: Names, ``"leduc"`` or ``"leduc(ranks=4)"``, or compiled games.
         algorithms: Names, ``"dcfr"`` or ``"dcfr(alpha=2)"``, or records; ``"lp"`` has one row.
         seeds: For sampling algorithms; the others run once.
+        repeats: How often each solve is run.  Summaries and pictures show medians, which a stall of
+            the machine during one run does not spoil.
         iters: Iterations at which a cell ends.
         nodes: Nodes touched (histories visited) at which a cell ends.
-        time_limit: Seconds of iterating after which a cell ends.
-        target: Exploitability (nash_conv / players) at which a cell ends.
+        time_limit: Seconds after which a cell ends, evaluations included.
+        target: Exploitability (nash_conv / players) at which a cell ends, as for
+            :func:`tensorcfr.solve`.
         processes: Number of cells that run at a time.  Concurrent processes slow each other down:
             to compare seconds, use 1.  With more, a script needs ``if __name__ == "__main__":``.
         memory_limit: Bytes that a cell may take; by default the machine's free memory.
@@ -111,7 +116,7 @@ def sweep(
         ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
-    wanted = cells(games, algorithms, seeds)
+    wanted = cells(games, algorithms, seeds, repeats)
     if cluster is not None and processes > 1:
         raise ValueError("processes are of this machine, a cluster has its own: give one of them")
     if cluster is not None or processes > 1:
@@ -203,6 +208,7 @@ def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int |
             algorithm=cell.algorithm,
             parameters=str(cell.record),
             seed=cell.seed,
+            repeat=cell.repeat,
             iteration=point.iteration,
             nodes_touched=point.nodes_touched,
             decision_nodes_touched=point.decision_nodes_touched,
@@ -219,7 +225,7 @@ def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int |
 
     def hook(progress: Progress) -> None:
         nonlocal reported
-        share = budget.share(progress.iteration, progress.nodes_touched, progress.seconds)
+        share = budget.share(progress.iteration, progress.nodes_touched, progress.elapsed)
         new = progress.latest if progress.latest is not reported else None
         reported = progress.latest
         report(_Event(share, new, None if new is None else row(new)))

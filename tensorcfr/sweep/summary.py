@@ -19,8 +19,9 @@ LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 class Reached:
     """The effort of an algorithm to reach an exploitability on a game.
 
-    Each figure is the median over seeds (the larger of two middle ones) at the first checkpoint at
-    or below the exploitability; None if half of the seeds or more did not reach it.
+    Each figure is the median over runs, of seeds and repeats (the larger of two middle ones), at
+    the first checkpoint at or below the exploitability; None if half of them or more did not reach
+    it.
     """
 
     game: str
@@ -30,7 +31,7 @@ class Reached:
     level: float
     """The exploitability (nash_conv / players), in the game's own unit."""
     seeds: int
-    """Number of seeds."""
+    """Number of runs: seeds times repeats."""
     iteration: int | None
     """Iterations done."""
     nodes_touched: int | None

@@ -67,11 +67,13 @@ class Row:
     """Processor and number of cores."""
     date: str
     """Day on which the cell began, in UTC."""
+    repeat: int = 0
+    """Which of several runs of the same solve this is, from 0."""
 
     @property
-    def key(self) -> tuple[str, str, int | None]:
-        """Game, algorithm and seed, which identify the cell."""
-        return self.game, self.algorithm, self.seed
+    def key(self) -> Key:
+        """Game, algorithm, seed and repeat, which identify the cell."""
+        return self.game, self.algorithm, self.seed, self.repeat
 
     @property
     def ends_cell(self) -> bool:
@@ -82,7 +84,7 @@ class Row:
 COLUMNS = tuple(field.name for field in fields(Row))
 """The columns, in order."""
 HEADING = f"{','.join(COLUMNS)}\n".encode()
-ADDED = ("decision_nodes_touched",)
+ADDED = ("decision_nodes_touched", "repeat")
 """Columns that tables of earlier versions lack; they are read as empty."""
 
 
@@ -130,6 +132,7 @@ def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "seed": _maybe(_whole),
+    "repeat": lambda text: _whole(text) if text else 0,
     "iteration": _whole,
     "nodes_touched": _whole,
     "decision_nodes_touched": _maybe(_whole),
@@ -148,7 +151,7 @@ ROUNDING = 1e-9
 
 ROWS = Several(Kind((Row,), "a row of a sweep"))
 
-Key = tuple[str, str, int | None]
+Key = tuple[str, str, int | None, int]
 
 
 @checked()
@@ -169,12 +172,12 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
 def curves(
     rows: Annotated[Iterable[Row], ROWS],
 ) -> dict[tuple[str, str], list[list[Row]]]:
-    """The rows of each seed, by game and algorithm."""
+    """The rows of each run, of a seed and a repeat, by game and algorithm."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
         by_cell.setdefault(row.key, []).append(row)
     found: dict[tuple[str, str], list[list[Row]]] = {}
-    for (game, algorithm, _), own in by_cell.items():
+    for (game, algorithm, *_), own in by_cell.items():
         found.setdefault((game, algorithm), []).append(own)
     return found
 
@@ -263,6 +266,7 @@ class Table:
         if row.key not in self._order:
             wrong = f"it holds {row.game} by {row.algorithm}"
             wrong += "" if row.seed is None else f", seed {row.seed}"
+            wrong += f", repeat {row.repeat}" if row.repeat else ""
         elif row.budget != budget:
             wrong = f"its cells end at {row.budget}, not at {budget}"
         if wrong:
@@ -324,7 +328,7 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         raise ValueError(f"{name} is no table of a sweep: line {line} is not text") from None
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = _next_line(lines, name) or []
-    if tuple(columns) not in (COLUMNS, tuple(one for one in COLUMNS if one not in ADDED)):
+    if tuple(columns) != tuple(one for one in COLUMNS if one in columns or one not in ADDED):
         raise ValueError(f"{name} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
     first: dict[Key, Row] = {}
     latest: dict[Key, Row] = {}

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compilers.histories import check_rules
 from ..formats.sources import find_rules
-from ..rules import Game
+from ..rules import Game, Usual
 from .dealt import as_histories
 
 
@@ -51,6 +51,8 @@ class UncompiledGame:
     """And shares no strategies with another game."""
     is_of_cards = False
     """And has no hands that are known before they are met."""
+    usual = Usual()
+    """And no units but its own."""
 
     def __init__(self, source: Any, **parameters: Any) -> None:
         if isinstance(source, UncompiledGame):

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Lookup, UnknownNameError, suggest
 from ..model.game import InfosetRows
 from ..model.infoset import Infoset
+from ..model.policy import MOST_COMPARED
+from ..model.tables import Tabular
 from .game import UncompiledGame
 from .infosets import InfosetTable
 
 
-class TablePolicy(Mapping[str, dict[str, float]]):
+class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
     """A behaviour strategy: infoset label to action to probability.
 
     As a mapping it has the infosets that were visited.  Called with an
@@ -68,8 +71,11 @@ class TablePolicy(Mapping[str, dict[str, float]]):
     def __getitem__(self, label: str) -> dict[str, float]:
         row = self._row(label)
         if row is None:
-            raise KeyError(f"no play of {self.game.name} came to an infoset {label!r}")
-        return dict(zip(self._names(row), self._at(row), strict=True))
+            near = suggest(str(label), list(islice(self, MOST_COMPARED)))
+            raise UnknownNameError(
+                f"no play of {self.game.name} came to an infoset {label!r}; {near}"
+            )
+        return Lookup(zip(self._names(row), self._at(row), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return islice(self._table.rows, self._size)

@@ -93,7 +93,7 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows are those of single solves; a report that is broken off goes on with the board that is
     missing; the command says the same."""
     table = tmp_path / "rivers.csv"
-    report = solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+    report = solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
     for row in report.rows:
         game = compile_game(Holdem(**(SPOT.options | {"board": row["board"]})))
         # 0.1 % of the pot.
@@ -113,18 +113,19 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table.write_text("".join(lines[:2]))
     solved: list[str] = []
     monkeypatch.setattr(module, "compile_game", lambda rules, **options: _noted(solved, rules))
-    again = solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+    again = solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
     assert solved == RIVERS[1:]
     for row, other in zip(again.rows, report.rows, strict=True):
         assert row | {"seconds": 0} == other | {"seconds": 0}
     # Boards that are not asked for stay in the table.
     solved.clear()
-    (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table).rows
+    with pytest.warns(DeprecationWarning, match="target=0.1 is read as per cent of the pot"):
+        (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table).rows
     assert (alone["board"], alone["weight"], solved) == (RIVERS[1], 1.0, [])
     with table.open(newline="") as file:
         assert [row["board"] for row in csv.DictReader(file)] == RIVERS
     with pytest.raises(ValueError, match=r"rivers.csv, line 2, is of another spot"):
-        solve_boards(SPOT, RIVERS, line="check", target=0.2, table=table)
+        solve_boards(SPOT, RIVERS, line="check", target="0.2%", table=table)
 
     # A table that somebody has edited.
     columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")
@@ -137,19 +138,19 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         damaged = [value if c == column else cell for c, cell in zip(columns, cells, strict=True)]
         edited.write_text(lines[0] + ",".join(damaged) + "\n")
         with pytest.raises(ValueError, match="line 2, is no row of a report"):
-            solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+            solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0] + lines[1] + lines[1])
     with pytest.raises(ValueError, match="line 3, is no row of a report"):
-        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0].replace("value", "vale") + lines[1])
     with pytest.raises(ValueError, match="line 2, is no row of a report"):
-        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0].replace(report.actions[0], "wait") + lines[1])
     with pytest.raises(ValueError, match="has other columns for"):
-        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_bytes(b"\xff\xfe")
     with pytest.raises(ValueError, match=r"edited\.csv is no CSV file"):
-        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=edited)
+        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
 
     # Ctrl-C in the second solve leaves the first row.
     table.write_text("".join(lines[:2]))
@@ -159,14 +160,14 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(module, "solve", lambda *given, **options: Broken())
     with pytest.raises(KeyboardInterrupt):
-        solve_boards(SPOT, RIVERS, line="check", target=0.1, table=table)
+        solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=table)
     with table.open(newline="") as file:
         assert [row["board"] for row in csv.DictReader(file)] == RIVERS[:1]
     monkeypatch.undo()
 
     path = save_spot(SPOT, tmp_path / "spot.toml")
     text = printed(
-        *("boards", path, *RIVERS, "--table", table, "--line", "check", "--target", "0.1")
+        *("boards", path, *RIVERS, "--table", table, "--node", "check", "--target", "0.1%")
     )
     head, names, *lines = text.splitlines()
     assert head == "check: ip to act; per cent, values in chips"

@@ -264,7 +264,6 @@ class TestFiles:
             ("--save", "s.pickle", "a solution is an .npz file; write s.pickle.npz"),
             ("--save", "folder.npz", "this is a folder, not a file"),
             ("--plot", "none/c.png", "there is no folder"),
-            ("--plot", "there.png", "the file exists; --force overwrites it"),
             ("--plot", "c.doc", "its ending must be one of"),
             ("--plot", "c", "its ending must be one of"),
         ],
@@ -278,8 +277,7 @@ class TestFiles:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr(solving, "run", no_solving)
-        for there in ("there.npz", "there.png"):
-            (tmp_path / there).write_text("precious")
+        (tmp_path / "there.npz").write_text("precious")
         (tmp_path / "folder.npz").mkdir()
         assert message in refused(USAGE, "solve", "kuhn", option, tmp_path / name)
         assert (tmp_path / "there.npz").read_text() == "precious"
@@ -289,16 +287,16 @@ class TestFiles:
         message = refused(USAGE, "solve", "kuhn", "--save", tmp_path / "s.npz")
         assert message.endswith("no permission to write there")
 
-    def test_force(self, tmp_path: Path) -> None:
+    def test_pictures_are_replaced(self, tmp_path: Path) -> None:
         path = tmp_path / "there.svg"
         path.write_text("old")
-        printed("solve", "kuhn", "--iters=2", "--plot", path, "--force")
+        printed("solve", "kuhn", "--iters=2", "--plot", path)
         assert "<svg" in path.read_text()
 
     def test_a_failed_write_does_not_lose_the_result(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        def full_disk(solution: Solution, path: Path) -> Path:
+        def full_disk(solution: Solution, path: Path, *, force: bool) -> Path:
             raise OSError(28, "No space left on device", str(path))
 
         monkeypatch.setattr(Solution, "save", full_disk)
@@ -345,7 +343,10 @@ class TestErrors:
             (["kuhn", "--checkpoints", "0"], "checkpoints must be at least 1 apart"),
             (["kuhn", "--iters=-1"], "iters must be a whole number >= 0, not -1"),
             (["kuhn", "--target=nan"], "target must be an exploitability >= 0"),
-            (["kuhn", "--memory-limit=nan"], "--memory-limit must be GiB >= 0, not nan"),
+            (
+                ["kuhn", "--memory-limit=nan"],
+                "--memory-limit must be bytes >= 0, or a text such as '2GiB'",
+            ),
             ([], "which game? 'tensorcfr games' lists them"),
         ],
     )
@@ -357,9 +358,11 @@ class TestErrors:
         assert invoke("solv").exit_code == USAGE
 
     def test_memory(self) -> None:
-        message = refused(FAILURE, "solve", "leduc", "--memory-limit", "1e-6")
-        assert "1.0 KiB" in message
-        assert message.endswith("; --memory-limit (GiB) changes it")
+        message = refused(FAILURE, "solve", "leduc", "--memory-limit", "1000B")
+        assert "1000 bytes" in message
+        assert message.endswith(
+            "; memory_limit = '2GiB' in the file of --settings, say, changes it"
+        )
 
     def test_missing_matplotlib(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(solving, "run", no_solving)

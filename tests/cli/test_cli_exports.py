@@ -47,9 +47,7 @@ def test_export_to_files(solution: Path, ending: str, tmp_path: Path) -> None:
         assert printed("export", solution, "--output", path, "--strategy", which) == ""
         read = read_policy(loaded.game, path)
         assert (read.probabilities == policy.probabilities).all()
-    message = refused(USAGE, "export", solution, "--output", path)
-    assert message.endswith("the file exists; --force overwrites it")
-    assert printed("export", solution, "--output", path, "--strategy", "best", "--force") == ""
+    assert printed("export", solution, "--output", path, "--strategy", "best") == ""
 
 
 def test_export_to_standard_output(solution: Path) -> None:

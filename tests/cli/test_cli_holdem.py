@@ -74,7 +74,7 @@ and 150 after a call.
 """
 AT_THE_START = """\
 
-the start: oop to act on Qs Jh 2h 8d 3c
+start: oop to act on Qs Jh 2h 8d 3c
   check 50.0 %, allin 50.0 %
   1.5 combos, value -1.39 % of the pot, equity 44.4 %
 
@@ -86,8 +86,8 @@ the start: oop to act on Qs Jh 2h 8d 3c
   pair              100.0    50.0    50.0    -1.39    44.4
 
   hand   weight   check   allin   values, likewise
-  7s7d    1.000    50.0    50.0     -33.33     0.00
   AsAh    0.500    50.0    50.0       8.33    50.00
+  7s7d    1.000    50.0    50.0     -33.33     0.00
 """
 AFTER_A_CHECK = """\
 
@@ -106,18 +106,18 @@ check: ip to act on Qs Jh 2h 8d 3c
   high card          33.3    50.0    50.0   -50.00     0.0
 
   hand   weight   check   allin   values, likewise
-  AdKd    1.000    50.0    50.0     -50.00   -50.00
+  QdQc    1.000    50.0    50.0      50.00   100.00
   KsKh    1.000    50.0    50.0      16.67    50.00
-  and 1 more; --hands 0 prints them all
+  and 1 more; --rows 0 prints them all
 """
 
 
 @pytest.mark.compiled
 def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
-    lines = ("--line", "", "--line", "check", "--unit", "pot", "--hands", "2")
+    lines = ("--node", "", "--node", "check", "--unit", "pot", "--rows", "2")
     report = printed(
-        "holdem", *BY_HAND, *lines, "--save", saved, "--export", table, "--picture", picture
+        "holdem", *BY_HAND, *lines, "--save", saved, "--output", table, "--plot", picture
     )
     _, solved, oop, ip, rest = report.split("\n", 4)
     assert solved.endswith(
@@ -142,7 +142,7 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     assert again.split("\n", 3)[3] == AT_THE_START + AFTER_A_CHECK
     for option in (("--iters", "5"), ("--pot", "5"), ("--precision", "float64"), ("--size",)):
         said = refused(USAGE, "holdem", saved, *option)
-        assert said == f"{saved} is a solution: it takes --line and what shows lines"
+        assert said == f"{saved} is a solution: it takes --node and what shows nodes"
 
 
 @pytest.mark.compiled
@@ -155,8 +155,8 @@ def test_buckets_worked_out_by_hand() -> None:
     sum is 41.67 per cent of the pot; the exploitability is half of it, 41.67 chips.
     """
     report = printed(
-        *("holdem", *BY_HAND, "--buckets", "1", "--line", "", "--line", "check", "--unit", "pot"),
-        *("--hands", "2"),
+        *("holdem", *BY_HAND, "--buckets", "1", "--node", "", "--node", "check", "--unit", "pot"),
+        *("--rows", "2"),
     )
     _, among, solved, _, _, rest = report.split("\n", 5)
     assert among.endswith(
@@ -175,7 +175,7 @@ def test_runouts_worked_out_by_hand() -> None:
     ``s = 2w - 1``; a big blind is 2 chips."""
     text = printed(
         *("holdem", "--board", "QsJh2h8d", "--oop", "AsAh", "--ip", "KsKh,QdQc", "--pot", "10"),
-        *("--stacks", "5", "--bets", "50%", "--iters", "0", "--line", "check check *"),
+        *("--stacks", "5", "--bets", "50%", "--iters", "0", "--node", "check check *"),
         *("--unit", "mbb", "--big-blind", "2"),
     )
     head, rows = text.split("  cards     check   allin    value  equity\n")
@@ -195,8 +195,8 @@ def test_runouts_worked_out_by_hand() -> None:
 def test_solve_and_look(tmp_path: Path) -> None:
     saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
     report = printed(
-        *("holdem", *TINY, "--target", "0.05", "--line", "", "--line", "check", "--unit", "pot"),
-        *("--save", saved, "--export", table, "--picture", picture, "--hands", "0"),
+        *("holdem", *TINY, "--target", "0.05%", "--node", "", "--node", "check", "--unit", "pot"),
+        *("--save", saved, "--output", table, "--plot", picture, "--rows", "0"),
     )
     assert "reached the target" in report
     # 12.36645 +- 0.05 + 0.001954: postflop-solver; see test_holdem.py.
@@ -205,7 +205,7 @@ def test_solve_and_look(tmp_path: Path) -> None:
     assert "\ncheck: ip to act on Qs Jh 2h 8d 3c\n" in report
     assert len(table.read_text().splitlines()) == 44
     assert picture.stat().st_size > 1000
-    again = printed("holdem", saved, "--line", "bet50")
+    again = printed("holdem", saved, "--node", "bet50")
     assert "bet50: ip to act" in again
     turn = ("--board", "QsJh2h8d", "--oop", "AA,KK", "--ip", "QQ,AKs", "--pot", "10")
     runouts = printed(
@@ -217,7 +217,7 @@ def test_solve_and_look(tmp_path: Path) -> None:
         "50%",
         "--iters",
         "5",
-        "--line",
+        "--node",
         "check check *",
     )
     assert runouts.count("\n  ") > 48
@@ -230,7 +230,7 @@ def test_buckets(kind: str) -> None:
     board = ("--board", "QsJh2h8d") if kind == "board" else ()
     report = printed(
         *("holdem", *TINY, *board, "--buckets", "3", "--buckets-by", kind, "--iters", "200"),
-        *("--hands", "0", "--algorithm", "dcfr"),
+        *("--rows", "0", "--algorithm", "dcfr"),
     )
     among, against = re.findall(r"exploitability (?:is )?([\d.e-]+) chips", report)
     spot = compile_game(
@@ -274,8 +274,8 @@ def test_refusals(words: tuple[str, ...], message: str) -> None:
 @pytest.mark.full
 def test_locks() -> None:
     report = printed(
-        *("holdem", *TINY, "--iters", "50", "--lock", "AA,KK:check=1/4", "--line", ""),
-        *("--lock", "* bet50:fold=1", "--line", "bet50", "--hands", "0"),
+        *("holdem", *TINY, "--iters", "50", "--lock", "AA,KK:check=1/4", "--node", ""),
+        *("--lock", "* bet50:fold=1", "--node", "bet50", "--rows", "0"),
     )
     assert "AsAh" in report
     aces = next(line for line in report.splitlines() if line.lstrip().startswith("AsAd"))

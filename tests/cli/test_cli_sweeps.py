@@ -67,7 +67,9 @@ class TestSweep:
         assert printed(*words).endswith(f"wrote {picture}\n")
         sweep_curves(read_sweep(tmp_path / "s.csv"), path=twin)
         assert filecmp.cmp(picture, twin, shallow=False)
-        assert "the file exists; --force overwrites it" in refused(USAGE, *words)
+        picture.write_text("old")
+        printed(*words)
+        assert filecmp.cmp(picture, twin, shallow=False)
 
     @pytest.mark.parametrize(
         ("words", "message"),
@@ -75,9 +77,8 @@ class TestSweep:
             (["-g", "ledoc", "-a", "cfr", "--iters", "1"], "no game 'ledoc'; did you mean 'leduc'"),
             (["-g", "kuhn", "-a", "cfr++", "--iters", "1"], "no algorithm 'cfr++'"),
             ([*TWO], "when should a cell end? give iters, nodes or time_limit"),
-            ([*TWO, "--nodes=-5"], "--nodes must be a whole number >= 0, not '-5'"),
-            ([*TWO, "--iters", "1.5"], "--iters must be a whole number >= 0, not '1.5'"),
-            ([*TWO, "--iters", "inf"], "--iters must be a whole number"),
+            ([*TWO, "--nodes=-5"], "nodes must be a whole number >= 0, not -5"),
+            ([*TWO, "--iters", "1", "--repeats", "1001"], "repeats must be a whole number from 1"),
             ([*TWO, "--iters", "1", "--seeds", "0"], "--seeds takes a number"),
             ([*TWO, "--iters", "1", "--seeds", "a"], "--seeds takes a number"),
             ([*TWO, "--iters", "1", "--levels", "0"], "--levels takes exploitabilities > 0"),
@@ -226,7 +227,7 @@ class TestPlot:
         sweep_curves([row for row in rows if row.game == "kuhn"], x=["iterations"], path=twin)
         assert filecmp.cmp(picture, twin, shallow=False)
         words = ("-g", "kuhn", "-a", "cfr", "--x", "decision_nodes", "--title", "One")
-        printed("plot", table, "-o", picture, *words, "--force")
+        printed("plot", table, "-o", picture, *words)
         one = [row for row in rows if (row.game, row.algorithm) == ("kuhn", "cfr")]
         sweep_curves(one, x=["decision_nodes"], title="One", path=twin)
         assert filecmp.cmp(picture, twin, shallow=False)
@@ -252,9 +253,6 @@ class TestPlot:
         message = refused(USAGE, "plot", table, "-o", picture, "--x", "node")
         assert "no x axis 'node'; did you mean 'nodes'" in message
         picture.write_text("mine")
-        assert f"--output {picture}: the file exists" in refused(
-            USAGE, "plot", table, "-o", picture
-        )
         none = tmp_path / "none.csv"
         assert refused(FAILURE, "plot", none) == f"{none}: No such file or directory"
         assert "is no table of a sweep" in refused(USAGE, "plot", picture)
@@ -273,7 +271,7 @@ class TestChart:
         saved = solution.save(tmp_path / "leduc.npz")
         picture, twin = tmp_path / "leduc.png", tmp_path / "twin.png"
         for words, node in ((["--node", "cc/Qs"], "cc/Qs"), ([], "start")):
-            printed("chart", saved, "-o", picture, "--force", *words)
+            printed("chart", saved, "-o", picture, *words)
             strategy_chart(solution, node, path=twin)
             assert filecmp.cmp(picture, twin, shallow=False)
         message = refused(USAGE, "chart", saved, "-o", tmp_path / "other.png", "--iters", "5")
@@ -309,8 +307,11 @@ class TestChart:
 
 def test_whole_numbers() -> None:
     for text, number in (("1e9", 10**9), ("1_000", 1000), ("0", 0), (str(10**17 + 1), 10**17 + 1)):
-        assert arguments.read_whole("--nodes", text) == number
-    assert arguments.read_whole("--nodes", None) is None
+        assert arguments.whole(text) == number
+    for text in ("1.5", "inf", "many", ""):
+        result = invoke("sweep", "s.csv", "-g", "kuhn", "-a", "cfr", "--iters", text)
+        assert result.exit_code == USAGE
+        assert "--iters" in result.stderr
 
 
 def test_seeds() -> None:

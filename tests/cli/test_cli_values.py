@@ -13,6 +13,8 @@ from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, compile_game, register, solve
 from tensorcfr.algorithms import CFR
 from tensorcfr.analysis import regrets, values
+from tensorcfr.cli import report
+from tensorcfr.cli.playing import meant
 from tensorcfr.evaluation import best_response, evaluate
 from tensorcfr.formats import read_policy, save_policy
 
@@ -141,11 +143,13 @@ class TestEvaluate:
         assert f"value {expected.value:+.6g}" in text
         written = read_policy(solution.game, path)
         np.testing.assert_array_equal(written.probabilities, expected.policy.probabilities)
-        assert "the file exists" in refused(
-            USAGE, "evaluate", leduc, "--best-response=1", "-o", path
-        )
+        printed("evaluate", leduc, "--best-response=0", "-o", path)
+        assert read_policy(solution.game, path) != written
 
     def test_refusals(self, leduc: Path, tmp_path: Path) -> None:
+        other = json.loads(printed("evaluate", "leduc", leduc, "--json"))
+        assert other == json.loads(printed("evaluate", leduc, "--json"))
+        assert "of another game than kuhn here: leduc" in refused(USAGE, "evaluate", "kuhn", leduc)
         assert "which strategy of kuhn?" in refused(USAGE, "evaluate", "kuhn")
         assert "go together" in refused(USAGE, "evaluate", leduc, "--best-response=1")
         missing = tmp_path / "none.csv"
@@ -237,7 +241,7 @@ def test_the_shell_completes_names() -> None:
 
 
 class TestPlay:
-    """The whole of a play with typed answers, one of them wrong."""
+    """The whole of a play with typed answers, some of them wrong."""
 
     def test_a_play_to_its_end(self) -> None:
         options = ("--algorithm=lp", "--seed=5", "--hints")
@@ -250,8 +254,68 @@ class TestPlay:
         assert lines[-2].startswith("you get ")
         assert lines[-1].startswith("without luck ")
 
+    @pytest.mark.parametrize("end", ["quit\n", "q\n", ""])
+    def test_help_and_an_early_end(self, end: str) -> None:
+        result = invoke("play", "leduc", "--plays=3", "--seed=1", typed=f"help\n?\n{end}")
+        assert result.exit_code == 0
+        assert result.stdout.count("actions: call, raise, or the beginning of one; quit ends") == 2
+        assert result.stdout.splitlines()[-1] == "0 of 3 plays: in all +0"
+        assert "Aborted" not in result.output
+
+    @pytest.mark.parametrize(
+        ("typed", "actions", "steps", "means"),
+        [
+            ("check", ("call", "raise"), (), ["call"]),
+            ("check", ("fold", "call"), ("raise",), []),
+            ("check", ("pass", "bet"), (), ["pass"]),
+            ("check", ("pass", "bet"), ("bet",), []),
+            ("check", ("check", "call"), (), ["check"]),
+            ("c", ("check", "call"), (), ["check", "call"]),
+            ("RA", ("fold", "raise"), ("bet",), ["raise"]),
+            ("all-in", ("check", "allin"), (), ["allin"]),
+            ("", ("pass", "bet"), (), []),
+        ],
+    )
+    def test_what_words_mean(
+        self, typed: str, actions: tuple[str, ...], steps: tuple[str, ...], means: list[str]
+    ) -> None:
+        assert meant(typed, actions, steps) == means
+
+    def test_training(self) -> None:
+        """Costs are differences of expected values of the blueprint, which the analysis has."""
+        words = ("play", "leduc", "--train", "--seed=1", "--iters=50", "--plays=4")
+        result = invoke(*words, typed="raise\n" * 4 + "call\n" * 20)
+        assert result.exit_code == 0, result.output
+        lines = result.stdout.splitlines()
+        game = compile_game("leduc")
+        solution = solve(game, iters=50, checkpoints=())
+        table = values(game, solution).table().to_dict()
+        total, count = 0.0, 0
+        for line in lines:
+            if line.startswith("  "):
+                cost, what = line.strip().split(": ")
+                action, _, rest = what.partition(" with ")
+                held, _, where = rest.partition(" at ")
+                node = where.partition(", where ")[0]
+                label = f"{held} {_short(node)}".strip()
+                worth = {a: row["expected_value"] for a, row in table[label].items()}
+                assert float(cost) == pytest.approx(max(worth.values()) - worth[action], rel=1e-3)
+                assert what.endswith(f"{max(worth, key=worth.__getitem__)} is best")
+            if " costs " in line or line.endswith("nothing is better"):
+                count += 1
+                total += float(line.split(" costs ")[1].split(";")[0]) if " costs " in line else 0
+        summary = next(line for line in lines if " decisions, " in line)
+        assert summary.startswith(f"{count} decisions, ")
+        assert float(summary.split("they cost ")[1].split(",")[0]) == pytest.approx(total, rel=1e-2)
+
     def test_a_game_without_a_public_tree(self) -> None:
         assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")
+
+
+def _short(line: str) -> str:
+    """A line of Leduc as its labels have it: ``cc/Js r``."""
+    steps = [] if line == "start" else line.split()
+    return "".join(f"/{step} " if step[0] in "JQK" else step[0] for step in steps).strip()
 
 
 class TestRegrets:
@@ -271,3 +335,16 @@ class TestRegrets:
     @pytest.mark.parametrize("given", ["", "x", "0", "geometric"])
     def test_bad_iterations(self, given: str) -> None:
         assert "checkpoints" in refused(USAGE, "regrets", "kuhn", "--checkpoints", given)
+
+
+def test_labels_are_one_line() -> None:
+    """Those of OpenSpiel's goofspiel have seven."""
+    assert report.one_line("P0 hand: 1 2\nPoints: 0 0 \n") == "P0 hand: 1 2 | Points: 0 0 "
+    assert report.one_line("Ks rr") == "Ks rr"
+
+
+def test_a_walkthrough_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = printed("walkthrough", "kuhn", "--iters", "1", "--deal", "Q,K")
+    assert "…" not in text
+    assert "strategy sum" in text

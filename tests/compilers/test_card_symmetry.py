@@ -177,7 +177,7 @@ def test_files_know_whether_suits_were_told_apart(tmp_path: Path) -> None:
     for symmetry in (False, True):
         game = compile_game("holdem", **spot, symmetry=symmetry)
         assert game.merges_hands == symmetry
-        solve(game, "cfr+", iters=1).save(tmp_path / "spot.npz")
+        solve(game, "cfr+", iters=1).save(tmp_path / "spot.npz", force=True)
         assert Solution.load(tmp_path / "spot.npz").game.merges_hands == symmetry
 
 

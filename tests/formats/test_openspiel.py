@@ -395,8 +395,11 @@ def test_a_player_that_is_neither_seated_nor_chance_is_refused() -> None:
         ("mfg_garnet", "mean-field game"),
         ("tarok", "only samples its chance outcomes"),
         ("2048", "no information state strings"),
-        ("no_such_game", r"cannot load 'no_such_game': Unknown game 'no_such_game'\.$"),
-        ("python_no_such_game", "cannot load 'python_no_such_game'"),
+        ("no_such_game", "OpenSpiel has no game 'no_such_game'; "),
+        (
+            "python_no_such_game",
+            "OpenSpiel has no game 'python_no_such_game'; did you mean 'python_",
+        ),
         ("kuhn_poker(cards=3)", "Unknown parameter 'cards'"),
         ("kuhn_poker(", "Missing closing bracket"),
         ("nfg_game", "cannot load 'nfg_game'"),

@@ -53,9 +53,9 @@ def test_a_spot_is_the_game_of_its_options(tmp_path: Path) -> None:
         assert [own.tolist() for own in found.hands] == [own.tolist() for own in expected.hands]
         assert (found.rake, found.board) == (expected.rake, expected.board)
     game = compile_game(path)
-    assert game.name.startswith("holdem(board='Td9d6hQc'")
-    # Without the file, the name finds it again.
-    assert find_rules(game.name).rules.betting == expected.betting  # type: ignore[union-attr]
+    assert game.name == "holdem Td9d6hQc"
+    # Without the file, its text finds it again.
+    assert find_rules(game.recipe.source).rules.betting == expected.betting  # type: ignore[attr-defined]
     saved = save_spot(game, tmp_path / "again.toml")
     assert read_spot(saved).betting == expected.betting
     assert compile_game(saved).digest == game.digest

@@ -12,9 +12,9 @@ import pytest
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import CompiledGame, Policy, compile_game, solve
 from tensorcfr._util import limits
-from tensorcfr.formats import policy_table, read_policy, save_policy, tables
+from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.formats.policies import policy_of_rows
-from tensorcfr.model import infoset_numbers, labels
+from tensorcfr.model import infoset_numbers, labels, tables
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",

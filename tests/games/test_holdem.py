@@ -356,7 +356,9 @@ def test_fractions_of_chips() -> None:
         "pot 7.3, 12.5 behind",
         "1.8 to call",
     ]
-    first, second = (solve(compile_game(one), "cfr+", iters=50) for one in (spot, tenths))
+    first, second = (
+        solve(compile_game(one), "cfr+", iters=50, precision="float64") for one in (spot, tenths)
+    )
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
     for options, message in [

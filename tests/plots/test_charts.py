@@ -136,7 +136,7 @@ class TestSweepCurves:
 
     def test_an_exact_solution_is_a_time(self, rows: list[Row]) -> None:
         figure = sweep_curves([row for row in rows if row.game == "kuhn"])
-        (exact,) = [row for row in rows if row.key == ("kuhn", "lp", None)]
+        (exact,) = [row for row in rows if row.key == ("kuhn", "lp", None, 0)]
         assert f"lp: exact after {exact.seconds:.2g} s" in texts(figure)
         nodes, seconds = figure.axes
         assert exact.seconds not in [line.get_xdata()[0] for line in nodes.get_lines()]

@@ -63,7 +63,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
     "resolve": lambda game, _: resolve(game, Policy.uniform(game), "check", iters=1),
     "resolve rules": lambda game, _: resolve(SPOT, Policy.uniform(game), "check", iters=1),
     "Match": lambda game, _: play(game),
-    "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target=1000, equity=False),
+    "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target="1000%", equity=False),
     "viewer": lambda game, _: look_and_lock(game),
     "tensorcfr solve": lambda _, file: printed("solve", file, "--iters", "1"),
     "tensorcfr holdem": lambda _, file: printed("holdem", file, "--iters", "1"),
@@ -71,7 +71,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
         "holdem", file, "--buckets", "2", "--iters", "1"
     ),
     "tensorcfr boards": lambda _, file: printed(
-        "boards", file, "QsJh2h8d", "--target", "1000", "--no-equity"
+        "boards", file, "QsJh2h8d", "--target", "1000%", "--no-equity"
     ),
     "tensorcfr chart": lambda _, file: printed(
         *("chart", file, "--iters", "1", "--output", file.with_suffix(".png"))
@@ -80,7 +80,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
         *("view", file, "--iters", "1", "--html", file.with_suffix(".html"))
     ),
     "tensorcfr play": lambda _, file: invoke(
-        *("play", file, "--iters", "1", "--subgame-iters", "1", "--seat", "1"), typed="fold\n" * 9
+        *("play", file, "--iters", "1", "--subgame-iters", "1", "--player", "1"), typed="fold\n" * 9
     ),
 }
 

@@ -179,7 +179,7 @@ class TestArguments:
         assert [point.iteration for point in solution.trace] == [2, 4, 6]
         assert Solution.load(solution.save(tmp_path / "s")).iterations == 6
 
-    @pytest.mark.parametrize("iters", [10.0, float("inf"), float("nan"), "7"])
+    @pytest.mark.parametrize("iters", [10.5, float("inf"), float("nan"), "7"])
     def test_other_numbers_are_not(self, iters: Any) -> None:
         with pytest.raises(ValueError, match="iters must be a whole number"):
             solve(KUHN, iters=iters)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from typing import Any
 
 import numpy as np
@@ -85,9 +86,11 @@ class TestEnds:
         assert solve(KUHN, iters=3, target=1e-9).status is Status.ITERATIONS
 
     def test_time_limit(self) -> None:
+        begun = time.perf_counter()
         solution = solve(KUHN, time_limit=0.05)
         assert solution.status is Status.TIME_LIMIT
-        assert solution.seconds >= 0.05
+        assert solution.iterations > 1
+        assert solution.seconds <= time.perf_counter() - begun
 
     def test_nodes(self) -> None:
         each = 2 * KUHN.n_histories
@@ -123,14 +126,13 @@ class TestEnds:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({}, "when should it end"),
             ({"iters": -1}, "iters must be a whole number >= 0, not -1"),
             ({"iters": 1.5}, "iters must be a whole number >= 0, not 1.5"),
             ({"iters": True}, "iters must be a whole number"),
             ({"target": -1.0}, "target must be an exploitability >= 0, not -1.0"),
             ({"target": float("nan")}, "target must be"),
             ({"nodes": -1}, "nodes must be a whole number >= 0, not -1"),
-            ({"nodes": 1e6}, "nodes must be a whole number >= 0, not 1000000.0"),
+            ({"nodes": 1.5}, "nodes must be a whole number >= 0, not 1.5"),
             ({"time_limit": -2}, "time_limit must be seconds >= 0, not -2"),
             ({"iters": 5, "checkpoints": "often"}, "not 'often'"),
             ({"iters": 5, "checkpoints": 0}, "checkpoints must be at least 1 apart, not 0"),

@@ -56,7 +56,7 @@ class Swapped(Holdem):
 
 def averages(rules: Holdem, algorithm: Algorithm, **options: Any) -> Strategies:
     """Average strategies after some iterations, by label."""
-    solver = Solver(compile_game(rules, **options), algorithm)
+    solver = Solver(compile_game(rules, **options), algorithm, precision="float64")
     solver.step(ITERATIONS)
     return {label: dict(row) for label, row in solver.average_policy().items()}
 

@@ -18,10 +18,16 @@ def invoke(*words: str | Path, typed: str | None = None) -> Result:
     return CliRunner().invoke(commands.app, [str(word) for word in words], input=typed)
 
 
+def told(result: Result) -> list[str]:
+    """The lines on standard error, those apart that say that an option has become a setting."""
+    lines = result.stderr.splitlines()
+    return [line for line in lines if " goes into the file of --settings: " not in line]
+
+
 def printed(*words: str | Path) -> str:
     result = invoke(*words)
     assert result.exit_code == 0, result.output
-    assert result.stderr == ""
+    assert told(result) == []
     return result.stdout
 
 
@@ -30,7 +36,7 @@ def refused(code: int, *words: str | Path) -> str:
     result = invoke(*words)
     assert result.exit_code == code, result.output
     assert result.stdout == ""
-    (line,) = result.stderr.splitlines()
+    (line,) = told(result)
     prefix, _, message = line.partition("tensorcfr: ")
     assert prefix == ""
     return message

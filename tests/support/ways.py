@@ -237,7 +237,7 @@ def solve_by(name: str, way: Way, folder: Path, **more: Any) -> Solution:
     """
     game = rules_of(name) if way.uncompiled else compiled(name, way.cut)
     algorithm: Any = CFR_D(**way.options) if way.algorithm == "cfr-d" else way.algorithm
-    options: dict[str, Any] = {"checkpoints": (), "precision": way.precision} | more
+    options: dict[str, Any] = {"checkpoints": (), "precision": way.precision or "float64"} | more
     if way.threads != 1:
         options["threads"] = way.threads
     if way.files:
@@ -247,7 +247,7 @@ def solve_by(name: str, way: Way, folder: Path, **more: Any) -> Solution:
     if not way.resumed:
         return solve(game, algorithm, iters=way.iters, **options)
     half = way.iters // 2
-    path = solve(game, algorithm, iters=half, **options).save(folder / "half.npz")
+    path = solve(game, algorithm, iters=half, **options).save(folder / "half.npz", force=True)
     del options["precision"]
     if way.kind == "passes":
         options.pop("locks", None)

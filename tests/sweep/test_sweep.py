@@ -203,7 +203,7 @@ class TestNames:
             sweep(path, [3], ["cfr"], iters=1)  # type: ignore[list-item]
 
     def test_a_text_alone_is_one_name(self, path: Path) -> None:
-        assert keys(sweep(path, "kuhn", "cfr", iters=1)) == [("kuhn", "cfr", None)]
+        assert keys(sweep(path, "kuhn", "cfr", iters=1)) == [("kuhn", "cfr", None, 0)]
 
     @pytest.mark.parametrize(
         ("record", "spec"),
@@ -278,7 +278,7 @@ class TestAgain:
         first = sweep(path, ["kuhn"], ["cfr+"], iters=10)
         rows = sweep(path, ["matching_pennies", "kuhn"], ["cfr", "cfr+"], iters=10)
         assert len(solved) == 4
-        assert [row for row in rows if row.key == ("kuhn", "cfr+", None)] == first
+        assert [row for row in rows if row.key == ("kuhn", "cfr+", None, 0)] == first
         assert keys(read_sweep(path)) == [
             (game, algorithm, None)
             for game in ("matching_pennies", "kuhn")
@@ -662,6 +662,58 @@ def drawn(seed: int, exploitabilities: list[float], *, each: int = 100) -> list[
         )
         for t, exploitability in enumerate(exploitabilities, start=1)
     ]
+
+
+class TestRepeats:
+    def test_every_cell_runs_some_times(self, path: Path) -> None:
+        """The same iterations in every run, other seconds; summaries take the median of them."""
+        games, algorithms = ["kuhn"], ["cfr", "external_sampling"]
+        rows = sweep(path, games, algorithms, seeds=[3, 4], repeats=3, iters=20)
+        found = list(dict.fromkeys(row.key for row in rows))
+        assert found == [
+            *(("kuhn", "cfr", None, repeat) for repeat in range(3)),
+            *(("kuhn", "external_sampling", s, repeat) for s in (3, 4) for repeat in range(3)),
+        ]
+        for seed, name in ((None, "cfr"), (3, "external_sampling")):
+            runs = [
+                [(row.iteration, row.nash_conv) for row in rows if row.key == (*key, repeat)]
+                for key in [("kuhn", name, seed)]
+                for repeat in range(3)
+            ]
+            assert runs[0] == runs[1] == runs[2]
+        (cfr, _) = reached(rows, [1.0])
+        firsts = [row.seconds for row in rows if row.algorithm == "cfr" and row.iteration == 1]
+        assert (cfr.seeds, cfr.seconds) == (3, sorted(firsts)[1])
+        assert read_sweep(path) == rows
+        # More runs later, and no run twice.
+        more = sweep(path, games, algorithms, seeds=[3, 4], repeats=4, iters=20)
+        assert [row for row in more if row.repeat < 3] == rows
+        with pytest.raises(ValueError, match="another sweep: it holds kuhn by cfr, repeat 1"):
+            sweep(path, games, algorithms, seeds=[3, 4], iters=20)
+
+    def test_a_table_without_the_column(self, path: Path) -> None:
+        """Tables of version 0.7 have none: their rows are first runs."""
+        rows = sweep(path, ["kuhn"], ["cfr"], iters=5)
+        lines = path.read_text().splitlines()
+        assert lines[0].endswith(",repeat")
+        path.write_text("".join(line.rpartition(",")[0] + "\n" for line in lines))
+        assert read_sweep(path) == rows
+        assert sweep(path, ["kuhn"], ["cfr"], iters=5) == rows
+
+    def test_games_that_are_called_alike(self, path: Path) -> None:
+        spots = [
+            compile_game(
+                "holdem",
+                board="QsJh2h8d3c",
+                ranges=(f"{hand},KK", "AA-TT,AKs,AQs,AKo,AQo,AJs,ATs,KQs,QJs"),
+                pot=100,
+                stacks=200,
+                bets="50%",
+            )
+            for hand in ("AA", "QQ")
+        ]
+        with pytest.raises(ValueError, match="two of the games are called holdem QsJh2h8d3c"):
+            sweep(path, spots, ["dcfr"], iters=1)
 
 
 class TestSummary:

@@ -13,8 +13,8 @@ from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
-from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
-from ...rules import CardGame, Chips
+from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step, steps_of
+from ...rules import CardGame, Chips, Usual
 from .flat import HandByHand
 from .rules import (
     Weighted,
@@ -126,6 +126,10 @@ class CardNodes(PublicNodes):
     @property
     def unit_name(self) -> str:  # type: ignore[override]  # noqa: D102
         return self.rules.unit_name
+
+    @property
+    def usual(self) -> Usual:  # type: ignore[override]  # noqa: D102
+        return self.rules.usual
 
     def described(self, node: int) -> str:  # noqa: D102
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
@@ -300,7 +304,7 @@ class CardNodes(PublicNodes):
             ValueError: There is no such line; names the step.
         """
         nodes, taken = [0], list[str]()
-        for step in line.split() if isinstance(line, str) else line:
+        for step in steps_of(line):
             where = f"after {' '.join(taken)!r}" if taken else "at the start"
             taken.append(str(step))
             at, _ = self.at(nodes[0])
@@ -340,7 +344,7 @@ class CardNodes(PublicNodes):
         hands = np.flatnonzero(named & self.free(nodes[0], layout.player))
         if len(nodes) > 1 or len(hands) != 1:
             return None
-        return FoundInfoset(" ".join(label.split()), nodes[0], layout, int(hands[0]))
+        return FoundInfoset(_spelled(label), nodes[0], layout, int(hands[0]))
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
         """What a label locks: hands and a line, ``"AA-TT,AKs check bet66"``.
@@ -350,7 +354,7 @@ class CardNodes(PublicNodes):
                 the hands.
         """
         steps = self.children(self._hands_at(label)[0][0])
-        return " ".join(label.split()), tuple(step.label for step in steps)
+        return _spelled(label), tuple(step.label for step in steps)
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
         """All boards and hands that a label names."""
@@ -373,3 +377,9 @@ class CardNodes(PublicNodes):
         if not any((named & self.free(node, player)).any() for node in nodes):
             raise ValueError(f"lock of {label!r}: player {player} can have none of these hands")
         return nodes, named
+
+
+def _spelled(label: str) -> str:
+    """Hands and a line, as they are kept: one blank between two words, and no ``start``."""
+    hands, *line = label.split()
+    return " ".join([hands, *steps_of(line)])

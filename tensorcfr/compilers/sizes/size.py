@@ -24,7 +24,7 @@ NANOSECONDS_PER_ENTRY = 4.0
 NANOSECONDS_FIXED = 300.0
 NANOSECONDS_PER_NUMBER = (0.5, 4.0)
 """Of one iteration in chunks in single precision, for each sequence and each hand at a terminal."""
-UNITS = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
+UNITS = (("years", 3.15576e7), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
 """Of time."""
 CHUNK_BYTES = {"float64": (16.0, 16, 8), "float32": (8.0, 8, 4), "int16": (4.25, 16, 4)}
 """Of a solver in chunks: per number, for regrets and averages, in 16 bits with their scales; per
@@ -234,7 +234,7 @@ class Size:
         low_bytes, high_bytes = (format_bytes(int(b)) for b in self.bytes_compiled)
         lines += [
             f"  compiling takes about {format_bytes(int(self.bytes_compiling))}; "
-            f"compiled {low_bytes} to {high_bytes}",
+            f"compiled {' to '.join(dict.fromkeys((low_bytes, high_bytes)))}",
             f"  solving by CFR+ takes at most {format_bytes(int(self.bytes_solving))} more, and "
             f"{_seconds(self.seconds_per_iteration[0])} to "
             f"{_seconds(self.seconds_per_iteration[1])} per iteration",

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from ..._util.arguments import Check, Number, Several, Text, brief, checked
-from ...rules import CardGame, Chips, Deal, Decision, Fold, Showdown
+from ...rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
 from . import betting
 from .betting import STREETS, Betting, Table
 from .cards import CARDS, HAND_NUMBER, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
@@ -60,6 +60,7 @@ class Holdem(CardGame):
             :func:`~tensorcfr.games.holdem.ranges.read_range` reads them.
         pot: Chips in the pot.
         stacks: Chips that each player has left: one number, of which the smaller stack counts.
+        big_blind: Chips of the big blind, where amounts are given in ``mbb``, thousandths of it.
         chip: The smallest chip: pot and stacks are multiples of it, and bets are rounded to them.
         bets: Sizes of bets, as :func:`~tensorcfr.games.holdem.sizes.read_sizes` reads them; one
             text for all, or a mapping from ``flop``, ``turn``, ``river`` or ``oop``, ``ip`` (or
@@ -88,6 +89,7 @@ class Holdem(CardGame):
         ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
         pot: Annotated[float, Number(most=1e9, above=0)],
         stacks: Annotated[float, Number(most=1e9, above=0)],
+        big_blind: Annotated[float | None, Number(above=0, most=1e9)] = None,
         chip: Annotated[float, Number(least=1e-6, most=1e9)] = 1,
         bets: Annotated[Any, SIZES] = "",
         raises: Annotated[Any, SIZES] = "",
@@ -126,6 +128,10 @@ class Holdem(CardGame):
         self.weights = weights
         self.street = len(self.board) - 3
         self.pot, self.stacks = pot, stacks
+        units = {"chips": 1.0, "%": pot / 100.0}
+        if big_blind is not None:
+            units["mbb"] = big_blind / 1000.0
+        self.usual = Usual("float32", "0.5%", units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         streets = range(self.street, 3)
         before: list[Any] = [None] * self.street

@@ -1,4 +1,4 @@
-"""Numbers by infoset and action as tables: rows, CSV, JSON, Parquet, pandas, Arrow.
+"""Numbers by infoset and action as tables: rows, CSV, JSON, Parquet; pandas, Polars, Arrow.
 
 A table has a row for each action of each infoset, in the game's own order, with the columns
 ``player``, ``infoset``, ``action`` and the numbers.  Large tables are written some thousands of
@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -19,9 +19,10 @@ import numpy as np
 
 from .._util.extras import needs
 from .._util.files import replacing
+from .._util.frames import Frames
 from .._util.plain import plain
 from ..errors import suggest
-from ..model.game import CompiledGame, InfosetRows
+from .game import CompiledGame, InfosetRows
 
 PYARROW = ("pyarrow", "tables")
 """The package and its extra."""
@@ -48,7 +49,7 @@ def all_rows(game: CompiledGame) -> Iterator[InfosetRows]:
     return (rows for player in range(game.n_players) for rows in game.rows(player))
 
 
-class SequenceTable:
+class SequenceTable(Frames):
     """Columns of numbers over the sequences of a game.
 
     Args:
@@ -111,16 +112,6 @@ class SequenceTable:
         pa = needs(*PYARROW)
         return pa.Table.from_batches(list(self._batches(pa)), self._schema(pa)).unify_dictionaries()
 
-    def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame``; labels are categories.
-
-        Raises:
-            MissingExtraError: pandas or pyarrow is not installed; says what installs it.
-        """
-        table = self.to_arrow()
-        needs("pandas", "tables")
-        return table.to_pandas()
-
     def _schema(self, pa: Any) -> Any:
         label = pa.dictionary(pa.int32(), pa.string())
         fields = [("player", pa.int8()), ("infoset", label), ("action", label)]
@@ -172,7 +163,74 @@ class SequenceTable:
         return path
 
 
-def find_format(path: Path, format: str | None, known: Mapping[str, Any]) -> str:
+PROBABILITY = "probability"
+"""The column of a table that holds a policy."""
+
+
+class Tabular(Frames):
+    """A policy as a table, in memory and in files."""
+
+    game: Any
+    """The game."""
+    probabilities: np.ndarray
+    """float64: probability of each action."""
+
+    def table(self) -> SequenceTable:
+        """The policy as a table; it has the one column ``probability``.  That of a game in chunks
+        is in the order of public nodes, and read chunk by chunk; that of a game that is not
+        compiled has the infosets that were met."""
+        policy: Any = self
+
+        def pieces() -> Iterator[Piece]:
+            for player in range(policy.game.n_players):
+                for rows in policy.rows(player):
+                    yield Piece(player, rows.labels, rows.actions, [policy.at(rows.numbers)])
+
+        return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_rows)
+
+    def to_arrow(self) -> Any:
+        """As :meth:`SequenceTable.to_arrow`."""
+        return self.table().to_arrow()
+
+    def save(self, path: str | Path, format: str | None = None) -> Path:
+        """Write the policy to a file, which :func:`tensorcfr.formats.read_policy` reads back to the
+        same bits.
+
+        Args:
+            path: Where to; a file that is there is replaced when the new one is complete.
+            format: ``"csv"`` and ``"json"`` write a line for every action or infoset; ``"parquet"``
+                the same table in columns (the extra ``tensorcfr[tables]``); ``"npz"`` the
+                probabilities by sequence without any label, for games of any size.  By default the
+                suffix of the path.
+
+        Returns:
+            The path.
+
+        Raises:
+            ValueError: There is no such format; or the game is not compiled and has no numbers of
+                sequences, which ``"npz"`` needs.
+        """
+        path = Path(path)
+        if find_format(path, format, [*WRITERS, "npz"]) != "npz":
+            return self.table().save(path, format)
+        if self.game.chunks is None:
+            raise ValueError(
+                f"{path}: {self.game.name} is not compiled, and its policy is written with "
+                "labels: csv, json or parquet"
+            )
+        with replacing(path) as file:
+            digest = np.array(self.game.digest)
+            np.savez(file, probability=self.probabilities, digest=digest)
+        return path
+
+
+def policy_of(source: Any) -> Any:
+    """The policy of what has one as its ``policy``, such as a solution; anything else as it is."""
+    owned = getattr(source, "policy", None)
+    return owned if isinstance(owned, Tabular) else source
+
+
+def find_format(path: Path, format: str | None, known: Collection[str]) -> str:
     """The format asked for, or that of the suffix.
 
     Raises:

@@ -1,0 +1,104 @@
+"""Tables of ``docs/looking.md``: what to call for what one wants, and words that mean the same in
+Python, on the command line, in files of settings and in files of spots.
+
+    python -m scripts.vocabulary
+
+Both are made of the declarations themselves; ``tests/project/test_vocabulary.py`` compares them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from tensorcfr import Solver, compile_game, solve
+from tensorcfr.analysis import solve_boards
+from tensorcfr.cli.app import app
+from tensorcfr.cli.commands import options_of
+from tensorcfr.cli.guide import WANTED
+from tensorcfr.compilers import game_size
+from tensorcfr.games.holdem import Holdem
+from tensorcfr.subgames import Match
+from tensorcfr.sweep import sweep
+
+from ._pages import page_with
+
+PAGE = Path("docs/looking.md")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "solve": solve,
+    "Solver": Solver,
+    "sweep": sweep,
+    "solve_boards": solve_boards,
+    "compile_game": compile_game,
+    "game_size": game_size,
+    "Match": Match,
+}
+"""What has the words as arguments in Python; the first that has one says what it means."""
+SPOT = {"oop", "ip", *inspect.signature(Holdem).parameters}
+"""Keys of a spot's file."""
+PYTHON = {"lock": "locks", "game": "games"}
+"""Arguments that a command takes one by one."""
+
+
+def commands() -> dict[str, dict[str, Any]]:
+    """The options of all commands, by their keys."""
+    group: Any = get_command(app)
+    return {name: options_of(command) for name, command in group.commands.items()}
+
+
+def words() -> dict[str, dict[str, Any]]:
+    """Where each word is said that both Python and a command say: the Python functions, the
+    commands, and the options."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, options in commands().items():
+        for key, option in options.items():
+            python = PYTHON.get(key, key)
+            having = [
+                f for f, made in FUNCTIONS.items() if python in inspect.signature(made).parameters
+            ]
+            if having or key in SPOT:
+                word = found.setdefault(key, {"python": python, "functions": having, "options": {}})
+                word["options"][name] = option
+    return dict(sorted(found.items()))
+
+
+def meaning(word: str, functions: list[str]) -> str:
+    """The first sentence of what a docstring says of an argument."""
+    made = FUNCTIONS[functions[0]] if functions else Holdem
+    text = inspect.getdoc(made) or ""
+    said = re.search(rf"^    {word}: (.*?)(?=^    \w+: |^\S|\Z)", text, re.MULTILINE | re.DOTALL)
+    if said is None:
+        return ""
+    sentence = re.split(r"(?<=[.;])\s", " ".join(said[1].split()))[0].rstrip(".;:")
+    return re.sub(r":\w+:`[~.]?([^`]*)`", r"`\1`", sentence).replace("``", "`").replace("|", "\\|")
+
+
+def tables() -> dict[str, str]:
+    """The parts of the page."""
+    wanted = ["| I want to | command | in Python |", "| --- | --- | --- |"]
+    wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in WANTED]
+    rows = ["| Python | command | settings | meaning |", "| --- | --- | --- | --- |"]
+    for key, word in words().items():
+        options, python = word["options"], word["python"]
+        visible = [name for name, one in options.items() if not one.hidden]
+        if key in SPOT or not visible:
+            continue  # Spots have a page of their own; the help of a command lists its settings.
+        said = f"`--{key.replace('_', '-')}`: {', '.join(visible)}"
+        meant = meaning(python, word["functions"])
+        rows.append(f"| `{python}=`: {', '.join(word['functions'])} | {said} | `{key}` | {meant} |")
+    return {"wanted": "\n".join(wanted), "words": "\n".join(rows)}
+
+
+def main() -> None:
+    """Write the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(page_with(page, "vocabulary", tables()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

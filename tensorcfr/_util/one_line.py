@@ -1,0 +1,40 @@
+"""What an object is, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+LONGEST = 40
+"""Characters of one value in the line, at most."""
+
+
+class OneLine:
+    """A dataclass whose ``repr`` is one line: of arrays the shape, of long values their number."""
+
+    def __repr__(self) -> str:
+        own: Any = self
+        said = [f"{one.name}={_short(getattr(self, one.name))}" for one in fields(own) if one.repr]
+        return f"<{type(self).__name__}: {', '.join(said)}>"
+
+
+def arrays_in_line(state: Any) -> str:
+    """The ``repr`` of a named tuple of arrays."""
+    said = [f"{name} {_short(array)}" for name, array in state._asdict().items()]
+    return f"<{type(state).__name__}: {', '.join(said)}>"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype} {value.shape}"
+    text = " ".join(repr(value).split())
+    if len(text) <= LONGEST:
+        return text
+    return (
+        f"{len(value):,} items"
+        if isinstance(value, Sized) and not isinstance(value, str)
+        else (f"{text[: LONGEST - 3]}...")
+    )

@@ -1,0 +1,142 @@
+"""Files of settings, old names of options, groups of commands, the guide."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import FAILURE, USAGE, invoke, printed, refused
+from tensorcfr import compile_game, solve
+from tensorcfr.algorithms import CHANCE_SAMPLING
+from tensorcfr.cli import app as commands
+from tensorcfr.cli.commands import RENAMED
+from tensorcfr.cli.guide import WANTED
+
+
+def names(functions: tuple[Any, ...]) -> list[str]:
+    return [one.__name__ for one in functions]
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_a_file_of_settings(tmp_path: Path) -> None:
+    """Keys at the top are for all commands that have them, and the command line comes first."""
+    path = written(
+        tmp_path / "s.toml",
+        'memory_limit = "1GiB"\nseed = 3\n[solve]\niters = 7\nsimultaneous = true\n'
+        'checkpoints = "3"\nset = ["cards=4"]\n',
+    )
+    after = ("solve", "kuhn", "--algorithm", "chance_sampling", "--json", "--settings", path)
+    said = json.loads(printed(*after))
+    expected = solve(
+        compile_game("kuhn(cards=4)"),
+        CHANCE_SAMPLING(alternating=False),
+        iters=7,
+        seed=3,
+        checkpoints=3,
+    )
+    assert said["iterations"] == 7
+    assert [point["iteration"] for point in said["trace"]] == [3, 6, 7]
+    before = ("--settings", path, *after[:-2])
+    assert json.loads(printed(*before))["exploitability"] == said["exploitability"]
+    assert said["exploitability"] == expected.exploitability
+    fewer = json.loads(printed(*after, "--iters", "2", f"--settings={path}"))
+    assert fewer["iterations"] == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("itres = 7", "no command has 'itres'; did you mean 'iters'?"),
+        ("[solv]\niters = 7", "there is no command 'solv'; did you mean 'solve'?"),
+        ("[solve]\nnode = 7", "solve has no 'node'; did you mean 'nodes'?"),
+        ("iters =", "s.toml: "),
+    ],
+)
+def test_wrong_settings(tmp_path: Path, text: str, message: str) -> None:
+    path = written(tmp_path / "s.toml", text)
+    assert message in refused(USAGE, "solve", "kuhn", "--settings", path)
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    path = tmp_path / "none.toml"
+    assert refused(FAILURE, "solve", "kuhn", "--settings", path).endswith(
+        "No such file or directory"
+    )
+
+
+def test_settings_on_the_command_line_warn() -> None:
+    result = invoke("solve", "kuhn", "--iters=2", "--simultaneous")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "tensorcfr: --simultaneous goes into the file of --settings: simultaneous = ...\n"
+    )
+
+
+def test_old_names_warn_and_work(tmp_path: Path) -> None:
+    picture = tmp_path / "k.svg"
+    result = invoke("chart", "kuhn", "-o", picture, "--force")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == "tensorcfr: --force is not needed: pictures and tables are replaced\n"
+    assert RENAMED.keys() <= {name for own in commands.COMMANDS.values() for name in names(own)}
+    result = invoke("holdem", "none.toml", "--hands=3", "--line", "check", "--picture", "x.png")
+    assert result.stderr.splitlines()[:3] == [
+        "tensorcfr: --hands is called --rows now",
+        "tensorcfr: --line is called --node now",
+        "tensorcfr: --picture is called --plot now",
+    ]
+
+
+def test_help_lists_groups_and_settings() -> None:
+    text = printed("--help")
+    headings = re.findall(r"^(\w+):$", text, re.MULTILINE)
+    assert headings[-5:] == list(commands.COMMANDS)
+    text = printed("solve", "--help")
+    options, _, settings = text.partition("Settings, keys of the TOML file of --settings:")
+    assert "--iters" in options
+    assert "keep_best" not in options
+    assert "keep_best" in settings
+
+
+def test_what_one_may_want() -> None:
+    """Every command of the guide is there, with options that it takes."""
+    text = printed()
+    assert text.startswith("What do you want to do?\n")
+    for what, command, _ in WANTED:
+        assert f"  {what}" in text
+        name = command.split()[1]
+        help_of_it = printed(name, "--help")
+        for option in re.findall(r" (--?[a-z-]+)", command):
+            assert option in help_of_it
+
+
+@pytest.mark.compiled
+def test_one_target_by_every_door(tmp_path: Path) -> None:
+    """A spot is solved alike by ``solve``, ``holdem`` and Python: algorithm, precision, end."""
+    spot = tmp_path / "spot.toml"
+    words = (
+        *("--board", "QsJh2h8d3c", "--oop", "AA,KK,QQ,AKs", "--ip", "AA-TT,AKs,AQs,AKo"),
+        *("--pot", "100", "--stacks", "200", "--bets", "50%", "--raises", "60%"),
+    )
+    printed("holdem", *words, "--size", "--save-spot", spot)
+    game = compile_game(spot)
+    for target, python in (((), {}), (("--target", "0.1%"), {"target": "0.1 chips"})):
+        expected = solve(game, **python)  # type: ignore[arg-type]
+        assert expected.state.regret.dtype == "float32"
+        said = json.loads(printed("solve", spot, "--json", *target))
+        assert said["iterations"] == expected.iterations
+        assert said["exploitability"] == expected.exploitability
+        assert said["algorithm"] == str(expected.algorithm)
+        shown = printed("holdem", spot, *target)
+        assert f"after {expected.iterations:,} iterations" in shown
+        assert f"exploitability {expected.exploitability:.4g} chips" in shown
+    bare = invoke("holdem", spot, "--target", "0.1")
+    assert bare.stderr == "tensorcfr: targets of a spot have a unit now: --target 0.1%\n"
+    assert bare.stdout == shown
