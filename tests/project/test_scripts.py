@@ -62,7 +62,8 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
         for part, names in (("choose", ["kuhn"]), ("judge", ["kuhn(cards=4)", "kuhn(players=3)"])):
             page.PARTS[part].clear()
             page.PARTS[part].update({name: page.Suited(200) for name in names})
-        variants.JUDGED = page.JUDGED = page.MAIN = ("cfr", page.FORMER, page.DEFAULT)
+        three = ("cfr", page.FORMER, page.DEFAULT)
+        variants.JUDGED = page.JUDGED = page.MAIN = page.BY_GAME = three
         variants.RULES = page.RULES = ("cfr+",)
         variants.WEIGHTS = page.WEIGHTS = ("average_power=3",)
         page.RESULTS = Path(sys.argv[1]) / "variants.csv"
