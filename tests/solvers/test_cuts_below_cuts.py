@@ -40,7 +40,7 @@ def depth(form: ChunkedForm) -> int:
     return max(found)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(
     game=public_tree_games(n_players=2),
     variant=st.sampled_from(sorted(VARIANTS)),
@@ -101,7 +101,7 @@ CARDS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("symmetry", [True, False])
+@pytest.mark.parametrize("symmetry", [True, pytest.param(False, marks=pytest.mark.full)])
 @pytest.mark.parametrize("name", CARDS)
 def test_games_of_cards(name: str, symmetry: bool) -> None:
     """After 1, 2, 3 and 10 iterations of CFR: strategies, values and NashConv as with one cut."""
