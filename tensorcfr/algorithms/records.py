@@ -222,7 +222,12 @@ class Algorithm(Record):
         """Weights of iterations ``t`` (float64, from 1) in the average; float64, of that shape."""
         counted, power = np.maximum(t - self.delay, 1.0), self.average_power
         with np.errstate(over="ignore"):
-            weights = counted ** (power(counted) if callable(power) else power)
+            try:
+                weights = counted ** (power(counted) if callable(power) else power)
+            except TypeError as error:
+                raise TypeError(
+                    f"average_power of {self.name} is no function of t - delay: {error}"
+                ) from error
         weights[t <= self.delay] = 0.0
         return weights
 
