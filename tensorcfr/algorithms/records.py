@@ -245,7 +245,12 @@ class Algorithm(Record):
         them (see :meth:`runs`); float64, of that shape."""
         counted, power = np.maximum(t - self.delay, 1.0), self.average_power
         with np.errstate(over="ignore"):
-            weights = counted ** (power(counted) if callable(power) else power)
+            try:
+                weights = counted ** (power(counted) if callable(power) else power)
+            except TypeError as error:
+                raise TypeError(
+                    f"average_power of {self.name} is no function of t - delay: {error}"
+                ) from error
             if self.average_growth > 1.0 and len(t):
                 weights *= np.exp2(counted * math.log2(self.average_growth) - self._unit(t[0]))
         weights[t <= self.delay] = 0.0
