@@ -1,7 +1,7 @@
 """Games and policies in and out: files, and the objects of other libraries."""
 
 from .efg import read_efg, save_efg
-from .functions import Batch, Batched
+from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
@@ -19,7 +19,9 @@ from .tables import SequenceTable
 __all__ = [
     "Batch",
     "Batched",
+    "ByLine",
     "SequenceTable",
+    "Situation",
     "find_policy",
     "find_rules",
     "from_gambit",

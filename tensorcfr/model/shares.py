@@ -67,21 +67,26 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     for c in range(begin, end):
         entries.add([[np.searchsorted(needed, own) for own in form.rows(c, p)] for p in range(2)])
     entered = frozen_arrays(entries.finish())
-    # So much that ``base`` is nowhere below 0.
-    before = form.first[begin:end] - form.base[begin:end]
-    shift = form.first[begin] - before.max()
     trunk = _changed(form.trunk, lambda array: array[:0])._replace(
         player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
         player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
     )
-    alone = form._replace(
-        trunk=trunk,
+    alone = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
+    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
+
+
+def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
+    """The chunks from ``begin`` to ``end - 1`` under the whole trunk, with numbers of their own."""
+    # So much that ``base`` is nowhere below 0.
+    before = form.first[begin:end] - form.base[begin:end]
+    shift = form.first[begin] - before.max()
+    return form._replace(
         shape=form.shape[begin:end],
         first=_frozen(form.first[begin : end + 1] - shift),
         base=_frozen(form.base[begin:end] - shift),
-        **entered._asdict(),
+        entry_offset=form.entry_offset[begin:end],
+        row_offset=form.row_offset[begin:end],
     )
-    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
 
 
 def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -75,7 +75,6 @@ class _Sampled(_Playable):
 
 
 SAMPLED = _Sampled()
-CALLABLE = Kind((Callable,), "a function")
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
 FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)

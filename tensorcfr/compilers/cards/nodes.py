@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -185,6 +185,27 @@ class CardNodes(PublicNodes):
             found.append(Step(number, label))
             at = above
         return found[::-1]
+
+    def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:  # noqa: D102
+        betting = self.betting
+        board, group = divmod(part - 1, self.groups) if part else (-1, -1)
+        # The same for all kinds of boards on which the node is played.
+        nodes = np.flatnonzero(self.node_place[:, :, 0].max(axis=0) == group)
+        nodes = nodes[betting.kind[nodes] == DECISION]
+        for r in np.unique(betting.round[nodes]).tolist():
+            own = nodes[betting.round[nodes] == r].tolist()
+            rounds = self.symmetry.rounds[r]
+            for solved in range(len(rounds.board)) if part == 0 else [board]:
+                like = np.flatnonzero(rounds.of_board == solved).tolist()
+                for one in like if alike else like[:1]:
+                    yield from (self.number(node, one) for node in own)
+                if not alike and len(like) > 1:
+                    yield self.number(own[0], like[-1])
+
+    def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: D102
+        return tuple(str(self.rules.cards[card]) for card in self.cards(node)), super().seen(node)[
+            1
+        ]
 
     # ----------------------------------------------------------------------------- its infosets
 
