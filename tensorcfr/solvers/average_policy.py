@@ -9,7 +9,7 @@ from ..kernels.chunks import Numbers
 from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.game import CompiledGame
 from ..model.policy import MadeFrom, PolicyByParts
-from .state import copies
+from .state import all_strategies, copies
 
 
 class AveragePolicy(PolicyByParts):
@@ -29,6 +29,9 @@ class AveragePolicy(PolicyByParts):
         form = self.game.chunks
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
         found = np.zeros(end - begin)
+        if not form.n_chunks:
+            all_strategies(form, self._cumulative, 0.0, found, self._locks)
+            return found
         given = form, first, last, self._cumulative, 0.0, found, self._locks
         evaluation.strategies_of_parts(*given)
         return found

@@ -14,10 +14,19 @@ import numpy as np
 
 from ..._util.growing import GrowingArray
 from ..._util.memory import Budget
-from ...invariants import check_chunks
+from ...invariants import check_chunks, check_form
 from ...model.arrays import SequenceForm, named_arrays
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
-from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
+from ...model.chunks import (
+    CARD_FIELDS,
+    CardShapes,
+    CardShapesBesideEntries,
+    Entered,
+    Pools,
+    chunked,
+    tiled,
+    trunk_alone,
+)
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
 from ..sizes.counted import count_betting, count_cards, sequences_of_chunk, size_of_cards
@@ -98,6 +107,9 @@ class _Compiler:
         deals = [1 + int(everywhere.begin[player][0][-1]) for player in range(2)]
         trunk = self._form(in_trunk, everywhere, [{None: 1}, {None: 1}], deals, rooted=True)
         trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, walks))
+        if self.payoffs.by_pairs:
+            before = self.payoffs.entries(trunk)
+            trunk_form = trunk_form._replace(operator=(before, *trunk_form.operator))
         kinds = len(symmetry.classes)
         place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
@@ -125,9 +137,16 @@ class _Compiler:
                 self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
         # Chunk by chunk: board by board, and group by group.
         shapes = self._shapes(structures, len(entries), solved)
+        if self.payoffs.by_pairs:
+            shapes = CardShapesBesideEntries.of(shapes)
         below = self._entries(trunk, entries, solved)
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
-        check_chunks(chunks)
+        if self.payoffs.by_pairs and not betting.rounds:
+            # Nothing is paid by cards: the game is like any that is laid out, to kernels, too.
+            chunks = trunk_alone(trunk_form._replace(operator=trunk_form.operator[:1]))
+            check_form(chunks.trunk)
+        else:
+            check_chunks(chunks)
         rules, name, budget_limit = self.rules, self.name, self.limit
         nodes = CardNodes(
             name_of_game=name,
@@ -135,7 +154,7 @@ class _Compiler:
             betting=betting,
             boards=self.boards,
             symmetry=symmetry,
-            deals=self.payoffs.deals,
+            dealing=self.payoffs.dealing,
             board_begin=everywhere.begin,
             node_place=place,
             node_stride=stride,
@@ -224,7 +243,7 @@ class _Compiler:
         for; the rest lies in the pools once for all boards with equal classes of hands."""
         pools = Pools()
         bases: dict[int, list[list[tuple[int, int, int]]]] = {}
-        amounts: dict[tuple[int, int, int], tuple[int, int, int]] = {}
+        amounts: dict[tuple[int, int, float], tuple[int, int, int]] = {}
         arrays = {
             kind: [dict(named_arrays(form)) for form in forms] for kind, forms in structures.items()
         }
@@ -233,17 +252,17 @@ class _Compiler:
         place = np.zeros((boards * groups, len(CARD_FIELDS), 3), dtype=np.int64)
         walk, begins = CARD_FIELDS.index("cards/walk"), CARD_FIELDS.index("cards/board")
         pays = CARD_FIELDS.index("cards/amount")
-        last = self.symmetry.rounds[-1]
+        last, solved_for = self.symmetry.rounds[-1], self.payoffs.solved_for[-1]
         walks = self.payoffs.walks(len(self.symmetry.rounds) - 1) if boards else ()
         for board, both in enumerate(walks):
             own = pools.put(np.concatenate(both))
             begin = pools.put(np.array([[0, len(both[0]), 0]]))
-            kind, alike = int(last.classes[board]), int(last.alike[board])
+            kind, alike = int(last.classes[board]), float(solved_for[board])
             for number, base in enumerate(bases[kind]):
                 here = place[board * groups + number]
                 here[:] = base
                 here[walk], here[begins] = own, begin
-                if alike > 1:
+                if alike != 1.0:
                     key = kind, number, alike
                     if key not in amounts:
                         amounts[key] = pools.put(arrays[kind][number]["cards/amount"] * alike)

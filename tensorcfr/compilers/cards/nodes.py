@@ -11,12 +11,12 @@ import numpy as np
 
 from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
-from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
+from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step
-from ...rules import CardGame
+from ...rules import CardGame, Runout
 from .flat import HandByHand
-from .rules import Weighted, cards_label, read_deal, runouts, weight_met, without
+from .rules import Dealing, Weighted, cards_label, read_deal, weight_met, without
 
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
@@ -35,8 +35,8 @@ class CardNodes(PublicNodes):
     """The boards of each round."""
     symmetry: Symmetry
     """Which of them are solved, and which hands on them are alike."""
-    deals: float
-    """Sum of the weights of the pairs of hands that can be dealt."""
+    dealing: Dealing
+    """With which probability hands and boards are dealt."""
     board_begin: list[list[np.ndarray]]
     """For each player and round, where the classes of hands on each solved board begin, int64
     (boards + 1,)."""
@@ -81,8 +81,10 @@ class CardNodes(PublicNodes):
         return HandByHand(self.rules)
 
     def dealt(self, node: int) -> np.ndarray:  # noqa: D102
-        out = [self.free(node, player) for player in range(2)]
-        return self._by_hand.prior * np.outer(*out) / self.runouts(self.at(node)[0])
+        if self._hides_board(node):
+            return self._by_hand.prior
+        own, other = (self.rules.weights[p] * self.free(node, p) for p in range(2))
+        return np.outer(own, other) * (self.dealing.apart > 0.0) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
         at, _ = self.at(node)
@@ -93,6 +95,8 @@ class CardNodes(PublicNodes):
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         at, _ = self.at(node)
         rows = tuple(map(tuple, self.betting.amounts[at].tolist()))
+        if self.betting.kind[at] == RUNOUT:
+            return 1.0, Runout(*rows, int(self.betting.runs[at]))
         if self.betting.kind[at] == FOLD:
             return 1.0, rows
         return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
@@ -252,21 +256,37 @@ class CardNodes(PublicNodes):
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
         live = [self.free(node, one).astype(np.float64) for one in range(2)]
-        return weight_met(Weighted(self.rules, live), player) * live[player] > 0
+        return self.met(node, player, live[1 - player]) * live[player] > 0
 
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        rules, (at, _) = self.rules, self.at(node)
-        left = [rules.weights[0], rules.weights[1]]
-        left[1 - player] = left[1 - player] * own[1 - player] * self.free(node, 1 - player)
-        met = weight_met(Weighted(rules, left), player)
-        # Differences of sums leave rounding where all that is left shares a card with a hand.
-        met[met <= 1e-12 * left[1 - player].sum()] = 0.0
-        met *= self.free(node, player)
-        return rules.weights[player] * met / (self.deals * self.runouts(at))
+        other = 1 - player
+        left = self.rules.weights[other] * own[other] * self.free(node, other)
+        met = self.met(node, player, left) * self.free(node, player)
+        return self.rules.weights[player] * met * self.share(node)
 
-    def runouts(self, node: int) -> int:
-        """In how many ways the cards before a node of the betting can be dealt."""
-        return runouts(self.rules, self.betting.deals[: int(self.betting.round[node])])
+    def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
+        """For every hand of a player, how much it meets of the hands of which the other player has
+        ``left``, float64 (hands of the other player,); float64 (hands,)."""
+        if self._hides_board(node):
+            apart = self.dealing.apart
+            found: np.ndarray = (apart if player == 0 else apart.T) @ left
+            return found
+        met = weight_met(Weighted(self.rules, [left, left]), player)
+        # Differences of sums leave rounding where all that is left shares a card with a hand.
+        met[met <= 1e-12 * left.sum()] = 0.0
+        return met
+
+    def _hides_board(self, node: int) -> bool:
+        """Whether a board that was drawn before the hands lies face down."""
+        return bool(self.dealing.boards) and not self.betting.round[self.at(node)[0]]
+
+    def share(self, node: int) -> float:
+        """What makes a probability of a node of the weights of two hands, and of how much each
+        meets of the other."""
+        at, board = self.at(node)
+        r = int(self.betting.round[at])
+        weight = self.dealing.weights(self.boards[r].cards[board : board + 1])
+        return self.dealing.share(r) * float(weight[0])
 
     def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> None:
         """Nothing: showdowns are worked out by chunks."""
