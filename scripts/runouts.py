@@ -1,6 +1,7 @@
 """Count how often each hand of hold'em wins against each other one, over all boards.
 
-python -m scripts.runouts: two minutes; writes ``tensorcfr/games/holdem/runouts.npz``, from which all-ins before the flop are
+python -m scripts.runouts: some minutes; writes ``tensorcfr/games/holdem/runouts.npz``, from which
+all-ins before the flop are
 paid.
 """
 

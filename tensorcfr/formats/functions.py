@@ -25,7 +25,7 @@ from ..model.infoset import (
     plain_array,
 )
 from ..model.policy import Filling, Policy, PolicyByParts
-from ..model.public_nodes import PublicNodes
+from ..model.public_nodes import NodeLayout, PublicNodes
 from .tables import all_rows
 
 
@@ -104,9 +104,9 @@ class ByLine:
     merged."""
 
 
-Ask = Callable[[PublicNodes, int, np.ndarray], np.ndarray]
-"""From public nodes, a decision among them, and hands, int64 (hands,), to their strategies, float64
-(hands, actions)."""
+Ask = Callable[[PublicNodes, int, NodeLayout, np.ndarray], np.ndarray]
+"""From public nodes, a decision among them, its layout, and hands, int64 (hands,), to their
+strategies, float64 (hands, actions)."""
 
 
 class AskedPolicy(PolicyByParts):
@@ -140,7 +140,7 @@ class AskedPolicy(PolicyByParts):
                 layout = nodes.layout(node)
                 hands = np.flatnonzero(nodes.possible(node, layout.player))
                 if layout.stride and len(hands):
-                    table = self._ask(nodes, node, hands)
+                    table = self._ask(nodes, node, layout, hands)
                     label = partial(_label, nodes, node, hands)
                     filling.put_at(layout.numbers(hands), table, label)
         return filling.probabilities
@@ -174,7 +174,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
     if not game.chunks.n_chunks:
         return _filled(game, strategies(_infosets(all_rows(game))))
 
-    def ask(nodes: PublicNodes, node: int, hands: np.ndarray) -> np.ndarray:
+    def ask(nodes: PublicNodes, node: int, _: NodeLayout, hands: np.ndarray) -> np.ndarray:
         return np.array(list(strategies(_infosets([nodes.rows(node, hands)]))))
 
     return AskedPolicy(game, ask)
@@ -191,9 +191,10 @@ def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Ite
         yield from _answers(source, batch, width)
 
 
-def _ask_line(source: ByLine, nodes: PublicNodes, node: int, hands: np.ndarray) -> np.ndarray:
+def _ask_line(
+    source: ByLine, nodes: PublicNodes, node: int, layout: NodeLayout, hands: np.ndarray
+) -> np.ndarray:
     """What a function of a line says of some hands."""
-    layout = nodes.layout(node)
     own, possible = nodes.hands[layout.player], np.zeros(len(nodes.hands[layout.player]), bool)
     possible[hands] = True
     board, line = nodes.seen(node)
@@ -209,11 +210,10 @@ def _ask_line(source: ByLine, nodes: PublicNodes, node: int, hands: np.ndarray) 
             f"{len(layout.actions)} actions)"
         )
     table = answer[hands]
-    sums = table.sum(axis=1)
-    # Written so that NaN fails.
-    wrong = ~((table >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance))
-    if wrong.any():
-        at = int(wrong.argmax())
+    sums = table @ np.ones(len(layout.actions))
+    # Written so that NaN fails; by rows, which takes longer, where something is wrong.
+    if not (table.min() >= 0.0 and np.abs(sums - 1.0).max() <= tolerance):
+        at = int((~((table >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance))).argmax())
         label = nodes.labels(node, [int(hands[at])])[0]
         normalised(table[at], tolerance, Infoset(label, layout.player, layout.actions))
     return table if tolerance == EXACT_TOLERANCE else table / sums[:, None]

@@ -7,6 +7,7 @@ sizes of bets, more players, subgames, cards before the first round) stays OpenS
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..games import make_game
 from ..games.holdem.cards import RANKS
@@ -87,7 +88,7 @@ def poker_of(text: str) -> str | None:
     return f"{built_in}({', '.join(f'{key}={value!r}' for key, value in options.items())})"
 
 
-Rest = tuple[str, dict[str, object]]
+Rest = tuple[str, dict[str, Any]]
 
 
 def _limit(

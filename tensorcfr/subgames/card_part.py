@@ -137,9 +137,11 @@ class CardPart(CardGame):
         if not isinstance(node, (Fold, Showdown, Runout)):
             return node
         (own, other), scale = self.charged, self.scale
-        pays = [n for n in node if isinstance(n, tuple)]
-        paid = [(scale * (one - own), scale * (two - other)) for one, two in pays]
-        return type(node)(*paid, *node[len(pays) :])
+        ended: Any = node
+        pays = {name: n for name, n in node._asdict().items() if isinstance(n, tuple)}
+        paid = {n: (scale * (one - own), scale * (two - other)) for n, (one, two) in pays.items()}
+        found: Fold | Showdown | Runout = ended._replace(**paid)
+        return found
 
     def next(self, state: Any, action: Any) -> Any:
         """As the whole game."""

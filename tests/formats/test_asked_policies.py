@@ -12,7 +12,7 @@ from support.card_games import RandomSuits
 from support.layouts import laid_out
 from support.tiers import tiered
 from tensorcfr import CompiledGame, Policy, compile_game, evaluate
-from tensorcfr.evaluation import Evaluation
+from tensorcfr.evaluation import Evaluation, profile
 from tensorcfr.formats import Batch, Batched, ByLine, Situation, find_policy
 from tensorcfr.kernels.chunks import plain_numbers
 from tensorcfr.model.cut_game import CutGame
@@ -127,13 +127,18 @@ def test_a_policy_that_sees_suits(name: str) -> None:
         rows = [by_label(hand + label, len(situation.actions)) for hand in situation.hands]
         return np.array(rows)
 
+    def boards(situation: Situation) -> np.ndarray:
+        label = " ".join((*sorted(situation.board), *situation.line))
+        row = by_label(label, len(situation.actions))
+        return np.tile(row, (len(situation.hands), 1))
+
     def infosets(infoset: Any) -> np.ndarray:
         return by_label(infoset, len(infoset.actions))
 
     merged = compile_game(rules)
-    for source in (lines, infosets):
+    for source in (lines, boards, infosets):
         for symmetric in (False, True):
-            given: Any = ByLine(lines, symmetric) if source is lines else source
+            given: Any = source if source is infosets else ByLine(source, symmetric)
             with pytest.raises(ValueError, match=r"plays differently: compile it with symmetry=F"):
                 evaluate(merged, given)
     apart, flat = compile_game(rules, symmetry=False), merged.flat()
@@ -159,7 +164,7 @@ def test_lines_of_a_public_tree() -> None:
     assert all(one.possible.any() for one in seen)
 
 
-def test_chunks_are_asked_for_one_after_the_other() -> None:
+def test_chunks_are_asked_for_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The strategies of some chunks are asked for after those before have been judged."""
     game = compile_game(rules_of("two cards"))
     policy, asked, done = random_policy(game, 1), [], []
@@ -170,8 +175,12 @@ def test_chunks_are_asked_for_one_after_the_other() -> None:
         return lines(situation)
 
     source = ByLine(rows, symmetric=True)
-    evaluate(game, source, progress=lambda chunks, of: done.append((chunks, of)))
-    assert done[-1] == (game.chunks.n_chunks, game.chunks.n_chunks)
+    expected = evaluate(game, policy)
+    monkeypatch.setattr(profile, "TOGETHER", 1)
+    found = evaluate(game, source, progress=lambda chunks, of: done.append((chunks, of)))
+    assert close(found, expected)
+    chunks = game.chunks.n_chunks
+    assert done == [(chunk, chunks) for chunk in range(1, chunks + 1)]
     assert all(board for board, after in asked if after)
     boards = len(game.nodes.symmetry.rounds[-1].board)
     # One board of each kind, and another one as a check.

@@ -18,6 +18,7 @@ from tensorcfr import GameError, Solver, compile_game, solve
 from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem.cards import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.holdem.runouts import holdem_runouts
@@ -56,6 +57,10 @@ def test_equal_hand_by_hand(name: str) -> None:
         for one in (game, flat)
     ]
     assert counts[0] == counts[1]
+    size = size_of_cards(rules, name)
+    assert (size.infosets, size.sequences, size.histories, size.decisions) == counts[0]
+    assert size.chunks is not None
+    assert size.chunks.entries == game.chunks.n_entries
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
     for count in (1, 1, 1, 7):
         one.step(count)
@@ -197,6 +202,17 @@ class Wrong(EveryRound):
     def node(self, state: Any) -> Any:
         node = super().node(state)
         return self.end if self.end is not None and isinstance(node, Showdown) else node
+
+
+def test_boards_that_tell_suits_apart() -> None:
+    """Only permutations that leave the boards and their weights make hands alike."""
+    rules = Wrong({(0,): 1.0, (3,): 2.0, (4,): 3.0, (5,): 3.0})
+    game, flat = compile_game(rules), compile_game(rules, cut=False)
+    one, other = Solver(game, "cfr"), Solver(flat, "cfr")
+    for solver in (one, other):
+        solver.step(3)
+    assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
+    np.testing.assert_allclose(one.evaluate().values, other.evaluate().values, rtol=0, atol=1e-12)
 
 
 EVEN = (1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)

@@ -18,6 +18,8 @@ from ...rules import CardGame, Runout
 from .flat import HandByHand
 from .rules import Dealing, Weighted, cards_label, read_deal, weight_met, without
 
+BOARDS_KEPT = 16
+"""Boards whose possible hands are kept, about: all lines of a board are asked about together."""
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
 
@@ -94,9 +96,9 @@ class CardNodes(PublicNodes):
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         at, _ = self.at(node)
-        rows = tuple(map(tuple, self.betting.amounts[at].tolist()))
+        rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[at].tolist()))
         if self.betting.kind[at] == RUNOUT:
-            return 1.0, Runout(*rows, int(self.betting.runs[at]))
+            return 1.0, Runout(win, tie, lose, int(self.betting.runs[at]))
         if self.betting.kind[at] == FOLD:
             return 1.0, rows
         return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
@@ -255,8 +257,19 @@ class CardNodes(PublicNodes):
         return without(self.rules.hands[player], np.array(self.cards(node)))
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        live = [self.free(node, one).astype(np.float64) for one in range(2)]
-        return self.met(node, player, live[1 - player]) * live[player] > 0
+        at, board = self.at(node)
+        key = int(self.betting.round[at]), board, player
+        if key not in self._possible:
+            if len(self._possible) == BOARDS_KEPT:
+                self._possible.clear()
+            live = [self.free(node, one).astype(np.float64) for one in range(2)]
+            self._possible[key] = self.met(node, player, live[1 - player]) * live[player] > 0
+        return self._possible[key]
+
+    @cached_property
+    def _possible(self) -> dict[tuple[int, int, int], np.ndarray]:
+        """The possible hands by round, board and player, of the boards asked about last."""
+        return {}
 
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         other = 1 - player

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 from math import comb, prod
@@ -343,9 +343,9 @@ def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
     for dealt in betting.deals:
         before = found[-1].cards
         # Sets of cards in the order of their first card, their second, ...
-        every = combinations(free.tolist(), dealt)
+        every: Iterable[tuple[int, ...]] = combinations(free.tolist(), dealt)
         if len(found) == 1 and rules.boards is not None:
-            every = iter(sorted(rules.boards))
+            every = sorted(rules.boards)
         sets = np.array(list(every), dtype=np.int64)
         taken = (before[:, :, None, None] == sets).any(axis=(1, 3))
         parent, chosen = np.nonzero(~taken)

@@ -266,8 +266,8 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     ones = np.ones(len(hands[1 - player]))
     if rules.boards and deals:
         after = len(rules.cards) - len(rules.board) - deals[0] - hands[0].shape[1]
-        live = [int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards]
-        return sum(live) * ways(after, deals[1:])
+        here = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
+        return here * ways(after, deals[1:])
     if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
         # Cards on the board cannot take all hands from the other player.
         return len(met) * ways(len(rules.cards) - len(rules.board) - hands[0].shape[1], deals)
