@@ -14,6 +14,7 @@ from .holdem.cards import RANKS, SUITS
 from .holdem.flops import N_CLASSES, Flop, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
 from .holdem.sizes import Size, read_sizes
+from .holdem.strength import SIX, short_strengths
 from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
 
 ALL_IN = "allin"
@@ -76,6 +77,8 @@ class NoLimitPoker(DeckOfPoker):
         ranks: The ranks of the deck, the lowest first.
         suits: Number of suits, up to 4.
         hand: Cards that each player gets.
+        short: Whether hands rank as in short-deck hold'em, where a flush beats a full house and the
+            ace is below the six; by default with the deck from the six up.
     """
 
     @checked("nolimit_poker")
@@ -93,11 +96,16 @@ class NoLimitPoker(DeckOfPoker):
         most_raises: Annotated[int, Whole(0, 100)] = 100,
         runout: Annotated[int | None, Whole(0, BOARD)] = None,
         chip: Annotated[float, Number(above=0, most=1e9)] = 0.01,
-        ranks: Annotated[str, Text(len(RANKS))] = RANKS,
+        ranks: Annotated[str | None, Text(len(RANKS))] = None,
         suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
         hand: Annotated[int, Whole(1, 2)] = 2,
+        short: Annotated[bool, Flag()] = False,
     ) -> None:
-        self._take_deck("nolimit_poker", ranks, suits, hand)
+        lowest = SIX if short else 0
+        self._take_deck("nolimit_poker", RANKS[lowest:] if ranks is None else ranks, suits, hand)
+        self.short = short
+        if self._known.min() < 4 * lowest:
+            raise ValueError("nolimit_poker: a short deck has no rank below the six")
         self.deals, rounds = tuple(deals), len(deals) + 1
         self.stack = round(float(min(stacks)) - ante, DECIMALS)
         self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
@@ -243,6 +251,12 @@ class NoLimitPoker(DeckOfPoker):
         return Table(
             state.round, state.before, here, 1 - player, least, state.raises + 1, acted=True
         )
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of the best five cards."""
+        if not self.short:
+            return super().strength(board, hands)
+        return short_strengths(self._known[np.array(board, dtype=np.int64)], self._known[hands])
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """As every game of cards, once; those of hold'em are known."""

@@ -5,6 +5,7 @@ Against OpenSpiel: ``formats/test_universal_poker.py``.
 
 from __future__ import annotations
 
+from itertools import combinations
 from math import comb
 from typing import Any
 
@@ -22,7 +23,7 @@ from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem.cards import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.holdem.runouts import holdem_runouts
-from tensorcfr.games.holdem.strength import strengths
+from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
@@ -178,6 +179,7 @@ def test_least_raises_and_pots() -> None:
         ({"raises": ("a", "a")}, "raises has 2 texts for 1 rounds"),
         ({"raises": "2y"}, "nolimit_poker: raises: '2y' at character 1 is no size"),
         ({"deals": (5,), "hand": 2, "ranks": "X"}, "ranks must be adjacent ones"),
+        ({"short": True, "ranks": "56789TJQKA"}, "a short deck has no rank below the six"),
         ({"deals": (5, 1)}, "hand and board have at most 7 cards"),
         ({"flops": 25}, "flops are for a game with deals"),
         ({"deals": (3,), "flops": ["AcKc"]}, "'AcKc' must be 3 cards of the deck"),
@@ -206,7 +208,7 @@ class Wrong(EveryRound):
 
 def test_boards_that_tell_suits_apart() -> None:
     """Only permutations that leave the boards and their weights make hands alike."""
-    rules = Wrong({(0,): 1.0, (3,): 2.0, (4,): 3.0, (5,): 3.0})
+    rules = Wrong({(0,): 1.0, (1,): 2.0, (4,): 3.0, (5,): 3.0})
     game, flat = compile_game(rules), compile_game(rules, cut=False)
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
     for solver in (one, other):
@@ -231,6 +233,51 @@ EVEN = (1.0, -1.0), (0.0, 0.0), (-1.0, 1.0)
 def test_rules_that_cannot_be(rules: CardGame, words: str) -> None:
     with pytest.raises(GameError, match=words):
         compile_game(rules)
+
+
+SHORT = {
+    "straight flush": 6 * 4,
+    "four of a kind": 9 * 8 * 4,
+    "flush": 4 * comb(9, 5) - 6 * 4,
+    "full house": 9 * 4 * 8 * 6,
+    "straight": 6 * 4**5 - 6 * 4,
+    "three of a kind": 9 * 4 * comb(8, 2) * 4**2,
+    "two pair": comb(9, 2) * 6 * 6 * 28,
+    "pair": 9 * 6 * comb(8, 3) * 4**3,
+}
+"""Hands of five of 36 cards, the strongest first; six straights begin with A6, 67, ..., TJ."""
+
+
+def test_hands_of_a_short_deck() -> None:
+    """All hands of five cards, in the order of their kinds; straights by the highest card."""
+    rules = NoLimitPoker(short=True)
+    deck = list(rules.cards)
+    assert len(deck) == 36
+    assert deck[0][0] == "6"
+    strengths = []
+    for three in combinations(range(36), 3):
+        pairs = np.array(list(combinations(range(three[2] + 1, 36), 2)))
+        if len(pairs):
+            strengths.append(rules.strength(three, pairs))
+    found = np.sort(np.concatenate(strengths))[::-1]
+    assert len(found) == comb(36, 5)
+    begin = 0
+    for name, count in SHORT.items():
+        kind = found[begin : begin + count] >> CATEGORY_SHIFT
+        assert len(set(kind.tolist())) == 1, name
+        begin += count
+    assert found[begin - 1] >> CATEGORY_SHIFT != found[begin] >> CATEGORY_SHIFT
+
+    def of(board: str, hand: str) -> int:
+        cards = [
+            [deck.index(text[k : k + 2]) for k in (0, 2, 4)[: len(text) // 2]]
+            for text in (board, hand)
+        ]
+        return int(rules.strength(tuple(cards[0]), np.array([cards[1]]))[0])
+
+    assert of("7c8d9h", "As6s") < of("7c8d9h", "Ts6s") < of("7c8d9h", "TsJs")
+    assert of("7c8d9h", "As6s") > of("7c8d9h", "7s7h")
+    assert of("7c8c9c", "Ac6c") > of("7c8d8c", "8s8h")
 
 
 # -------------------------------------------------------------------------------------- run-outs
