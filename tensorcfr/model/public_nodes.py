@@ -244,7 +244,7 @@ class PublicNodes(ABC):
         Args:
             part: The part.
             alike: Whether all nodes are asked for that are solved as one; otherwise it is one of
-                each, and of the first of them another one, too.
+                each, and of one with most actions another one, too.
         """
         return iter(self._by_part.get(part, ()))
 

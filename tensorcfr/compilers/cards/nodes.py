@@ -206,7 +206,7 @@ class CardNodes(PublicNodes):
                 for one in like if alike else like[:1]:
                     yield from (self.number(node, one) for node in own)
                 if not alike and len(like) > 1:
-                    yield self.number(own[0], like[-1])
+                    yield self.number(max(own, key=betting.children.__getitem__), like[-1])
 
     def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: D102
         return tuple(str(self.rules.cards[card]) for card in self.cards(node)), super().seen(node)[
