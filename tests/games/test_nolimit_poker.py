@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 from support.card_games import EveryRound
 from support.layouts import farthest
 from support.tiers import tiered
-from tensorcfr import GameError, Solver, compile_game, solve
+from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.compilers.cards.flat import HandByHand
@@ -120,6 +121,15 @@ def test_history_by_history(name: str) -> None:
     assert one.n_infosets == other.n_infosets
     found, expected = (solve(game, "cfr+", iters=20).evaluation for game in (one, other))
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["push or fold", "chosen flops"])
+def test_files_compile_it_again(name: str, tmp_path: Path) -> None:
+    """With and without chunks; the policy and its values are the same."""
+    solution = solve(compile_game("nolimit_poker", **SMALL[name]), "cfr+", iters=5)
+    found = Solution.load(solution.save(tmp_path / "solution.npz"))
+    assert found.game.digest == solution.game.digest
+    assert evaluate(found.game, found.policy) == evaluate(solution.game, solution.policy)
 
 
 # ----------------------------------------------------------------------------------------- rules
