@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
+from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .._util.arguments import Flag, Kind, Number, Several, Text, Whole, brief, checked
 from ..rules import Deal, Decision, Fold, Runout, Showdown
 from .holdem.cards import RANKS, SUITS
-from .holdem.flops import N_CLASSES, Flop, flops
+from .holdem.flops import N_CLASSES, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
 from .holdem.sizes import Size, read_sizes
 from .holdem.strength import SIX, short_strengths
@@ -107,6 +108,8 @@ class NoLimitPoker(DeckOfPoker):
         if self._known.min() < 4 * lowest:
             raise ValueError("nolimit_poker: a short deck has no rank below the six")
         self.deals, rounds = tuple(deals), len(deals) + 1
+        if len(stacks) not in (1, 2):
+            raise ValueError(f"nolimit_poker: there are two players, not {len(stacks)} stacks")
         self.stack = round(float(min(stacks)) - ante, DECIMALS)
         self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
         if blinds[0] > blinds[1]:
@@ -115,8 +118,6 @@ class NoLimitPoker(DeckOfPoker):
             raise ValueError("nolimit_poker: there must be blinds or an ante")
         if self.stack <= self.posted[0]:
             raise ValueError("nolimit_poker: stacks must be above the big blind and the ante")
-        if len(stacks) > 2:
-            raise ValueError(f"nolimit_poker: there are two players, not {len(stacks)} stacks")
         self.raises = _by_round("raises", raises, rounds)
         self.bets = _by_round("bets", bets, rounds)
         self.limps, self.most_raises, self.chip = limps, most_raises, float(chip)
@@ -138,8 +139,12 @@ class NoLimitPoker(DeckOfPoker):
         named = flops(given) if isinstance(given, int) else given
         found: dict[tuple[int, ...], float] = {}
         for one in named:
-            flop = one if isinstance(one, (Flop, tuple)) else (one, 1.0)
-            text, weight = flop
+            text, weight = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
+            if not isinstance(weight, Real) or not 0.0 < weight < math.inf:
+                raise ValueError(
+                    f"nolimit_poker: flops: the weight of {brief(text)} must be a number above 0, "
+                    f"not {brief(weight)}"
+                )
             cards = self._read_board(text)
             rank, suit = np.divmod(cards, self.suits)
             orders = np.array(list(permutations(range(self.suits))))
@@ -147,6 +152,8 @@ class NoLimitPoker(DeckOfPoker):
             if alike & found.keys():
                 raise ValueError(f"nolimit_poker: flops: {text!r} differs from another in suits")
             found |= dict.fromkeys(alike, float(weight) / len(alike))
+        if not found:
+            raise ValueError("nolimit_poker: flops must have a board")
         return found
 
     def _read_board(self, text: Any) -> np.ndarray:

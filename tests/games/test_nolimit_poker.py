@@ -183,6 +183,10 @@ def test_least_raises_and_pots() -> None:
     ("options", "words"),
     [
         ({"stacks": (5, 6, 7)}, "there are two players, not 3 stacks"),
+        ({"stacks": ()}, "there are two players, not 0 stacks"),
+        ({"deals": (3,), "flops": []}, "flops must have a board"),
+        ({"deals": (3,), "flops": [("AcKcQc", "a")]}, "weight of 'AcKcQc' must be a number above"),
+        ({"deals": (3,), "flops": [(1, 2, 3)]}, r"\(1, 2, 3\) must be 3 cards of the deck"),
         ({"stacks": 1}, "stacks must be above the big blind"),
         ({"blinds": (2, 1)}, "the small blind must not be above the big one"),
         ({"blinds": (0, 0)}, "there must be blinds or an ante"),

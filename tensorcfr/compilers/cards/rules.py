@@ -344,7 +344,7 @@ def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
         before = found[-1].cards
         # Sets of cards in the order of their first card, their second, ...
         every: Iterable[tuple[int, ...]] = combinations(free.tolist(), dealt)
-        if len(found) == 1 and rules.boards is not None:
+        if len(found) == 1 and rules.boards:
             every = sorted(rules.boards)
         sets = np.array(list(every), dtype=np.int64)
         taken = (before[:, :, None, None] == sets).any(axis=(1, 3))
