@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from itertools import permutations
-from numbers import Real
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -140,7 +139,7 @@ class NoLimitPoker(DeckOfPoker):
         found: dict[tuple[int, ...], float] = {}
         for one in named:
             text, weight = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
-            if not isinstance(weight, Real) or not 0.0 < weight < math.inf:
+            if not isinstance(weight, (int, float)) or not 0.0 < weight < math.inf:
                 raise ValueError(
                     f"nolimit_poker: flops: the weight of {brief(text)} must be a number above 0, "
                     f"not {brief(weight)}"
