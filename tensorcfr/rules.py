@@ -184,9 +184,11 @@ class Runout(NamedTuple):
     :attr:`CardGame.boards` says."""
 
     win: tuple[float, float]
-    """As in :class:`Showdown`, like the next two."""
+    """As in :class:`Showdown`."""
     tie: tuple[float, float]
+    """Likewise."""
     lose: tuple[float, float]
+    """Likewise."""
     cards: int
     """How many cards are dealt."""
 
