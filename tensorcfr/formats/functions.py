@@ -90,7 +90,7 @@ class ByLine:
     ...     found = np.zeros((len(situation.hands), len(situation.actions)))
     ...     found[:, 0] = 1
     ...     return found
-    >>> evaluate(compile_game("leduc"), ByLine(first_action)).exploitability
+    >>> round(evaluate(compile_game("leduc"), ByLine(first_action)).exploitability, 6)
     1.0
     """
 
