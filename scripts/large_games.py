@@ -6,6 +6,8 @@ python -m scripts.large_games full_bluff_2_2   all six faces can be bid: 352 mil
 python -m scripts.large_games bluff_3_2        Bluff(3,2): 1.3 billion infosets
 python -m scripts.large_games flop_holdem      flop hold'em from the first card: 5e12 histories
 python -m scripts.large_games rhode_island     Rhode Island hold'em: 7e9 histories
+python -m scripts.large_games nolimit_flop     no-limit, 20 big blinds, 25 flops: to the flop
+python -m scripts.large_games nolimit_turn     the same to the turn: 7 billion sequences
 
 Each writes docs/figures/<name>.csv (or one in ``--out``), a row per evaluation, as it goes;
 ``--minutes`` says how long.  The games are cut into chunks, no-limit Leduc is not.
@@ -87,6 +89,14 @@ RUNS = {
     "bluff_3_2": Run("bluff(dice=(3, 2))", "dcfr", {"precision": "int16", "threads": 2}, 1.8),
     "flop_holdem": Run("flop_holdem", None, {"precision": "float32", "threads": 2}, 1.2),
     "rhode_island": Run("rhode_island", None, {"precision": "float32"}, 1.2),
+    "nolimit_flop": Run(
+        "nolimit_poker(stacks=20, raises='2.5x,a', bets='66%', deals=(3,), flops=25)",
+        *(None, {"precision": "float32"}, 1.2),
+    ),
+    "nolimit_turn": Run(
+        "nolimit_poker(stacks=20, raises=('2.5x,a', 'a', 'a'), bets='66%', deals=(3, 1), flops=25)",
+        *(None, {"precision": "float32", "threads": 2}, 1.2),
+    ),
 }
 
 POKER = {

@@ -28,6 +28,7 @@ from .rules import (
     Game,
     Payoff,
     PublicTreeGame,
+    Runout,
     Showdown,
     Terminal,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "Payoff",
     "Policy",
     "PublicTreeGame",
+    "Runout",
     "SampledSolver",
     "Showdown",
     "Solution",

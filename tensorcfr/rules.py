@@ -12,6 +12,7 @@ Nothing here computes: the compilers read these rules and turn them into arrays.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import combinations
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -207,13 +208,29 @@ class Usual(NamedTuple):
     ``"%"`` is a hundredth of the pot."""
 
 
+class Runout(NamedTuple):
+    """A public node of a :class:`CardGame`, before the first :class:`Deal`, after which nobody
+    acts: cards are dealt face up, and the hands are compared.  All boards are counted, whatever
+    :attr:`CardGame.boards` says."""
+
+    win: tuple[float, float]
+    """As in :class:`Showdown`."""
+    tie: tuple[float, float]
+    """Likewise."""
+    lose: tuple[float, float]
+    """Likewise."""
+    cards: int
+    """How many cards are dealt."""
+
+
 class CardGame:
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
     The private hands have one or two cards each.  The betting does not depend on the cards: it is
     one tree for all boards, with a :class:`Deal` wherever the next cards come.  At the end stands
-    a :class:`Fold` or a :class:`Showdown`.  No array of hands x hands is ever made, so hands may
-    be many: :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 of each player.
+    a :class:`Fold`, a :class:`Showdown` or a :class:`Runout`.  Arrays of hands x hands are made for
+    a :class:`Runout` and for :attr:`boards` alone, so hands may be many:
+    :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 of each player.
 
     A pair of hands is dealt with a probability that is proportional to the product of their
     weights, if they have no card in common.
@@ -227,6 +244,10 @@ class CardGame:
     """The labels of all cards of the deck.  Elsewhere cards are numbers, indices of this."""
     board: tuple[int, ...] = ()
     """Cards that lie on the board from the start."""
+    boards: Mapping[tuple[int, ...], float] | None = None
+    """The sets of cards that the first :class:`Deal` may show, ascending, each with its weight;
+    None for all sets, equally likely.  One of them is drawn by weight before the hands, which have
+    none of its cards, and lies face down until it is dealt."""
     hands: Sequence[np.ndarray]
     """For each player int64 (hands, 1 or 2): the cards of each hand, as many for both players."""
     weights: Sequence[np.ndarray]
@@ -265,7 +286,7 @@ class CardGame:
         futures."""
         return ()
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
         """Who acts at this public state, whether cards are dealt, or what the end pays.  The
         ``infoset`` of a decision is None: it is what was done so far."""
         raise NotImplementedError(f"{type(self).__name__} must define node(state)")
@@ -285,6 +306,27 @@ class CardGame:
             int64 (hands,): larger wins, equal ties.
         """
         raise NotImplementedError(f"{type(self).__name__} must define strength(board, hands)")
+
+    def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
+        """On how many boards with so many more cards the hands of player 0 win, and tie.
+
+        Every board is asked about, which takes long for a whole deck: derive for that.
+
+        Returns:
+            int64 (hands of player 0, hands of player 1) twice; 0 for hands with a common card.
+        """
+        found = np.zeros((2, *map(len, self.hands)), dtype=np.int64)
+        left = [card for card in range(len(self.cards)) if card not in self.board]
+        for rest in combinations(left, cards):
+            board = (*self.board, *rest)
+            live = [np.flatnonzero(~np.isin(own, rest).any(axis=1)) for own in self.hands]
+            pairs = zip(self.hands, live, strict=True)
+            one, other = (np.asarray(self.strength(board, hands[at])) for hands, at in pairs)
+            found[0][np.ix_(*live)] += one[:, None] > other
+            found[1][np.ix_(*live)] += one[:, None] == other
+        own, other = self.hands
+        found *= ~(own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
+        return found[0], found[1]
 
     def symmetries(self) -> np.ndarray:
         """Permutations of the cards that change the order of no strengths: of suits, say.

@@ -20,7 +20,8 @@ from ..formats import spot_text
 from ..games.holdem import Holdem
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS
-from ..solvers.arguments import CALLABLE, PRECISION, THREADS, Named, Target, own_amount
+from ..model.arguments import CALLABLE
+from ..solvers.arguments import PRECISION, THREADS, Named, Target, own_amount
 from ..solvers.choose import asked_algorithm, asked_precision
 from ..solvers.driver import solve
 from ..solvers.solution import Status

@@ -14,7 +14,7 @@ import numpy as np
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
-from ..compilers.cards.rules import Weighted, weight_met
+from ..compilers.cards.rules import shares_of_runouts
 from ..evaluation.metrics import Evaluation
 from ..evaluation.profile import own_reach
 from ..games.holdem import Holdem, grid_place
@@ -457,18 +457,22 @@ class SolvedSpot:
         player, other = layout.player, 1 - layout.player
         left = (self._left(node, 0), self._left(node, 1))
         hands = np.flatnonzero(nodes.free(node, player))
-        met = weight_met(Weighted(rules, list(left)), player)[hands]
-        # Differences of sums leave rounding where all that is left shares a card with a hand.
-        met[met <= 1e-12 * left[other].sum()] = 0.0
+        met = nodes.met(node, player, left[other])[hands]
         here = self._values.at(layout.numbers(hands))
         betting, (at, _) = nodes.betting, nodes.at(node)
-        share = rules.weights[player][hands] * met / (nodes.deals * nodes.runouts(at))
+        share = rules.weights[player][hands] * met * nodes.share(node)
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards = nodes.cards(node)
 
         def equity() -> np.ndarray:
+            if not betting.round[at] and (runs := int(betting.runs.max())):
+                won, tied, _ = shares_of_runouts(rules, runs)
+                wins = won + tied / 2.0 if player == 0 else 1.0 - (won + tied / 2.0).T
+                apart = nodes.dealing.apart if player == 0 else nodes.dealing.apart.T
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    return ((apart * wins) @ left[other] / (apart @ left[other]))[hands]
             to_deal = sum(betting.deals[int(betting.round[at]) :])
             found: np.ndarray = equities(rules, cards, left, to_deal)[player][hands]
             return found

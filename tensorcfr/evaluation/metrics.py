@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,17 +13,16 @@ from .._util.memory import require
 from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
 from ..kernels import links
-from ..kernels.chunks import plain_numbers
-from ..model.arguments import LOCKS, Compiled, Flat
+from ..model.arguments import CALLABLE, LOCKS, Compiled, Flat
 from ..model.arrays import FREE, SequenceForm
-from ..model.chunks import ChunkLocks
+from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for, part_locks
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import product
-from .profile import judged
+from .profile import TOGETHER, judged
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or whatever else
@@ -85,30 +84,44 @@ class BestResponse:
 
 @checked()
 def evaluate(
-    game: Compiled, policy: PolicyLike, *, locks: Annotated[LocksLike | None, LOCKS] = None
+    game: Compiled,
+    policy: PolicyLike,
+    *,
+    locks: Annotated[LocksLike | None, LOCKS] = None,
+    progress: Annotated[Callable[[int, int], object] | None, CALLABLE] = None,
 ) -> Evaluation:
     """Expected values and best-response values of a policy; costs about one iteration.
+
+    A game in chunks is passed over once.  A policy that is a function is asked for the strategies
+    of a chunk when the pass comes to it, and they are dropped after that: they need not fit into
+    memory.
 
     Args:
         game: The game.
         policy: The strategies, in any form that :func:`tensorcfr.formats.find_policy` reads: a
-            function from an infoset to probabilities among them, and a network as a
+            function from an infoset to probabilities among them, one of a line and a board as a
+            :class:`tensorcfr.formats.ByLine`, and a network as a
             :class:`tensorcfr.formats.Batched` function.
         locks: Probabilities that nobody chooses, by infoset label and action label: best
             responses play them, and so does the policy, whatever it says there (its other actions
             share what is left in proportion); see :class:`tensorcfr.model.locks.Locks`.
+        progress: Called with the number of chunks that are done, and of all chunks.
 
     Raises:
         ValueError: The policy or a lock is not one for this game; names the infoset.
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
-    # Strategies, reaches and values of the trunk, and reaches and values of one chunk.
-    needed = 24 * game.chunks.trunk.n_sequences + 16 * game.chunks.most_sequences
+    # Strategies, reaches and values of the trunk; values of the entries; strategies, reaches and
+    # values of the chunks that are judged together.
+    form = game.chunks
+    together = TOGETHER if form.n_chunks else 0
+    needed = 24 * (form.trunk.n_sequences + form.most_sequences) + 8 * (form.n_entries + together)
     require(needed, f"evaluating a policy of {game.name}")
     locked = part_locks(game, game.chunks, locks_for(game, locks))
-    strategy = found.probabilities if game.chunks.n_chunks else _imposed(game, found, locked)
-    return evaluate_probabilities(game, strategy, locked)
+    if game.chunks.n_chunks:
+        return _in_unit(game, *judged(game.chunks, found.parts, locked, progress))
+    return evaluate_probabilities(game, _imposed(game, found, locked), locked)
 
 
 def evaluate_probabilities(
@@ -118,9 +131,14 @@ def evaluate_probabilities(
     if game.links is not None:
         return _evaluate_linked(game, probabilities)
     if game.chunks.n_chunks:
-        values, best = judged(game.chunks, plain_numbers(probabilities), locks)
-    else:
-        values, best, _ = judge_strategies(game.chunks.trunk, probabilities, locks)
+        bounds = bounds_of_parts(game.chunks)
+        parts = lambda first, last: probabilities[bounds[first] : bounds[last]]  # noqa: E731
+        return _in_unit(game, *judged(game.chunks, parts, locks))
+    return _in_unit(game, *judge_strategies(game.chunks.trunk, probabilities, locks)[:2])
+
+
+def _in_unit(game: CompiledGame, values: np.ndarray, best: np.ndarray) -> Evaluation:
+    """Values in the unit of the arrays, in the game's own."""
     return Evaluation(tuple((values * game.unit).tolist()), tuple((best * game.unit).tolist()))
 
 

@@ -9,14 +9,30 @@ import numpy as np
 
 from .._util.recent import Recent
 from ..kernels import evaluation
-from ..kernels.chunks import ALL, CHUNKS, ChunkScratch, Numbers, TrunkScratch
+from ..kernels.chunks import (
+    ALL,
+    CHUNKS,
+    DOWN,
+    UP,
+    ChunkScratch,
+    Numbers,
+    TrunkScratch,
+    plain_numbers,
+)
 from ..kernels.evaluation import Looks
 from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from ..model.shares import way_to
+from ..model.shares import share_of_locks, some_chunks, way_to
 
+Weights = Callable[[int, int], np.ndarray]
+"""What strategies are made from by regret matching, the strategies themselves for one: from the
+first of some parts of a game in chunks and the part after the last, float64 (their numbers,); the
+trunk is part 0, and chunk ``c`` part ``c + 1``."""
+TOGETHER = 1 << 17
+"""Numbers of the chunks that are judged together: they fit the second-level cache.  A call of the
+kernel for each of several small chunks takes longer than the work on them."""
 STRATEGY, REACH, VALUE, BEST = range(4)
 """Rows of the arrays of a part: the strategies, own reaches, counterfactual values, and
 counterfactual values if the player goes on with a best response, free of locks."""
@@ -115,19 +131,47 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
 
 
 def judged(
-    game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None
+    game: ChunkedForm,
+    weights: Weights,
+    locks: ChunkLocks | None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the strategies that some weights make by regret matching are worth, in the unit of the
-    arrays; best responses play the locks, too.
+    arrays, in one pass over the chunks; best responses play the locks, too.
+
+    Args:
+        game: Trunk and chunks.
+        weights: Is asked for the trunk, and then for a few chunks at a time, in order; what it
+            returned before is not looked at any more.
+        locks: Locked infosets, or None.
+        progress: Called with the number of chunks that are done, and of all chunks.
 
     Returns:
         Expected values, float64 (players,), and those of best responses.
     """
     reach, value = np.zeros((2, game.trunk.n_sequences))
     below, entries = np.zeros((2, game.most_sequences)), np.zeros(game.n_entries)
-    scratch = _scratch(reach, value, entries, *below, dtype=weight.trunk.dtype)
+    scratch = _scratch(reach, value, entries, *below, dtype=reach.dtype)
     expected, best = results_for(game)
-    evaluation.judge(game, ALL, 0, 1, weight, 0.0, *scratch, expected, best, None, locks)
+    trunk = plain_numbers(weights(0, 1))
+    evaluation.judge(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
+    # Whole branches: chunks that are entered from others are judged with these.
+    bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
+    numbers, room, branch = game.first[bounds], np.zeros(0), 0
+    while branch < len(bounds) - 1:
+        after = int(np.searchsorted(numbers, numbers[branch] + TOGETHER, side="right")) - 1
+        begin, branch = int(bounds[branch]), max(branch + 1, after)
+        end = int(bounds[branch])
+        some = some_chunks(game, begin, end)
+        if some.n_numbers > len(room):
+            room = aligned(some.n_numbers, reach.dtype)
+        room[some.first[0] : some.n_numbers] = weights(begin + 1, end + 1)
+        here, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
+        own = plain_numbers(room)
+        evaluation.judge(some, CHUNKS, 0, 1, own, 0.0, *scratch, here, best, None, locked)
+        if progress is not None:
+            progress(end, game.n_chunks)
+    evaluation.judge(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
     return expected.sum(axis=0), best
 
 

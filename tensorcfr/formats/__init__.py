@@ -2,7 +2,7 @@
 
 from ..model.tables import SequenceTable
 from .efg import read_efg, save_efg
-from .functions import Batch, Batched
+from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
@@ -19,7 +19,9 @@ from .spots import parse_spot, read_spot, save_spot, spot_text
 __all__ = [
     "Batch",
     "Batched",
+    "ByLine",
     "SequenceTable",
+    "Situation",
     "find_policy",
     "find_rules",
     "from_gambit",

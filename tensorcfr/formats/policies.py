@@ -20,7 +20,7 @@ from ..errors import suggest
 from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
 from ..model.tables import PROBABILITY, PYARROW, SequenceTable, all_rows, find_format, policy_of
-from .functions import Batched, policy_of_batches, policy_of_function
+from .functions import Batched, ByLine, policy_of_function
 from .gambit import from_gambit
 from .openspiel_policies import from_openspiel
 
@@ -70,7 +70,8 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
             profile of pygambit; a function that is called with each
             :class:`~tensorcfr.model.infoset.Infoset`, which is its label and knows player and
             actions, and that returns its probabilities by action or in order; a :class:`Batched`
-            function of many infosets, such as a network.
+            function of many infosets, such as a network; a :class:`ByLine` function of all hands
+            at a decision.
         name: The name of the argument in errors.
 
     Raises:
@@ -82,8 +83,8 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
         if source.game is not game and source.game.digest != game.digest:
             raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
         return source
-    if isinstance(source, Batched):
-        return policy_of_batches(game, source)
+    if isinstance(source, (Batched, ByLine)):
+        return policy_of_function(game, source)
     if isinstance(source, Mapping) and not callable(source):
         return Policy.from_mapping(game, source)
     if isinstance(source, (str, Path)):

@@ -22,7 +22,7 @@ from .gambit import rules_of_gambit
 from .nfg import read_nfg
 from .openspiel import OpenSpielGame
 from .spots import ENDINGS, SPOT, read_spot
-from .universal_poker import limit_poker_of
+from .universal_poker import poker_of
 
 Rules = Game | PublicTreeGame | CardGame
 LONGEST_NAME = 100
@@ -83,7 +83,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
     if isinstance(source, (Game, PublicTreeGame, CardGame)):
         return FoundRules(source.name, source, _text_of(source))
     library = library_of(source, LIBRARIES)
-    if (isinstance(source, str) or library == "pyspiel") and (same := limit_poker_of(str(source))):
+    if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):
         return find_rules(same)
     if isinstance(source, (str, Path)):
         return _find_text(source)
@@ -134,7 +134,7 @@ def _short(text: str, rules: Rules) -> str:
 
 def _text_of(rules: Rules) -> str | None:
     """The text that finds a game of OpenSpiel again, and no built-in game in its place."""
-    theirs = isinstance(rules, OpenSpielGame) and limit_poker_of(rules.name) is None
+    theirs = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
     return rules.name if theirs else None
 
 

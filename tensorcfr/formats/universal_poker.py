@@ -1,12 +1,13 @@
-"""OpenSpiel's ``universal_poker`` with fixed limits between two players, as ``limit_poker``.
+"""OpenSpiel's ``universal_poker`` between two players, as ``limit_poker`` and ``nolimit_poker``.
 
-The strings are read here, so OpenSpiel need not be installed.  What the rules of ``limit_poker``
-cannot hold (no-limit, more players, subgames, cards before the first round) stays OpenSpiel's.
+The strings are read here, so OpenSpiel need not be installed.  What these rules cannot hold (all
+sizes of bets, more players, subgames, cards before the first round) stays OpenSpiel's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..games import make_game
 from ..games.holdem.cards import RANKS
@@ -32,14 +33,17 @@ DEFAULTS: Mapping[str, str] = {
     "stack": "1200 1200",
 }
 """OpenSpiel's parameters and their defaults.  It ignores ``stack`` where bets have limits."""
-NEEDED = {"betting": "limit", "numPlayers": "2"}
-UNTOUCHED = ("bettingAbstraction", "boardCards", "handReaches", "potSize")
+UNTOUCHED = ("numPlayers", "boardCards", "handReaches", "potSize")
 """What must have its default."""
+SIZES = {"fc": "", "fcpa": "100%,a"}
+"""Sizes of bets and raises, by OpenSpiel's name of the actions."""
+UNCAPPED = 100
+"""Raises that no round comes to: each is at least the big blind."""
 MOST_RAISES = 60
 """A round of OpenSpiel's has at most 64 actions; beyond that it forces a call."""
 
 
-def limit_poker_of(text: str) -> str | None:
+def poker_of(text: str) -> str | None:
     """The built-in game with the rules of a game of OpenSpiel, by name and parameters.
 
     Args:
@@ -47,7 +51,8 @@ def limit_poker_of(text: str) -> str | None:
             ``"openspiel:"``.
 
     Returns:
-        ``"limit_poker(...)"``; None where the string says another game, or none.
+        ``"limit_poker(...)"`` or ``"nolimit_poker(...)"``; None where the string says another game,
+        or none.
     """
     name, _, inside = text.strip().removeprefix("openspiel:").partition("(")
     if name != NAME or not inside.endswith(")"):
@@ -55,30 +60,72 @@ def limit_poker_of(text: str) -> str | None:
     parts = [part.partition("=") for part in inside[:-1].split(",")]
     given = {key.strip(): value.strip() for key, _, value in parts}
     said = {**DEFAULTS, **given}
-    needed = NEEDED | {key: DEFAULTS[key] for key in UNTOUCHED}
-    if len(given) < len(parts) or len(said) > len(DEFAULTS) or not needed.items() <= said.items():
+    if len(given) < len(parts) or len(said) > len(DEFAULTS):
+        return None
+    if any(said[key] != DEFAULTS[key] for key in UNTOUCHED):
         return None
     try:
         rounds, ranks = int(said["numRounds"]), int(said["numRanks"])
         # OpenSpiel, too, takes more numbers than there are rounds.
-        board, bets, raises, first = (
-            tuple(map(int, said[key].split()))[: max(rounds, 0)]
-            for key in ("numBoardCards", "raiseSize", "maxRaises", "firstPlayer")
-        )
-        big, small = map(int, said["blind"].split())
+        board, first = _numbers(said, rounds, "numBoardCards", "firstPlayer")
         options = {
             "ranks": RANKS[: max(ranks, 0)],
             "suits": int(said["numSuits"]),
             "hand": int(said["numHoleCards"]),
             "deals": board[1:],
-            "bets": bets,
-            "raises": raises,
-            "blinds": (small, big),
-            "first": tuple(player - 1 for player in first),
         }
-        if max(raises) > MOST_RAISES or len(board) != rounds or board[0] or ranks > len(RANKS):
+        if rounds < 1 or len(board) != rounds or board[0] or ranks > len(RANKS):
             return None
-        make_game("limit_poker", **options)
-    except ValueError:
+        big, small = map(int, said["blind"].split())
+        added = BETTING[said["betting"]](said, rounds, first, (small, big))
+        if added is None:
+            return None
+        built_in, more = added
+        options |= more
+        make_game(built_in, **options)
+    except (KeyError, ValueError):
         return None
-    return f"limit_poker({', '.join(f'{key}={value!r}' for key, value in options.items())})"
+    return f"{built_in}({', '.join(f'{key}={value!r}' for key, value in options.items())})"
+
+
+Rest = tuple[str, dict[str, Any]]
+
+
+def _limit(
+    said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
+) -> Rest | None:
+    """The built-in game of limits, and its own parameters."""
+    bets, raises = _numbers(said, rounds, "raiseSize", "maxRaises")
+    untouched = said["bettingAbstraction"] == DEFAULTS["bettingAbstraction"]
+    if not untouched or max(raises) > MOST_RAISES:
+        return None
+    players = tuple(player - 1 for player in first)
+    own = {"bets": bets, "raises": raises, "blinds": blinds, "first": players}
+    return "limit_poker", own
+
+
+def _no_limit(
+    said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
+) -> Rest | None:
+    """The same of a game without limits, in which the small blind opens, and later the big one."""
+    small, big = blinds
+    stacks = tuple(map(int, said["stack"].split()))
+    # There, the larger stack may bet more than the smaller one can call.
+    even = len(stacks) == 2 and stacks[0] == stacks[1]
+    if not even or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
+        return None
+    raises = _numbers(said, rounds, "maxRaises")[0] if said["maxRaises"] else (UNCAPPED,)
+    if len(set(raises)) > 1:
+        return None
+    board = _numbers(said, rounds, "numBoardCards")[0]
+    sizes = SIZES[said["bettingAbstraction"]]
+    own = {"stacks": stacks[0], "raises": sizes, "bets": sizes, "blinds": blinds}
+    return "nolimit_poker", {**own, "most_raises": raises[0], "runout": sum(board), "chip": 1}
+
+
+BETTING = {"limit": _limit, "nolimit": _no_limit}
+
+
+def _numbers(said: Mapping[str, str], rounds: int, *keys: str) -> list[tuple[int, ...]]:
+    """The numbers of each round."""
+    return [tuple(map(int, said[key].split()))[: max(rounds, 0)] for key in keys]

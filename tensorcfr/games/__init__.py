@@ -23,6 +23,7 @@ from .liars_dice import Bluff, LiarsDice
 from .limit_poker import FlopHoldem, LimitPoker, RhodeIsland
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
+from .nolimit_poker import NoLimitPoker, push_or_fold
 
 Rules = Game | PublicTreeGame | CardGame
 
@@ -70,6 +71,8 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "royal_holdem": limit_poker.royal_holdem,
     "rhode_island": RhodeIsland,
     "limit_poker": LimitPoker,
+    "nolimit_poker": NoLimitPoker,
+    "push_or_fold": push_or_fold,
     "matrix": MatrixGame,
     "rock_paper_scissors": matrix.rock_paper_scissors,
     "rock_paper_scissors_plus": matrix.rock_paper_scissors_plus,

@@ -31,7 +31,42 @@ class Table(NamedTuple):
     """Who has won because the other player folded."""
 
 
-class LimitPoker(CardGame):
+class DeckOfPoker(CardGame):
+    """The cards of a game of poker, with hands that are equally likely."""
+
+    unit_name = " chips"
+    suits: int
+
+    def _take_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
+        """Take the cards of some ranks, the lowest first, and all hands of so many of them.
+
+        Raises:
+            ValueError: The ranks are not adjacent; the message begins with the name of the game.
+        """
+        if not ranks or ranks not in RANKS:
+            raise ValueError(f"{game}: ranks must be adjacent ones of {RANKS!r}, not {ranks!r}")
+        self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
+        lowest = RANKS.index(ranks[0])
+        self._known = np.array(
+            [4 * (lowest + rank) + suit for rank in range(len(ranks)) for suit in range(suits)]
+        )
+        every = combinations(range(len(self.cards) - 1, -1, -1), hand)
+        hands = np.array(sorted(every, reverse=True), dtype=np.int64)
+        self.suits, self.hands = suits, [hands, hands]
+        self.weights = [np.ones(len(hands))] * 2
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of the best five cards."""
+        cards = self._known
+        found: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
+        return found
+
+    def symmetries(self) -> np.ndarray:
+        """All permutations of the suits."""
+        return orders_of_suits(len(self.cards) // self.suits, self.suits)
+
+
+class LimitPoker(DeckOfPoker):
     """Limit poker of two players: rounds of betting, with cards dealt to the board between them.
 
     Where there are blinds, player 0 posts the big one and player 1 the small one; player 1 opens
@@ -66,10 +101,7 @@ class LimitPoker(CardGame):
         ante: Annotated[float, Number(0, 1e9)] = 0,
         first: Annotated[tuple[int, ...] | None, Several(Whole(0, 1))] = None,
     ) -> None:
-        if not ranks or ranks not in RANKS:
-            raise ValueError(
-                f"limit_poker: ranks must be adjacent ones of {RANKS!r}, not {ranks!r}"
-            )
+        self._take_deck("limit_poker", ranks, suits, hand)
         if not len(bets) == len(raises) == len(deals) + 1:
             raise ValueError(
                 f"limit_poker: {len(deals)} deals are between {len(deals) + 1} rounds, and there "
@@ -88,19 +120,8 @@ class LimitPoker(CardGame):
             self.player_names = "big blind", "small blind"
         self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
         self.posted = (ante + blinds[1], ante + blinds[0])
-        self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
-        lowest = RANKS.index(ranks[0])
-        self._known = np.array(
-            [4 * (lowest + rank) + suit for rank in range(len(ranks)) for suit in range(suits)]
-        )
-        every = combinations(range(len(self.cards) - 1, -1, -1), hand)
-        hands = np.array(sorted(every, reverse=True), dtype=np.int64)
         big_blind = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
         self.usual = Usual(units={"chips": 1.0} | big_blind)
-        self.suits, self.hands = suits, [hands, hands]
-        self.weights = [np.ones(len(hands))] * 2
-
-    unit_name = " chips"
 
     def chips(self, state: Table) -> Chips:
         """What was paid; stacks have no limit."""
@@ -141,16 +162,6 @@ class LimitPoker(CardGame):
         if state.acted and not raised:
             return Table(state.round, paid, -1)
         return Table(state.round, paid, 1 - player, state.raises + raised, True)
-
-    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """That of the best five cards."""
-        cards = self._known
-        found: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
-        return found
-
-    def symmetries(self) -> np.ndarray:
-        """All permutations of the suits."""
-        return orders_of_suits(len(self.cards) // self.suits, self.suits)
 
 
 class FlopHoldem(LimitPoker):

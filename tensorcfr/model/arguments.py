@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
 Compiled = Annotated[CompiledGame, COMPILED]
 # Names of both kinds of games are alike where strategies are concerned.
 Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
+CALLABLE = Kind((Callable,), "a function")
 LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")
 

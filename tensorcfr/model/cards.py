@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-DECISION, DEAL, FOLD, SHOWDOWN = range(4)
+DECISION, DEAL, FOLD, SHOWDOWN, RUNOUT = range(5)
 """Kinds of public nodes of the betting."""
 
 
@@ -34,6 +34,8 @@ class BettingTree(NamedTuple):
     """int64 (nodes,): how often cards have been dealt on the way."""
     amounts: np.ndarray
     """float64 (nodes, 3, 2): what each player gets for a win of player 0, a tie, and a loss."""
+    runs: np.ndarray
+    """int64 (nodes,): how many cards are run out there; 0 elsewhere."""
     deals: tuple[int, ...]
     """How many cards are dealt for the first time, for the second time, ..."""
 

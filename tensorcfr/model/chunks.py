@@ -446,6 +446,11 @@ def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], .
         yield base, tuple(array.tolist() for array in buckets_of(form, part))
 
 
+def bounds_of_parts(form: ChunkedForm) -> np.ndarray:
+    """int64 (chunks + 2,): where the numbers of each part begin, and the end of the last one."""
+    return np.append(0, form.first)
+
+
 def part_of(game: ChunkedForm, numbers: np.ndarray) -> int:
     """The part that some numbers lie in: 0 for the trunk, ``c + 1`` for chunk ``c``."""
     first = int(numbers.flat[0]) if numbers.size else 0

@@ -154,7 +154,9 @@ class CutGame(CompiledGame):
         """Every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``, ..."""
         chunks = self.chunks
         found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
-        found |= {f"chunks/{name}": array for name, array in named_arrays(chunks.shapes, "shapes/")}
+        if chunks.shapes is not None:
+            shapes = named_arrays(chunks.shapes, "shapes/")
+            found |= {f"chunks/{name}": array for name, array in shapes}
         # Files know games that are cut once by a digest without this.
         own = ("shape", *Entered._fields[0 if chunks.above.any() else 1 :])
         return found | {f"chunks/{name}": getattr(chunks, name) for name in own}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from itertools import chain, islice
 from typing import Annotated
 
@@ -10,9 +11,10 @@ import numpy as np
 
 from .._util import html
 from .._util.arguments import Kind, Number, brief, checked
+from .._util.recent import Recent
 from ..errors import Lookup, UnknownNameError, suggest
 from .arguments import STRATEGIES, Compiled, Played
-from .chunks import ChunkLocks, buckets_by_part
+from .chunks import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
 from .game import CompiledGame, InfosetRows
 from .infoset import refuse_unknown
 from .tables import Tabular
@@ -185,6 +187,12 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         of a game in chunks, the others need not be worked out for them."""
         return self.probabilities[numbers]
 
+    def parts(self, first: int, last: int) -> np.ndarray:
+        """The probabilities in the parts from ``first`` to ``last - 1``, float64 (numbers of these
+        parts,); the trunk is part 0, and chunk ``c`` part ``c + 1``."""
+        begin, end = bounds_of_parts(self.game.chunks)[[first, last]].tolist()
+        return self.probabilities[begin:end]
+
     def made_from(self) -> MadeFrom:
         """What regret matching makes the strategies from: numbers, their scales if they are in 16
         bits, and the numbers of the trunk; and the locks that stand in place of it."""
@@ -238,17 +246,52 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return f"<Policy for {self.game.name}: {len(self):,} infosets>"
 
 
+class PolicyByParts(Policy):
+    """A policy whose parts are worked out where they are looked at: the trunk, and each chunk.
+
+    Derived classes set ``game``, call :meth:`forget`, and define :meth:`parts`, whose arrays are
+    new.
+    """
+
+    def forget(self) -> None:
+        """Keep no part."""
+        self._kept = Recent()
+
+    def at(self, numbers: slice | np.ndarray) -> np.ndarray:  # noqa: D102
+        form = self.game.chunks
+        where = np.arange(form.n_numbers)[numbers] if isinstance(numbers, slice) else numbers
+        part = part_of(form, where)
+        begin = int(form.first[part - 1]) if part else 0
+        found: np.ndarray = self._kept.get(part, self._part)[where - begin]
+        return found
+
+    def _part(self, part: int) -> np.ndarray:
+        return self.parts(part, part + 1)
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:  # type: ignore[override]
+        """float64 (numbers,)."""
+        found = self.parts(0, 1 + self.game.chunks.n_chunks)
+        found.flags.writeable = False
+        return found
+
+
 class Filling:
-    """The probabilities of a policy while they are put together.
+    """The probabilities of a policy, or of some of its parts, while they are put together.
 
     Args:
         game: The game.
+        begin: The first number.
+        end: The number after the last one; by default all are filled.
+        rounding: How far apart the strategies of infosets that are one in the game may be.
     """
 
-    def __init__(self, game: CompiledGame) -> None:
-        self.game = game
-        self.probabilities = np.ones(game.n_numbers)
-        self._given = np.zeros(game.n_numbers, dtype=bool) if game.merges_hands else None
+    def __init__(
+        self, game: CompiledGame, begin: int = 0, end: int | None = None, rounding: float = 0.0
+    ) -> None:
+        self.game, self._begin, self._rounding = game, begin, rounding
+        self.probabilities = np.ones((game.n_numbers if end is None else end) - begin)
+        self._given = np.zeros(len(self.probabilities), bool) if game.merges_hands else None
 
     def put(self, rows: InfosetRows, table: np.ndarray) -> None:
         """The strategies of some infosets, float64 (infosets, actions).
@@ -256,16 +299,21 @@ class Filling:
         Raises:
             ValueError: Infosets that are one in the game have different strategies.
         """
-        found, at = self.probabilities, rows.numbers
+        self.put_at(rows.numbers, table, rows.labels.__getitem__)
+
+    def put_at(self, numbers: np.ndarray, table: np.ndarray, label: Callable[[int], str]) -> None:
+        """The same by numbers of the game, int64 (infosets, actions); ``label`` makes the label of
+        one of the infosets."""
+        found, at = self.probabilities, numbers - self._begin
         if self._given is None:
             found[at] = table
             return
-        before = self._given[at] & (found[at] != table)
+        before = self._given[at] & (np.abs(found[at] - table) > self._rounding)
         found[at] = table
-        apart = (before | (found[at] != table)).any(axis=1)
+        apart = (before | (np.abs(found[at] - table) > self._rounding)).any(axis=1)
         if apart.any():
             raise ValueError(
-                f"infoset {rows.labels[int(apart.argmax())]!r} is one with others in "
+                f"infoset {label(int(apart.argmax()))!r} is one with others in "
                 f"{self.game.name}, which the policy plays differently: compile it with "
                 "symmetry=False, or lay it out with game.flat()"
             )

@@ -9,6 +9,7 @@ private hand alone.  Three makers follow the protocol: games that are laid out
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -258,6 +259,36 @@ class PublicNodes(ABC):
             if self.player(node) == player:
                 yield node
             left += [step.node for step in reversed(self.children(node))]
+
+    def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:
+        """The decisions whose infosets lie in a part of the game: the trunk is part 0, and chunk
+        ``c`` part ``c + 1``.
+
+        Args:
+            part: The part.
+            alike: Whether all nodes are asked for that are solved as one; otherwise it is one of
+                each, and of one with most actions another one, too.
+        """
+        return iter(self._by_part.get(part, ()))
+
+    @cached_property
+    def _by_part(self) -> dict[int, array[int]]:
+        """The decisions of every part."""
+        found: dict[int, array[int]] = {}
+        for player in range(len(self.hands)):
+            for node in self.decisions(player):
+                chunk = self.layout(node).chunk
+                found.setdefault(0 if chunk == TRUNK else chunk + 1, array("q")).append(node)
+        return found
+
+    def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels of all that chance has shown on the way to a node, and of all actions."""
+        found: tuple[list[str], list[str]] = ([], [])
+        above = 0
+        for step in self.path(node):
+            found[int(self.player(above) >= 0)].append(step.label)
+            above = step.node
+        return tuple(found[0]), tuple(found[1])
 
     def rows(self, node: int, hands: np.ndarray) -> InfosetRows:
         """The infosets of some hands, by number, at a decision."""

@@ -71,25 +71,33 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         if above == 0:
             rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
         entries.add(rows, max(above - begin, 0))
-    entered = entries.finish()
-    assert form.shapes is not None
-    tour = tour_of(entered.above, form.shapes.sequences[form.shape[begin:end]])
-    # So much that ``base`` is nowhere below 0.
-    before = form.first[begin:end] - form.base[begin:end]
-    shift = form.first[begin] - before.max()
+    entered = frozen_arrays(entries.finish())
     trunk = _changed(form.trunk, lambda array: array[:0])._replace(
         player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
         player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
     )
-    alone = form._replace(
-        trunk=trunk,
+    alone = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
+    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
+
+
+def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
+    """The chunks from ``begin`` to ``end - 1``, whole branches, under the whole trunk, with numbers
+    of their own."""
+    assert form.shapes is not None
+    # So much that ``base`` is nowhere below 0.
+    before = form.first[begin:end] - form.base[begin:end]
+    shift = form.first[begin] - before.max()
+    above = np.maximum(form.above[begin:end] - begin, 0)
+    tour = tour_of(above, form.shapes.sequences[form.shape[begin:end]])
+    return form._replace(
         shape=form.shape[begin:end],
         first=_frozen(form.first[begin : end + 1] - shift),
         base=_frozen(form.base[begin:end] - shift),
-        **frozen_arrays(entered)._asdict(),
+        above=_frozen(above),
+        entry_offset=form.entry_offset[begin:end],
+        row_offset=form.row_offset[begin:end],
         **frozen_arrays(tour)._asdict(),
     )
-    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
 
 
 def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, overload
 
 import numpy as np
@@ -134,7 +134,6 @@ def _split(name: str, amount: str) -> tuple[float, str]:
     return number, said[2].removesuffix(" of the pot")
 
 
-CALLABLE = Kind((Callable,), "a function")
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")
 FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)

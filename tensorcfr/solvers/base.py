@@ -16,12 +16,13 @@ from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
 from ..kernels import evaluation
+from ..model.arguments import CALLABLE
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..model.game import CompiledGame
 from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
 from ..uncompiled.infosets import OutOfTimeError
-from .arguments import CALLABLE, CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
+from .arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
 from .kept import Expected, copied
 
 

@@ -20,12 +20,11 @@ from .._util.signals import interrupts
 from ..errors import ClusterError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
-from ..model.arguments import LOCKS
+from ..model.arguments import CALLABLE, LOCKS
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike
 from ..model.policy import Policy
 from .arguments import (
-    CALLABLE,
     CHECKPOINTS,
     PLAYABLE,
     PRECISION,

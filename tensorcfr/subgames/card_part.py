@@ -25,7 +25,7 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START
 from ..model.shares import frozen_arrays
 from ..payoff.cards import FOLD, LANES
-from ..rules import CardGame, Deal, Decision, Fold, Payoff, Showdown
+from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
 from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames
 from .part import FOLLOW, TERMINATE
 from .roots import At, Steps, check_disjoint, names_of
@@ -68,7 +68,9 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
         where = f"after {' '.join(steps[:k])!r}" if k else "at the start"
         if isinstance(node, Deal):
             cards = read_deal(rules, step, node.cards)
-            if cards is None or not set(cards).isdisjoint((*rules.board, *dealt)):
+            hidden = None if dealt else rules.boards
+            is_free = cards is not None and set(cards).isdisjoint((*rules.board, *dealt))
+            if cards is None or not is_free or (hidden and cards not in hidden):
                 raise ValueError(f"at: in {rules.name} {step!r} cannot be dealt {where}")
             state, dealt = rules.next(state, None), (*dealt, *cards)
             continue
@@ -105,6 +107,7 @@ class CardPart(CardGame):
         self.entry, self.left = Before(self.depth, left=False), Before(self.depth, left=True)
         self.cards = rules.cards
         self.board = (*rules.board, *line.dealt)
+        self.boards = None if line.dealt else rules.boards
         dealt = np.array(line.dealt, dtype=np.int64)
         first, second = (
             np.flatnonzero((weight > 0) & without(hands, dealt))
@@ -124,17 +127,21 @@ class CardPart(CardGame):
         """The entry, or the state that the line leads to."""
         return self.line.state if self.opponent is None else self.entry
 
-    def node(self, state: Any) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
         """As the whole game, or the decision before it."""
         if state == self.left:
             return Fold((self.end, self.end))
         if self.opponent is not None and state == self.entry:
             return Decision(self.opponent, None, (FOLLOW, TERMINATE))
         node = self.rules.node(state)
-        if not isinstance(node, (Fold, Showdown)):
+        if not isinstance(node, (Fold, Showdown, Runout)):
             return node
         (own, other), scale = self.charged, self.scale
-        return type(node)(*((scale * (one - own), scale * (two - other)) for one, two in node))
+        ended: Any = node
+        pays = {name: n for name, n in node._asdict().items() if isinstance(n, tuple)}
+        paid = {n: (scale * (one - own), scale * (two - other)) for n, (one, two) in pays.items()}
+        found: Fold | Showdown | Runout = ended._replace(**paid)
+        return found
 
     def next(self, state: Any, action: Any) -> Any:
         """As the whole game."""
@@ -145,6 +152,11 @@ class CardPart(CardGame):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """As the whole game."""
         return self.rules.strength(board, hands)
+
+    def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
+        """As the whole game."""
+        won, tied = self.rules.runouts(cards)
+        return won[np.ix_(*self.kept)], tied[np.ix_(*self.kept)]
 
     def hand_label(self, player: int, hand: int) -> str:
         """As the whole game."""
@@ -239,8 +251,12 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
     other weights.
     """
     trunk = game.chunks.trunk
+    if len(trunk.operator) > 1:
+        raise ValueError(
+            f"{game.name}: a gadget is not made before the flop where boards are chosen or run out"
+        )
     cards: Any = trunk.operator[0]
-    deals = CardNodes.of(game).deals
+    deals = CardNodes.of(game).dealing.total
     begin, middle, end = cards.lanes[0].tolist()
     classes = slice(begin, end)
     weight = cards.weight[:, classes].copy()
@@ -317,7 +333,7 @@ class CardSubgames(Subgames):
         spots = []
         for name in names_of(at):
             line = follow(self.rules, "" if name.strip() == START else name)
-            if isinstance(self.rules.node(line.state), (Fold, Showdown)):
+            if isinstance(self.rules.node(line.state), (Fold, Showdown, Runout)):
                 over = " ".join(line.steps)
                 raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
             spots.append(Spot(" ".join(line.steps) or START, line.steps))

@@ -15,24 +15,20 @@ import numpy as np
 from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
 from .._util.one_line import arrays_in_line
-from .._util.recent import Recent
 from ..algorithms import Decomposition
 from ..compilers.cut.game import cut_compiled
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import results_for
+from ..evaluation.profile import judged
 from ..invariants.strategies import wrong_state
-from ..kernels import chunks, evaluation
+from ..kernels import evaluation
 from ..kernels import iteration as kernels
-from ..kernels.chunks import plain_numbers
 from ..kernels.parts import Part
 from ..model.arguments import Compiled, laid_out
 from ..model.game import CompiledGame
-from ..model.policy import Policy
+from ..model.policy import Policy, PolicyByParts
 from ..solvers.arguments import Iterations, Named
-from ..solvers.average_policy import AveragePolicy
 from ..solvers.base import IterativeSolver, Setting
 from ..solvers.kept import Expected
-from ..solvers.passes import trunk_scratch
 from .one_chunk import SubgameSolver, bytes_of_one
 from .part import check_constant_sum
 from .roots import PLAYERS, find_roots, subgame_roots
@@ -285,17 +281,15 @@ class DecomposedSolver(IterativeSolver):
     def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
         """Values and best-response values, one chunk after the other, from weights of the trunk's
         strategies, float64 (sequences of the trunk,), and what makes those of a chunk."""
-        form, (strategy, reach) = self._form, self._plan(weight)
-        trunk = trunk_scratch(len(reach), form.n_entries, reach.dtype)
-        expected, best = results_for(form)
-        numbers, scratch = plain_numbers(strategy), self._chunks.scratch
-        whole = (0, 1, numbers, 0.0, trunk, scratch, expected, best, None, None)
-        evaluation.judge(form, chunks.DOWN, *whole)
-        for c in range(form.n_chunks):
-            judged = self._chunks.judge(c, weigh(c, reach), reach)
-            expected[c], trunk.entry_value[self._entries(c)] = judged
-        evaluation.judge(form, chunks.UP, *whole)
-        return Evaluation(tuple(expected.sum(axis=0).tolist()), tuple(best.tolist()))
+        strategy, reach = self._plan(weight)
+
+        def weights(first: int, last: int) -> np.ndarray:
+            if first == 0:
+                return strategy
+            return np.concatenate([weigh(c - 1, reach).copy() for c in range(first, last)])
+
+        values, best = judged(self._form, weights, None)
+        return Evaluation(tuple(values.tolist()), tuple(best.tolist()))
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
         """Strategies of the whole game, float64 (numbers,); arguments as for :meth:`_judge`."""
@@ -317,17 +311,17 @@ class DecomposedSolver(IterativeSolver):
         return strategy, reach
 
 
-class _ResolvedPolicy(AveragePolicy):
+class _ResolvedPolicy(PolicyByParts):
     """An average strategy whose subgames are resolved when they are first looked at: of a game in
     chunks the one that an infoset is in, otherwise all of them.  Nobody steps its solver."""
 
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game
         self._solver = solver
-        self._parts = Recent()
+        self.forget()
 
-    def part(self, part: int) -> np.ndarray:
-        return self._solver.average_part(part)
+    def parts(self, first: int, last: int) -> np.ndarray:
+        return np.concatenate([self._solver.average_part(part) for part in range(first, last)])
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
@@ -335,9 +329,6 @@ class _ResolvedPolicy(AveragePolicy):
         found = self._solver.average_probabilities()
         found.flags.writeable = False
         return found
-
-    def made_from(self) -> Any:
-        return Policy.made_from(self)
 
 
 def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:

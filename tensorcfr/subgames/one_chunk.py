@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import Algorithm
-from ..evaluation.profile import results_for
-from ..kernels import chunks, evaluation
+from ..kernels import chunks
 from ..kernels.chunks import Kept, Numbers, Turns, plain_numbers
 from ..model.arrays import SequenceForm
 from ..model.chunks import (
@@ -228,32 +227,6 @@ class SubgameSolver:
         entered = self._largest_range(one, player) * self.scales.entry[begin:end].max(initial=0.0)
         self._scale[0, 0] = max(entered, np.abs(one.alternative).max(initial=0.0))
         return self._run(one, iterations)
-
-    def judge(self, c: int, weight: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The part of an evaluation that is in a chunk, from weights of strategies, float64
-        (numbers of the chunk,), and ranges.
-
-        Returns:
-            Expected values of both players from the terminals of the chunk, float64 (2,); and
-            best-response values of its entries, float64 (entries of the chunk,).
-        """
-        one = self._enter(c, reach, 0.0)
-        expected, best = results_for(one.form)
-        evaluation.judge(
-            one.form,
-            chunks.CHUNKS,
-            0,
-            1,
-            self._placed(one, weight),
-            0.0,
-            self._trunk,
-            self.scratch,
-            expected,
-            best,
-            None,
-            None,
-        )
-        return expected[0], self._trunk.entry_value[: one.form.n_entries]
 
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """The strategies that some weights make, float64 (numbers of the chunk,)."""

@@ -23,8 +23,9 @@ from ..algorithms import Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
 from ..errors import SweepError
+from ..model.arguments import CALLABLE
 from ..model.game import CompiledGame
-from ..solvers.arguments import CALLABLE, Iterations, Nodes, Seconds, Target
+from ..solvers.arguments import Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from .cells import Budget, Cell, cells

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from itertools import combinations
-from math import comb
 from typing import Any
 
 import numpy as np
 
-from ..compilers.cards.rules import cards_label, read_deal
-from ..rules import CardGame, Chance, Deal, Decision, Fold, Game, Payoff, PublicTreeGame, Terminal
+from ..compilers.cards.rules import Dealing, cards_label, read_deal, shares_of_runouts
+from ..rules import (
+    CardGame,
+    Chance,
+    Deal,
+    Decision,
+    Fold,
+    Game,
+    Payoff,
+    PublicTreeGame,
+    Runout,
+    Terminal,
+)
 
 
 def as_histories(rules: Game | PublicTreeGame | CardGame) -> Game:
@@ -89,6 +99,11 @@ class DealtCards(Game):
         own, other = (np.asarray(hands) for hands in rules.hands)
         # For each hand of player 0, whether a hand of player 1 has a card in common with it.
         self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
+        self._runouts: dict[int, np.ndarray] = {}
+        self._pairs = Dealing(rules).pairs if rules.boards else None
+        if self._pairs is not None:
+            self._first = self._pairs.sum(axis=1)
+            return
         free = [self._weights[1][self._apart(hand)].sum() for hand in own]
         self._first = self._weights[0] * np.array(free)
 
@@ -113,6 +128,7 @@ class DealtCards(Game):
             weights = self._first
             if held:
                 weights = self._weights[1] * self._apart(self._hands[0][held[0]])
+                weights = weights if self._pairs is None else self._pairs[held[0]]
             shares = (weights / weights.sum()).tolist()
             return Chance({hand: p for hand, p in enumerate(shares) if p > 0.0})
         said = self.rules.node(betting)
@@ -125,11 +141,18 @@ class DealtCards(Game):
             taken = {*self.rules.board, *dealt}
             taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
             left = [card for card in range(len(self.rules.cards)) if card not in taken]
-            share = 1.0 / comb(len(left), said.cards)
-            sets = combinations(left, said.cards)
-            return Chance({cards_label(self.rules, cards): share for cards in sets})
+            chosen = {} if dealt else self.rules.boards or {}
+            sets = list(chosen) or combinations(left, said.cards)
+            shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
+            total = sum(shares.values())
+            return Chance({cards_label(self.rules, c): w / total for c, w in shares.items()})
         if isinstance(said, Fold):
             return Terminal(said.utilities)
+        if isinstance(said, Runout):
+            if said.cards not in self._runouts:
+                self._runouts[said.cards] = np.array(shares_of_runouts(self.rules, said.cards))
+            mean = np.array(said[:3]).T @ self._runouts[said.cards][:, held[0], held[1]]
+            return Terminal(tuple(mean.tolist()))
         cards = (*self.rules.board, *dealt)
         own, other = (
             int(self.rules.strength(cards, self._hands[p][held[p]][None])[0]) for p in range(2)

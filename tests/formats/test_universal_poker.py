@@ -1,4 +1,5 @@
-"""OpenSpiel's ``universal_poker`` as ``limit_poker``: which games become it, and are the same."""
+"""OpenSpiel's ``universal_poker`` as ``limit_poker`` and ``nolimit_poker``: which games become
+them, and are the same."""
 
 from __future__ import annotations
 
@@ -10,10 +11,10 @@ import numpy as np
 import pytest
 
 from support.tiers import tiered
-from tensorcfr import Solution, Solver, compile_game, solve
+from tensorcfr import CompiledGame, Solution, Solver, compile_game, solve
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError, UnknownGameError
 from tensorcfr.formats.openspiel import OpenSpielGame
-from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, limit_poker_of
+from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, poker_of
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.uncompiled.game import UncompiledGame
 
@@ -35,10 +36,27 @@ GAMES: dict[str, tuple[Any, ...]] = {
 FAST = ("the larger blind opens", "Leduc", "three rounds")
 
 
+NO_LIMIT_KEYS = (*KEYS[:7], "stack", "bettingAbstraction", "maxRaises")
+NO_LIMIT: dict[str, tuple[Any, ...]] = {
+    "no board": (1, "100 50", "2 1", 2, 3, 1, "0 0", "800 800", "fcpa", ""),
+    "limps alone": (2, "100 50", "2 1", 2, 3, 1, "0 1", "600 600", "fc", ""),
+    "a flop": (2, "100 50", "2 1", 2, 3, 1, "0 1", "650 650", "fcpa", ""),
+    "two cards": (2, "2 1", "2 1", 2, 4, 2, "0 2", "9 9", "fcpa", ""),
+    "one raise a round": (2, "100 50", "2 1", 3, 2, 1, "0 2", "900 900", "fcpa", "1 1"),
+    "three rounds": (3, "2 1", "2 1 1", 2, 3, 1, "0 1 1", "8 8", "fcpa", ""),
+}
+
+
 def text_of(name: str) -> str:
     """The game as OpenSpiel says it."""
     said = zip(KEYS, GAMES[name], strict=True)
     return f"universal_poker(betting=limit,{','.join(f'{key}={value}' for key, value in said)})"
+
+
+def no_limit_text_of(name: str) -> str:
+    """The same without limits."""
+    said = zip(NO_LIMIT_KEYS, NO_LIMIT[name], strict=True)
+    return f"universal_poker(betting=nolimit,{','.join(f'{key}={value}' for key, value in said)})"
 
 
 class Recalling(Game):
@@ -72,9 +90,29 @@ def test_equal_to_openspiel(name: str) -> None:
 
     With several deals OpenSpiel's labels forget which card came first, and no compiler takes them.
     """
-    pyspiel = pytest.importorskip("pyspiel")
     rounds, *_, hand, board, _, _ = GAMES[name]
-    text, deals = text_of(name), [int(dealt) for dealt in board.split()[1:rounds]]
+    ours, other = both_of(text_of(name), hand, [int(dealt) for dealt in board.split()[1:rounds]])
+    assert ours.name.startswith("limit_poker(")
+    assert ours.n_histories <= other.n_histories  # There, cards come one by one.
+    assert_equal(ours, other, 1e-11)
+
+
+@pytest.mark.compiled
+@pytest.mark.openspiel
+@pytest.mark.parametrize("name", tiered(NO_LIMIT, ["a flop"]))
+def test_no_limit_is_equal_to_openspiel(name: str) -> None:
+    """The same with fold, call, pot and all-in; all-ins before the flop are run out at once."""
+    rounds, *_, hand, board, _, _, _ = NO_LIMIT[name]
+    deals = [int(dealt) for dealt in board.split()[1:rounds]]
+    ours, other = both_of(no_limit_text_of(name), hand, deals)
+    assert ours.name.startswith("nolimit_poker(")
+    stakes = max(map(int, NO_LIMIT[name][7].split()))
+    assert_equal(ours, other, 1e-12 * stakes)
+
+
+def both_of(text: str, hand: int, deals: list[int]) -> tuple[CompiledGame, CompiledGame]:
+    """A game of OpenSpiel as a built-in one, and by its histories."""
+    pyspiel = pytest.importorskip("pyspiel")
     ours, theirs = compile_game(pyspiel.load_game(text)), OpenSpielGame(text)
     assert compile_game(f"openspiel:{text}").digest == ours.digest
     if len(deals) > 1:
@@ -83,17 +121,20 @@ def test_equal_to_openspiel(name: str) -> None:
         other = compile_game(Recalling(text, hand, deals))
     else:
         other = compile_game(theirs)
-    assert ours.name.startswith("limit_poker(")
+    return ours, other
+
+
+def assert_equal(ours: CompiledGame, other: CompiledGame, tolerance: float) -> None:
+    """Sizes, and values after some iterations."""
     assert ours.n_infosets == other.n_infosets
     assert ours.n_sequences == other.n_sequences
-    assert ours.n_histories <= other.n_histories  # There, cards come one by one.
     one, two = Solver(ours, "cfr"), Solver(other, "cfr")
     for count in (1, 1, 1, 7):
         one.step(count)
         two.step(count)
         found, expected = one.evaluate(), two.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
-        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=1e-11)
+        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=tolerance)
+        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=tolerance)
 
 
 @pytest.mark.openspiel
@@ -123,17 +164,18 @@ def test_what_is_read() -> None:
         "numSuits=4,numRanks=13,numHoleCards=2,numBoardCards=0 3 1 1,raiseSize=10 10 20 20,"
         "maxRaises=3 4 4 4,stack=7 7)"
     )
-    assert limit_poker_of(f" openspiel:{text} ") == (
+    assert poker_of(f" openspiel:{text} ") == (
         "limit_poker(ranks='23456789TJQKA', suits=4, hand=2, deals=(3, 1, 1), "
         "bets=(10, 10, 20, 20), raises=(3, 4, 4, 4), blinds=(5, 10), first=(1, 0, 0, 0))"
     )
-    assert limit_poker_of("universal_poker(betting=limit,maxRaises=2 2 9)") == (
+    assert poker_of("universal_poker(betting=limit,maxRaises=2 2 9)") == (
         "limit_poker(ranks='234567', suits=4, hand=1, deals=(1,), bets=(100, 100), "
         "raises=(2, 2), blinds=(100, 100), first=(0, 0))"
     )
 
 
 LIMIT = "betting=limit,maxRaises=1 1"
+NO_LIMITS = {"blind": "100 50", "firstPlayer": "2 1", "numRanks": "3"}
 
 
 @pytest.mark.parametrize(
@@ -160,7 +202,27 @@ LIMIT = "betting=limit,maxRaises=1 1"
     ],
 )
 def test_what_stays_as_it_is(text: str) -> None:
-    assert limit_poker_of(text) is None
+    assert poker_of(text) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(("bettingAbstraction", "fchpa"), ("bettingAbstraction", "fullgame")),
+        *(("firstPlayer", "1 1"), ("firstPlayer", "2 2"), ("stack", "600 700"), ("stack", "600")),
+        *(("blind", "50 100"), ("blind", "100 100"), ("blind", "100 0"), ("maxRaises", "1 2")),
+        *(("potSize", "5"), ("numPlayers", "3"), ("betting", "pot"), ("stack", "100 100")),
+    ],
+)
+def test_what_stays_without_limits(key: str, value: str) -> None:
+    def text(said: dict[str, str]) -> str:
+        return f"universal_poker({','.join(f'{k}={v}' for k, v in said.items())})"
+
+    assert poker_of(text(NO_LIMITS)) == (
+        "nolimit_poker(ranks='234', suits=4, hand=1, deals=(1,), stacks=1200, raises='100%,a', "
+        "bets='100%,a', blinds=(50, 100), most_raises=100, runout=1, chip=1)"
+    )
+    assert poker_of(text(NO_LIMITS | {key: value})) is None
 
 
 @pytest.mark.openspiel

@@ -203,6 +203,7 @@ def test_every_game_says_what_it_is() -> None:
             "bluff",
             "limit_poker",
             "matrix",
+            "nolimit_poker",
         ), name
 
 

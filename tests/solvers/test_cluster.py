@@ -21,7 +21,7 @@ from support.mapped import mapped_bytes
 from support.properties import examples
 from support.random_games import public_tree_games
 from support.random_locks import random_locks
-from tensorcfr import PublicTreeGame, Solution, Solver, compile_game, solve
+from tensorcfr import CardGame, PublicTreeGame, Solution, Solver, compile_game, solve
 from tensorcfr._util import cluster as connections
 from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, HEDGE, Algorithm
@@ -31,6 +31,7 @@ from tensorcfr.cluster import worker as share_worker
 from tensorcfr.cluster import workers as cluster_workers
 from tensorcfr.cluster.solver import ClusterSolver, traffic_of
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
+from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.shares import divide, share_of
 from tensorcfr.solvers.state import State, bytes_kept
@@ -225,16 +226,27 @@ def test_going_on(options: dict[str, Any], precision: str, fakes: None) -> None:
     assert_alike(there, whole)  # Closed, it is a solver of this process.
 
 
-def test_games_of_cards(fakes: None) -> None:
-    """Every chunk of a game of cards is a shape of its own."""
-    game = compile_game(LeducOfCards())
+CHOSEN_FLOPS = NoLimitPoker(
+    ranks="234", suits=2, hand=1, deals=(1,), stacks=3, bets="a", flops=[("2c", 2.0), ("4c", 1.0)]
+)
+"""All-ins before the flop are paid by pairs of hands, in addition to cards."""
+
+
+@pytest.mark.parametrize("rules", [LeducOfCards(), CHOSEN_FLOPS])
+def test_games_of_cards(rules: CardGame, tmp_path: Path, fakes: None) -> None:
+    """Every chunk of a game of cards is a shape of its own; states may lie in files."""
+    game = compile_game(rules)
     assert isinstance(game, CutGame)
+    assert game.chunks.n_chunks > 1
     here = Solver(game, CFR)
     with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
         for _ in range(2):
             here.step()
             there.step()
             assert_alike(there, here)
+    filed = Solver(game, CFR, state_dir=tmp_path)
+    filed.step(2)
+    assert_alike(filed, here)
 
 
 def test_warm_starts(fakes: None) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..._util.memory import require
 from ...model.flat_game import FlatGame
-from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame
+from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
 from .. import laid_out
-from .rules import cards_label, deal_boards, read_deal, unfold, without
+from .rules import Dealing, cards_label, deal_boards, read_deal, shares_of_runouts, unfold, without
 
 
 class HandByHand(PublicTreeGame):
@@ -28,10 +28,8 @@ class HandByHand(PublicTreeGame):
             [rules.hand_label(player, hand) for hand in range(len(rules.hands[player]))]
             for player in range(2)
         ]
-        own, other = rules.hands
-        shared = (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
-        weight = np.outer(*rules.weights) * ~shared
-        self.prior = weight / weight.sum()
+        self._dealing = Dealing(rules)
+        self.prior = self._dealing.pairs
 
     @property
     def name(self) -> str:
@@ -52,7 +50,7 @@ class HandByHand(PublicTreeGame):
             return Chance(self.cards(dealt, node.cards))
         if isinstance(node, Fold):
             return Payoff(1.0, (node.utilities,) * 3)
-        return Payoff(1.0, (*node, dealt))
+        return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
     def cards(self, dealt: tuple[int, ...], count: int) -> dict[Any, np.ndarray]:
         """The probability of each card that can come next, or of each ``count`` of them, given the
@@ -62,9 +60,15 @@ class HandByHand(PublicTreeGame):
         deals = comb(len(rules.cards) - len(public) - 2 * rules.hands[0].shape[1], count)
         free = [card for card in range(len(rules.cards)) if card not in public]
         found = {}
-        for cards in combinations(free, count):
-            out = [without(hands, np.array(cards)) for hands in rules.hands]
-            found[cards_label(rules, cards)] = np.outer(*out) / deals
+        chosen = {} if dealt else self._dealing.boards
+        for cards in sorted(chosen) or combinations(free, count):
+            out = np.outer(*(without(hands, np.array(cards)) for hands in rules.hands))
+            label = cards_label(rules, cards)
+            if chosen:
+                apart = self._dealing.apart
+                found[label] = chosen[cards] * out / np.where(apart > 0.0, apart, 1.0)
+            else:
+                found[label] = out / deals
         return found
 
     def next(self, state: tuple[Any, tuple[int, ...]], action: Any) -> tuple[Any, tuple[int, ...]]:
@@ -78,6 +82,8 @@ class HandByHand(PublicTreeGame):
     def matrix(self, key: Any) -> np.ndarray:
         """What every pair of hands is paid."""
         win, tie, lose, *board = key
+        if isinstance(key, Runout):
+            return self._run_out(key)
         if not board:
             return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
         cards = (*self.rules.board, *board[0])
@@ -89,6 +95,12 @@ class HandByHand(PublicTreeGame):
         return np.array(
             [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in range(2)]
         )
+
+    def _run_out(self, node: Runout) -> np.ndarray:
+        """What every pair of hands is paid on average over all boards."""
+        found = np.array(shares_of_runouts(self.rules, node.cards))
+        paid: np.ndarray = np.tensordot(np.array(node[:3]), found, axes=(0, 0))
+        return paid
 
 
 def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:

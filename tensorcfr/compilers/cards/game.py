@@ -16,10 +16,19 @@ import numpy as np
 
 from ..._util.growing import GrowingArray
 from ..._util.memory import Budget
-from ...invariants import check_chunks
+from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
-from ...model.chunks import CARD_FIELDS, CardShapes, Entered, Pools, chunked, tiled
+from ...model.chunks import (
+    CARD_FIELDS,
+    CardShapes,
+    CardShapesBesideEntries,
+    Entered,
+    Pools,
+    chunked,
+    tiled,
+    trunk_alone,
+)
 from ...model.cut_game import CutGame, Recipe
 from ...rules import CardGame
 from ..sizes.counted import (
@@ -126,6 +135,9 @@ class _Compiler:
         deals = [1 + int(everywhere.begin[player][0][-1]) for player in range(2)]
         trunk = self._form(in_trunk, everywhere, [{None: 1}, {None: 1}], deals, rooted=True)
         trunk_form = trunk.form(self.payoffs.of(trunk, in_trunk, walks))
+        if self.payoffs.by_pairs:
+            pairs = self.payoffs.entries(trunk)
+            trunk_form = trunk_form._replace(operator=(pairs, *trunk_form.operator))
         kinds = len(symmetry.classes)
         place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
@@ -138,9 +150,16 @@ class _Compiler:
                     self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
         numbers = self._numbers(groups)
         shapes = self._shapes(forms, groups, numbers)
+        if self.payoffs.by_pairs:
+            shapes = CardShapesBesideEntries.of(shapes)
         below = self._entries(trunk, forms, groups, numbers)
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
-        check_chunks(chunks)
+        if self.payoffs.by_pairs and not betting.rounds:
+            # Nothing is paid by cards: the game is like any that is laid out, to kernels, too.
+            chunks = trunk_alone(trunk_form._replace(operator=trunk_form.operator[:1]))
+            check_form(chunks.trunk)
+        else:
+            check_chunks(chunks)
         rules, name, budget_limit = self.rules, self.name, self.limit
         nodes = CardNodes(
             name_of_game=name,
@@ -148,7 +167,7 @@ class _Compiler:
             betting=betting,
             boards=self.boards,
             symmetry=symmetry,
-            deals=self.payoffs.deals,
+            dealing=self.payoffs.dealing,
             board_begin=everywhere.begin,
             node_place=place,
             node_stride=stride,
@@ -270,7 +289,7 @@ class _Compiler:
         for; the rest lies in the pools once for all boards with equal classes of hands."""
         pools = Pools()
         bases: dict[tuple[int, int], list[list[tuple[int, int, int]]]] = {}
-        amounts: dict[tuple[int, int, int, int], tuple[int, int, int]] = {}
+        amounts: dict[tuple[int, int, int, float], tuple[int, int, int]] = {}
         amount: dict[tuple[int, int], list[np.ndarray]] = {}
         for (r, kind), of_kind in forms.items():
             payoffs = [
@@ -288,16 +307,16 @@ class _Compiler:
         walk, begins = CARD_FIELDS.index("cards/walk"), CARD_FIELDS.index("cards/board")
         pays = CARD_FIELDS.index("cards/amount")
         for r in self.streets:
-            boards = self.symmetry.rounds[r]
+            boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
             for board, both in enumerate(self.payoffs.walks(r)):
                 walks = pools.put(np.concatenate(both))
                 begin = pools.put(np.array([[0, len(both[0]), 0]]))
-                kind, alike = int(boards.classes[board]), int(boards.alike[board])
+                kind, alike = int(boards.classes[board]), float(solved_for[board])
                 for number, base in enumerate(bases[r, kind]):
                     here = place[numbers[r][board, number]]
                     here[:] = base
                     here[walk], here[begins] = walks, begin
-                    if alike > 1:
+                    if alike != 1.0:
                         which = r, kind, number, alike
                         if which not in amounts:
                             amounts[which] = pools.put(amount[r, kind][number] * alike)

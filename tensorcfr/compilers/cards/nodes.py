@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,21 +11,24 @@ import numpy as np
 
 from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
-from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
+from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
 from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step, steps_of
-from ...rules import CardGame, Chips, Usual
+from ...rules import CardGame, Chips, Runout, Usual
 from .flat import HandByHand
 from .rules import (
+    Dealing,
     Weighted,
     cards_label,
     compared,
     read_deal,
-    runouts,
+    shares_of_runouts,
     weight_met,
     without,
 )
 
+BOARDS_KEPT = 16
+"""Boards whose possible hands are kept, about: all lines of a board are asked about together."""
 ANY_CARD = "*"
 """In a line, any card that can be dealt."""
 
@@ -43,8 +46,8 @@ class CardNodes(PublicNodes):
     """The boards of each round."""
     symmetry: Symmetry
     """Which of them are solved, and which hands on them are alike."""
-    deals: float
-    """Sum of the weights of the pairs of hands that can be dealt."""
+    dealing: Dealing
+    """With which probability hands and boards are dealt."""
     board_begin: list[list[np.ndarray]]
     """For each player and round, where the classes of hands on each solved board begin, int64
     (boards + 1,)."""
@@ -89,8 +92,10 @@ class CardNodes(PublicNodes):
         return HandByHand(self.rules)
 
     def dealt(self, node: int) -> np.ndarray:  # noqa: D102
-        out = [self.free(node, player) for player in range(2)]
-        return self._by_hand.prior * np.outer(*out) / self.runouts(self.at(node)[0])
+        if self._hides_board(node):
+            return self._by_hand.prior
+        own, other = (self.rules.weights[p] * self.free(node, p) for p in range(2))
+        return np.outer(own, other) * (self.dealing.apart > 0.0) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
         at, _ = self.at(node)
@@ -111,7 +116,9 @@ class CardNodes(PublicNodes):
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
         at, _ = self.at(node)
-        rows = tuple(map(tuple, self.betting.amounts[at].tolist()))
+        rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[at].tolist()))
+        if self.betting.kind[at] == RUNOUT:
+            return 1.0, Runout(win, tie, lose, int(self.betting.runs[at]))
         if self.betting.kind[at] == FOLD:
             return 1.0, rows
         return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
@@ -213,6 +220,29 @@ class CardNodes(PublicNodes):
             at = above
         return found[::-1]
 
+    def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:  # noqa: D102
+        betting, where, group = self.betting, dict[int, int](), -1
+        for r, numbers in self.chunks.items():
+            for board, number in np.argwhere(numbers == part - 1).tolist():
+                where[r], group = board, number
+        # The same for all kinds of boards on which the node is played.
+        here = self.node_place[:, :, 0].max(axis=0) == group
+        nodes = np.flatnonzero(here & (betting.kind == DECISION))
+        for r in [*where] if where else np.unique(betting.round[nodes]).tolist():
+            own = nodes[betting.round[nodes] == r].tolist()
+            rounds = self.symmetry.rounds[r]
+            for solved in [where[r]] if where else range(len(rounds.board)):
+                like = np.flatnonzero(rounds.of_board == solved).tolist()
+                for one in like if alike else like[:1]:
+                    yield from (self.number(node, one) for node in own)
+                if not alike and len(like) > 1:
+                    yield self.number(max(own, key=betting.children.__getitem__), like[-1])
+
+    def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: D102
+        return tuple(str(self.rules.cards[card]) for card in self.cards(node)), super().seen(node)[
+            1
+        ]
+
     # ----------------------------------------------------------------------------- its infosets
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
@@ -257,32 +287,65 @@ class CardNodes(PublicNodes):
         return without(self.rules.hands[player], np.array(self.cards(node)))
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        live = [self.free(node, one).astype(np.float64) for one in range(2)]
-        return weight_met(Weighted(self.rules, live), player) * live[player] > 0
+        at, board = self.at(node)
+        key = int(self.betting.round[at]), board, player
+        if key not in self._possible:
+            if len(self._possible) == BOARDS_KEPT:
+                self._possible.clear()
+            live = [self.free(node, one).astype(np.float64) for one in range(2)]
+            self._possible[key] = self.met(node, player, live[1 - player]) * live[player] > 0
+        return self._possible[key]
+
+    @cached_property
+    def _possible(self) -> dict[tuple[int, int, int], np.ndarray]:
+        """The possible hands by round, board and player, of the boards asked about last."""
+        return {}
 
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        rules, (at, _) = self.rules, self.at(node)
-        left = [rules.weights[0], rules.weights[1]]
-        left[1 - player] = left[1 - player] * own[1 - player] * self.free(node, 1 - player)
-        met = weight_met(Weighted(rules, left), player)
-        # Differences of sums leave rounding where all that is left shares a card with a hand.
-        met[met <= 1e-12 * left[1 - player].sum()] = 0.0
-        met *= self.free(node, player)
-        return rules.weights[player] * met / (self.deals * self.runouts(at))
+        other = 1 - player
+        left = self.rules.weights[other] * own[other] * self.free(node, other)
+        met = self.met(node, player, left) * self.free(node, player)
+        return self.rules.weights[player] * met * self.share(node)
 
-    def runouts(self, node: int) -> int:
-        """In how many ways the cards before a node of the betting can be dealt."""
-        return runouts(self.rules, self.betting.deals[: int(self.betting.round[node])])
+    def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
+        """For every hand of a player, how much it meets of the hands of which the other player has
+        ``left``, float64 (hands of the other player,); float64 (hands,)."""
+        if self._hides_board(node):
+            apart = self.dealing.apart
+            found: np.ndarray = (apart if player == 0 else apart.T) @ left
+            return found
+        met = weight_met(Weighted(self.rules, [left, left]), player)
+        # Differences of sums leave rounding where all that is left shares a card with a hand.
+        met[met <= 1e-12 * left.sum()] = 0.0
+        return met
+
+    def _hides_board(self, node: int) -> bool:
+        """Whether a board that was drawn before the hands lies face down."""
+        return bool(self.dealing.boards) and not self.betting.round[self.at(node)[0]]
+
+    def share(self, node: int) -> float:
+        """What makes a probability of a node of the weights of two hands, and of how much each
+        meets of the other."""
+        at, board = self.at(node)
+        r = int(self.betting.round[at])
+        weight = self.dealing.weights(self.boards[r].cards[board : board + 1])
+        return self.dealing.share(r) * float(weight[0])
 
     def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         rules, (at, _), other = self.rules, self.at(node), 1 - player
         win, tie, lose = self.betting.amounts[at, :: 1 - 2 * player, player].tolist()
         if self.betting.kind[at] == FOLD:
             return win * self.others_reach(node, player, own)
+        if self.betting.kind[at] == RUNOUT:
+            shares = shares_of_runouts(rules, int(self.betting.runs[at]))
+            paid = np.tensordot(self.betting.amounts[at, :, player], shares, axes=(0, 0))
+            paid *= self.dealing.pairs
+            met: np.ndarray = (paid if player == 0 else paid.T) @ own[other]
+            return met
         left = rules.weights[other] * own[other] * self.free(node, other)
         beaten, tied, lost = compared(rules, self.cards(node), player, left)
         found: np.ndarray = rules.weights[player] * (win * beaten + tie * tied + lose * lost)
-        return found / (self.deals * self.runouts(at))
+        return found * self.share(node)
 
     # ----------------------------------------------------------------------------------- labels
 

@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.cards import FOLD, SHOWDOWN, BettingTree, Boards, Symmetry
-from ...payoff import PayoffCards
+from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, Symmetry
+from ...payoff import PayoffCards, PayoffEntries
 from ...payoff import cards as cards_part
 from ...payoff.cards import CARD_BITS, HAND_BITS, LANES
 from ...rules import CardGame
 from .form import CardForm, Last
-from .rules import deal_weight, runouts, same_hands, without
+from .rules import Dealing, same_hands, shares_of_runouts, without
 
 
 class _Terminals(NamedTuple):
@@ -47,7 +47,15 @@ class Payoffs:
     ) -> None:
         self.rules, self.betting, self.boards, self.last = rules, betting, boards, last
         self.symmetry = symmetry
-        self.deals = deal_weight(rules)
+        self.dealing = Dealing(rules, betting.deals)
+        self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
+        """Whether the payoffs before the first deal are worked out pair by pair."""
+        self.solved_for = [
+            of_round.alike * self.dealing.weights(own.cards[of_round.board])
+            for own, of_round in zip(boards, symmetry.rounds, strict=True)
+        ]
+        """For each round float64 (solved boards,): for how many boards each is solved, times their
+        weight."""
         self.same = same_hands(rules)
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
@@ -70,8 +78,10 @@ class Payoffs:
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             ).tolist()
-            share = 1.0 / float(runouts(self.rules, self.betting.deals[:r])) / self.deals
-            count = self.symmetry.rounds[r].alike[where.boards[r]].tolist() if walks else [1]
+            if self.by_pairs and r == 0:
+                continue
+            share = self.dealing.share(r)
+            count = self.solved_for[r][where.boards[r]].tolist() if walks else [1]
             before = first_board[r] if walks else 0
             for kind, nodes, amounts in self._grouped(form, ends):
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
@@ -106,6 +116,54 @@ class Payoffs:
             group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
             sequence=_stacked([sequence[k] for k in order], np.int64, LANES),
             amount=_stacked([amount[k] for k in order], np.float64, 3, LANES),
+        )
+
+    def entries(self, form: CardForm) -> PayoffEntries:
+        """The payoffs of a form before the first deal, for pairs of classes of hands."""
+        ends = np.flatnonzero((self.betting.kind >= FOLD) & (self.betting.round == 0)).tolist()
+        both = self.symmetry.classes[0]
+        counts = [own.n_classes for own in both]
+        pairs = self.dealing.pairs
+        member = [
+            (own.of_hand == np.arange(own.n_classes)[:, None]).astype(np.float64) for own in both
+        ]
+        all_pairs = member[0] @ pairs @ member[1].T
+        shared: dict[int, list[np.ndarray]] = {}
+        amounts, runs = self.betting.amounts, self.betting.runs
+        for cards in {int(runs[n]) for n in ends if self.betting.kind[n] != FOLD}:
+            shares = shares_of_runouts(self.rules, cards)
+            shared[cards] = [member[0] @ (pairs * one) @ member[1].T for one in shares]
+        rows, columns, values, begins = [], [], [], [0]
+        for player in range(2):
+            own, other = (
+                [int(form.ended(p, self.last[p][n], 0)[0]) for n in ends]
+                for p in (player, 1 - player)
+            )
+            for row in sorted(set(own)):
+                here = sorted((other[k], n) for k, n in enumerate(ends) if own[k] == row)
+                paid = []
+                for _, node in here:
+                    if self.betting.kind[node] == FOLD:
+                        table = amounts[node, 0, player] * all_pairs
+                    else:
+                        outcomes = shared[int(runs[node])]
+                        table = np.tensordot(amounts[node, :, player], outcomes, axes=(0, 0))
+                    # By the other player's classes, then by the own ones.
+                    paid.append(table.T if player == 0 else table)
+                after = np.concatenate([first + np.arange(counts[1 - player]) for first, _ in here])
+                rows.append((row, counts[player], len(after)))
+                columns.append(np.repeat(after, counts[player]))
+                values.append(np.concatenate(paid).ravel())
+            begins.append(len(rows))
+        row, count, entries = np.array(rows, dtype=np.int64).T.copy()
+        return PayoffEntries(
+            row=row,
+            rows=count,
+            entries=entries,
+            offset=np.cumsum(count * entries) - count * entries,
+            slices=np.array(begins),
+            column=np.concatenate(columns).astype(np.uint32)[None],
+            value=np.concatenate(values),
         )
 
     def _classes(self, kinds: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

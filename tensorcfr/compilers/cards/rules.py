@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import accumulate, combinations
 from math import comb, prod
 from typing import Any, NamedTuple
@@ -10,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import GameError
-from ...model.cards import DEAL, DECISION, FOLD, SHOWDOWN, BettingTree, Boards
+from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards
 from ...payoff.cards import HAND_BITS, MOST_CARDS
-from ...rules import CardGame, Deal, Decision, Fold, Showdown
+from ...rules import CardGame, Deal, Decision, Fold, Runout, Showdown
 
 
 class Weighted(NamedTuple):
@@ -63,9 +64,15 @@ def check(rules: CardGame, name: str) -> None:
             raise GameError(f"{name}: a hand of player {player} has one card twice")
         if len(np.unique(np.sort(hands, axis=1), axis=0)) != len(hands):
             raise GameError(f"{name}: player {player} has a hand twice")
+    for cards_, weight in (rules.boards or {}).items():
+        shown = set(cards_) <= set(range(cards)) - set(rules.board)
+        if not shown or list(cards_) != sorted(set(cards_)):
+            raise GameError(f"{name}: the board {cards_} to deal must be free cards, ascending")
+        if not 0.0 < weight < np.inf:
+            raise GameError(f"{name}: the board {cards_} to deal has the weight {weight}")
     if len(widths) > 1:
         raise GameError(f"{name}: the hands of both players must have equally many cards")
-    if deal_weight(rules) <= 0.0:
+    if Dealing(rules).total <= 0.0:
         raise GameError(f"{name}: every hand of one player shares a card with every other hand")
 
 
@@ -162,6 +169,75 @@ def ways(free: int, deals: Sequence[int]) -> int:
     )
 
 
+class Dealing:
+    """With which probability hands and boards are dealt.
+
+    Args:
+        rules: The rules.
+        deals: How many cards are dealt for the first time, for the second time, ...
+    """
+
+    def __init__(self, rules: CardGame, deals: tuple[int, ...] = ()) -> None:
+        self.rules, self.deals = rules, deals
+        all_weights = sum((rules.boards or {}).values())
+        self.boards = {cards: w / all_weights for cards, w in (rules.boards or {}).items()}
+        """The boards that the first deal may show, with probabilities; none for all boards."""
+
+    @cached_property
+    def apart(self) -> np.ndarray:
+        """float64 (hands of player 0, hands of player 1): 0 for hands with a common card, and
+        otherwise how likely the boards of the first deal leave both hands."""
+        own, other = self.rules.hands
+        found = 1.0 - (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
+        if self.boards:
+            sets, weight = np.array(list(self.boards)), np.array(list(self.boards.values()))
+            free = [
+                ~(hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
+                for hands in self.rules.hands
+            ]
+            found *= (free[0] * weight) @ free[1].T
+        return found
+
+    @cached_property
+    def total(self) -> float:
+        """The sum over all pairs of hands of the products of their weights, and of how likely the
+        boards leave them."""
+        if not self.boards:
+            return deal_weight(self.rules)
+        return float(self.rules.weights[0] @ self.apart @ self.rules.weights[1])
+
+    @property
+    def pairs(self) -> np.ndarray:
+        """The probability of each pair of hands, float64 (hands of player 0, hands of player 1)."""
+        found: np.ndarray = self.apart * np.outer(*self.rules.weights)
+        return found / found.sum()
+
+    def share(self, r: int) -> float:
+        """What makes a probability of the weights of two hands and of a board of round ``r``; where
+        boards are chosen, after the first deal alone."""
+        after = runouts(self.rules, self.deals[:r])
+        if self.boards:
+            after //= runouts(self.rules, self.deals[: min(r, 1)])
+        return 1.0 / float(after) / self.total
+
+    def weights(self, cards: np.ndarray) -> np.ndarray:
+        """The weights of boards, int64 (boards, cards): 1 each where none are chosen; float64
+        (boards,)."""
+        if not self.boards or not cards.shape[1]:
+            return np.ones(len(cards))
+        first = cards[:, : self.deals[0]].tolist()
+        return np.array([self.boards[tuple(own)] for own in first])
+
+
+def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The shares of the boards with so many more cards on which the hands of player 0 win, tie and
+    lose; float64 (hands of player 0, hands of player 1) each.  Of hands with a common card they
+    mean nothing."""
+    every = runouts(rules, (cards,))
+    won, tied = (found / every for found in rules.runouts(cards))
+    return won, tied, 1.0 - won - tied
+
+
 def cards_label(rules: CardGame, cards: Sequence[int] | np.ndarray) -> str:
     """The label of cards that are dealt at once: the last of the deck comes first, as players name
     high cards first."""
@@ -210,7 +286,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
     states: list[Any] = [rules.root()]
     parent, step, rounds, deals = [-1], [""], [0], list[int]()
     kind, player, first_child, children = [], [], [], []
-    amounts = []
+    amounts, runs = [], list[int]()
     known: dict[Any, Any] = {}
     nothing = np.zeros((3, 2))
     at = 0
@@ -222,6 +298,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         first_child.append(len(states))
         player.append(-1)
         amounts.append(nothing)
+        runs.append(0)
         steps: list[Any] = []
         if isinstance(node, Decision):
             kind.append(DECISION)
@@ -241,6 +318,12 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                     f"{name}: after {_line(at, parent, step)} {node.cards} cards are dealt, and in "
                     f"other lines {deals[rounds[at]]}"
                 )
+            for cards in rules.boards or () if not rounds[at] else ():
+                if len(cards) != node.cards:
+                    raise GameError(
+                        f"{name}: {node.cards} cards are dealt first, and the board {cards} to "
+                        f"deal has {len(cards)}"
+                    )
             public = len(rules.board) + sum(deals[: rounds[at] + 1])
             if public + 2 * rules.hands[0].shape[1] > len(rules.cards):
                 raise GameError(f"{name}: after {_line(at, parent, step)} there is no card left")
@@ -250,10 +333,20 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         elif isinstance(node, Showdown):
             kind.append(SHOWDOWN)
             amounts[-1] = np.array(node, dtype=np.float64)
+        elif isinstance(node, Runout):
+            kind.append(RUNOUT)
+            amounts[-1] = np.array(node[:3], dtype=np.float64)
+            runs[-1] = node.cards
+            left = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
+            if rounds[at] or not 0 <= node.cards <= left:
+                raise GameError(
+                    f"{name}: after {_line(at, parent, step)} {node.cards} cards are run out, "
+                    f"{'after a deal' if rounds[at] else f'and {left} are left'}"
+                )
         else:
             raise GameError(
                 f"{name}: node(...) after {_line(at, parent, step)} must be a Decision, a Deal, "
-                f"a Fold or a Showdown, not {type(node).__name__}"
+                f"a Fold, a Showdown or a Runout, not {type(node).__name__}"
             )
         if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != (3, 2):
             raise GameError(f"{name}: what {_line(at, parent, step)} pays is not finite")
@@ -273,6 +366,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
         children=np.array(children, dtype=np.int64),
         round=np.array(rounds, dtype=np.int64),
         amounts=np.array(amounts),
+        runs=np.array(runs, dtype=np.int64),
         deals=tuple(deals),
     )
 
@@ -287,14 +381,17 @@ def _line(node: int, parent: list[int], step: list[str]) -> str:
 
 
 def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
-    """All boards of each round."""
+    """All boards of each round that can be dealt."""
     free = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     none = np.zeros((1, 0), dtype=np.int64)
     found = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
     for dealt in betting.deals:
         before = found[-1].cards
         # Sets of cards in the order of their first card, their second, ...
-        sets = np.array(list(combinations(free.tolist(), dealt)), dtype=np.int64)
+        every: Iterable[tuple[int, ...]] = combinations(free.tolist(), dealt)
+        if len(found) == 1 and rules.boards:
+            every = sorted(rules.boards)
+        sets = np.array(list(every), dtype=np.int64)
         taken = (before[:, :, None, None] == sets).any(axis=(1, 3))
         parent, chosen = np.nonzero(~taken)
         found.append(Boards(np.column_stack([before[parent], sets[chosen]]), parent, dealt))

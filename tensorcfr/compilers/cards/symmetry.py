@@ -32,7 +32,9 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
         if (one == identity).all() or set(one[list(rules.board)]) != set(rules.board):
             continue
         moved = [_moved(rules, one, player) for player in range(2)]
-        if all(
+        boards = rules.boards or {}
+        turned = {tuple(np.sort(one[list(cards)]).tolist()): w for cards, w in boards.items()}
+        if turned == boards and all(
             (to < len(to)).all()
             and np.array_equal(rules.weights[player][to], rules.weights[player])
             for player, to in enumerate(moved)

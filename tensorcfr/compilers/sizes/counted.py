@@ -15,7 +15,7 @@ from ...errors import GameError
 from ...model.arrays import TERMINAL
 from ...model.cut_game import Counts
 from ...payoff.cards import LANES
-from ...rules import CardGame, Deal, Decision, PublicTreeGame
+from ...rules import CardGame, Deal, Decision, PublicTreeGame, Runout
 from .. import public_tree
 from ..cards.rules import Weighted, runouts, sums_by_card, ways, weight_met, without
 from ..cards.symmetry import count_alike, moved_hands, permutations_of
@@ -36,6 +36,8 @@ MOST_ENTRIES = 1 << 22
 """Entries of chunks behind the trunk of a game of cards, at most, unless it is cut by hand: on a
 flop with 46 million of them, chunks of turns over those of rivers save a fifth of the memory and a
 tenth of the time."""
+BYTES_OF_ENTRY = 12
+"""Of a payoff of a pair of hands, for one player."""
 BYTES_OF_CHUNK = 600
 """What is kept of each chunk of a game of cards apart from its hands and entries."""
 COMPILING_STATES, COMPILING_CARDS = 1.15, 1.5
@@ -95,17 +97,16 @@ def size_of_cards(
     """
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
-    cards_left = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     table, deals = count_betting(rules, name)
     final = len(deals)
     first = deal_to_cut_at(rules, name, symmetric=symmetric) if cut is None else cut
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
-    for r, (_, over, *acts, own, other, dealt) in enumerate(table.tolist()):
+    for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
-        lanes = [count_alike(permutations, own, cards_left, deals[:r]) for own in moved]
+        lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
         # Boards alone: with one thing that no permutation moves.
-        solved = count_alike(permutations, np.zeros((len(permutations), 1)), cards_left, deals[:r])
+        solved = count_solved(rules, permutations, np.zeros((len(permutations), 1)), deals[:r])
         for player, actions in enumerate((own, other)):
             numbers += actions * lanes[player]
             trunk += 0 if in_chunks else actions * lanes[player]
@@ -120,8 +121,10 @@ def size_of_cards(
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == first - 1:
             entries = dealt * sum(
-                count_alike(permutations, own, cards_left, deals[:first]) for own in moved
+                count_solved(rules, permutations, own, deals[:first]) for own in moved
             )
+        if r == 0 and (rules.boards or table[0, -1]):
+            compiled += 2 * BYTES_OF_ENTRY * over * lanes[0] * lanes[1]
     counts = count_cards(rules, table, deals)
     return Size(
         name=name,
@@ -159,16 +162,16 @@ def sequences_of_chunk() -> int:
     return int(second_level_cache() * CACHE_SHARE) // 8
 
 
-COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals")
+COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals", "runouts")
 
 
 def count_betting(rules: CardGame, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
     """What there is of the betting.  Equal states are counted once for all, and multiplied.
 
     Returns:
-        Python's numbers (rounds, 7): public nodes, terminals, decisions of either player, actions
-        of either player, and nodes where cards are dealt; and how many cards are dealt for the
-        first time, for the second time, ...
+        Python's numbers (rounds, 8): public nodes, terminals, decisions of either player, actions
+        of either player, nodes where cards are dealt, and where they are run out; and how many
+        cards are dealt for the first time, for the second time, ...
 
     Raises:
         GameError: Some lines deal other numbers of cards.
@@ -195,7 +198,7 @@ def count_betting(rules: CardGame, name: str) -> tuple[np.ndarray, tuple[int, ..
                 steps = [rules.next(state, None)]
                 own[6] = 1
             else:
-                own[1] = 1
+                own[1], own[7] = 1, int(isinstance(node, Runout))
             after[state] = steps, own, node.cards if isinstance(node, Deal) else 0
             stack.append((state, True))
             stack += [(one, False) for one in steps if one not in known]
@@ -227,7 +230,7 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
     free = len(rules.cards) - len(rules.board)
     pairs = _pairs(rules, deals)
     dealt = [deals[:r] for r in range(len(table))]
-    nodes, _, *acts, first, second, _ = table.T
+    nodes, _, *acts, first, second, _, _ = table.T
     possible = [[_possible(rules, before, player) for before in dealt] for player in range(2)]
     ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
     return Counts(
@@ -235,15 +238,48 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
         sequences=int(first @ possible[0] + second @ possible[1]) + 2,
         histories=1 + int((weight_met(ones, 0) > 0).sum()) + int(nodes @ pairs),
         decision_nodes=int((acts[0] + acts[1]) @ pairs),
-        public_nodes=int(nodes @ [ways(free, before) for before in dealt]),
+        public_nodes=int(nodes @ [_boards(rules, free, before) for before in dealt]),
     )
+
+
+def _boards(rules: CardGame, free: int, deals: tuple[int, ...]) -> int:
+    """In how many ways so many of some free cards can be dealt one time after the other."""
+    if not rules.boards or not deals:
+        return ways(free, deals)
+    return len(rules.boards) * ways(free - deals[0], deals[1:])
+
+
+def count_solved(
+    rules: CardGame, permutations: np.ndarray, moved: np.ndarray, deals: tuple[int, ...]
+) -> int:
+    """:func:`count_alike` of the boards that can be dealt."""
+    free = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
+    if not rules.boards or not deals:
+        return count_alike(permutations, moved, free, deals)
+    found = 0
+    for cards in map(list, rules.boards):
+        made = np.sort(permutations[:, cards], axis=1).tolist()
+        if min(made) == cards:
+            # The first of those that are alike; these permutations leave it.
+            kept = [k for k, own in enumerate(made) if own == cards]
+            left = np.setdiff1d(free, cards)
+            found += count_alike(permutations[kept], moved[kept], left, deals[1:])
+    return found
 
 
 def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
     """The deals of hands and boards that get to a node of each round."""
     ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
     pairs = int(weight_met(ones, 0).sum())
-    return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
+    if not rules.boards:
+        return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
+    # On each board the pairs that leave it.
+    here = 0
+    for cards in rules.boards:
+        live = [without(own, np.array(cards)).astype(np.float64) for own in rules.hands]
+        here += int(weight_met(Weighted(rules, live), 0) @ live[0])
+    left = runouts(rules, deals[:1])
+    return [pairs, *(here * (runouts(rules, deals[:r]) // left) for r in range(1, len(deals) + 1))]
 
 
 def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
@@ -252,6 +288,10 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     hands, r = rules.hands, sum(deals)
     met = weight_met(Weighted(rules, [np.ones(len(own)) for own in hands]), player)
     ones = np.ones(len(hands[1 - player]))
+    if rules.boards and deals:
+        after = len(rules.cards) - len(rules.board) - deals[0] - hands[0].shape[1]
+        here = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
+        return here * ways(after, deals[1:])
     if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
         # Cards on the board cannot take all hands from the other player.
         return len(met) * ways(len(rules.cards) - len(rules.board) - hands[0].shape[1], deals)

@@ -145,3 +145,31 @@ def strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
         s0, s1, s2, s3 = _suit_masks(hands[h])
         found[h] = strength(b0 | s0, b1 | s1, b2 | s2, b3 | s3)
     return found
+
+
+def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
+    """The same in short-deck hold'em, from the six up: a flush beats a full house, and the ace is
+    below the six in a straight.
+
+    Source: the rules of Triton Poker, in which a straight beats three of a kind.
+    """
+    found = strengths(board, hands)
+    # With the six as the deuce the ace is below it; the king is no longer below the ace.
+    moved = strengths(_from_six(board), _from_six(hands))
+    category, top = moved >> CATEGORY_SHIFT, moved & ((1 << CATEGORY_SHIFT) - 1)
+    runs = (category == STRAIGHT) | (category == STRAIGHT_FLUSH)
+    straight = category << CATEGORY_SHIFT | top << SIX
+    found = np.where(runs, np.maximum(found, straight), found)
+    category = found >> CATEGORY_SHIFT
+    other = np.select([category == FLUSH, category == FULL_HOUSE], [FULL_HOUSE, FLUSH], category)
+    swapped: np.ndarray = found + ((other - category) << CATEGORY_SHIFT)
+    return swapped
+
+
+SIX = 4
+"""The rank of the six."""
+
+
+def _from_six(cards: np.ndarray) -> np.ndarray:
+    """Cards whose ranks are counted from the six on; the ace stays."""
+    return np.where(cards >= 48, cards, cards - 4 * SIX)

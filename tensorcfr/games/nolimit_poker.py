@@ -1,0 +1,307 @@
+"""No-limit poker of two players from the first card on: push or fold, raises before the flop."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import Flag, Kind, Number, Several, Text, Whole, brief, checked
+from ..rules import Chips, Deal, Decision, Fold, Runout, Showdown, Usual
+from .holdem.cards import RANKS, SUITS
+from .holdem.flops import N_CLASSES, flops
+from .holdem.runouts import BOARD, count_runouts, holdem_runouts
+from .holdem.sizes import Size, read_sizes
+from .holdem.strength import SIX, short_strengths
+from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
+
+ALL_IN = "allin"
+LONGEST = 2_000
+"""Characters of sizes, at most."""
+SIZES = Several(Text(LONGEST), alone=True)
+CHIPS = Number(0, 1e9)
+DECIMALS = 9
+"""Of amounts: what rounding leaves beyond them is none."""
+
+
+class Table(NamedTuple):
+    """The public state of the betting."""
+
+    round: int
+    before: float
+    """Chips that each player put in before this round; the ante counts as put in before."""
+    here: tuple[float, float]
+    """Chips that each player has put in in this round, blinds included."""
+    player: int
+    """Who acts; -1 when the round is over."""
+    least: float
+    """By how much a raise must go beyond the bet before it."""
+    raises: int = 0
+    """Bets and raises in this round."""
+    acted: bool = False
+    """Whether the other player has acted in this round."""
+    winner: int = -1
+    """Who has won because the other player folded."""
+
+
+class NoLimitPoker(DeckOfPoker):
+    """No-limit poker of two players: rounds of betting, with cards dealt to the board between them.
+
+    Player 0 posts the big blind and player 1 the small one; player 1 opens the first round and
+    player 0 all others, as in heads-up hold'em.  The best five of the cards of the hand and the
+    board win; equal hands share the pot.  Who is all-in before the first deal sees all boards with
+    their chances, whatever ``flops`` says; after that boards are dealt as in the other lines.
+    Actions are ``fold``, ``check``, ``call``, ``bet3``, ``raise7.5`` (to so many chips in this
+    round) and ``allin``; utilities are chips.
+
+    Args:
+        stacks: Chips of each player before blinds and antes; the smaller stack counts.
+        raises: Sizes of raises, as :func:`tensorcfr.games.holdem.read_sizes` reads them; a text for
+            all rounds, or one for each.  Blinds are bets.
+        bets: Sizes of bets where nothing has been bet, likewise.
+        deals: How many cards are dealt to the board after the first round, the second, ...; the
+            hands are compared after the last one's round.
+        flops: Which boards the first deal may show: how many, chosen by
+            :func:`tensorcfr.games.holdem.flops.flops`; or their texts, or
+            :class:`~tensorcfr.games.holdem.flops.Flop` with weights.  Each stands for all that
+            differ from it in suits alone.  None for all boards.
+        blinds: The small and the big blind.
+        ante: What each player pays before the cards.
+        limps: Whether the small blind may call the big one.
+        most_raises: Bets and raises that a round may have, the blinds not counted.
+        runout: Cards of the board at an all-in before the first deal; by default as many as all
+            deals have, or 5 without deals.
+        chip: Bets are rounded to multiples of it.
+        ranks: The ranks of the deck, the lowest first.
+        suits: Number of suits, up to 4.
+        hand: Cards that each player gets.
+        short: Whether hands rank as in short-deck hold'em, where a flush beats a full house and the
+            ace is below the six; by default with the deck from the six up.
+    """
+
+    @checked("nolimit_poker")
+    def __init__(
+        self,
+        *,
+        stacks: Annotated[Any, Several(Number(above=0, most=1e9), alone=True)] = (10,),
+        raises: Annotated[Any, SIZES] = ("a",),
+        bets: Annotated[Any, SIZES] = ("",),
+        deals: Annotated[tuple[int, ...], Several(Whole(1, BOARD))] = (),
+        flops: Annotated[Any, Kind((int, list, tuple, type(None)), "a number, or boards")] = None,
+        blinds: Annotated[tuple[float, float], Several(CHIPS, length=2)] = (0.5, 1),
+        ante: Annotated[float, CHIPS] = 0,
+        limps: Annotated[bool, Flag()] = True,
+        most_raises: Annotated[int, Whole(0, 100)] = 100,
+        runout: Annotated[int | None, Whole(0, BOARD)] = None,
+        chip: Annotated[float, Number(above=0, most=1e9)] = 0.01,
+        ranks: Annotated[str | None, Text(len(RANKS))] = None,
+        suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
+        hand: Annotated[int, Whole(1, 2)] = 2,
+        short: Annotated[bool, Flag()] = False,
+    ) -> None:
+        lowest = SIX if short else 0
+        self._take_deck("nolimit_poker", RANKS[lowest:] if ranks is None else ranks, suits, hand)
+        self.short = short
+        if self._known.min() < 4 * lowest:
+            raise ValueError("nolimit_poker: a short deck has no rank below the six")
+        self.deals, rounds = tuple(deals), len(deals) + 1
+        if len(stacks) not in (1, 2):
+            raise ValueError(f"nolimit_poker: there are two players, not {len(stacks)} stacks")
+        self.stack = round(float(min(stacks)) - ante, DECIMALS)
+        self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
+        if blinds[0] > blinds[1]:
+            raise ValueError("nolimit_poker: the small blind must not be above the big one")
+        if sum(blinds) + ante <= 0:
+            raise ValueError("nolimit_poker: there must be blinds or an ante")
+        if self.stack <= self.posted[0]:
+            raise ValueError("nolimit_poker: stacks must be above the big blind and the ante")
+        self.raises = _by_round("raises", raises, rounds)
+        self.bets = _by_round("bets", bets, rounds)
+        self.limps, self.most_raises, self.chip = limps, most_raises, float(chip)
+        self.runout = (sum(deals) or BOARD) if runout is None else runout
+        if hand + max(sum(deals), self.runout) > 7:
+            raise ValueError("nolimit_poker: hand and board have at most 7 cards")
+        self.least = float(max(blinds[1], 0) or ante)
+        self.usual = Usual(units={"chips": 1.0, "mbb": self.least / 1000.0})
+        self.boards = None if flops is None else self._chosen(flops)
+        self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+
+    def _chosen(self, given: Any) -> dict[tuple[int, ...], float]:
+        """The boards of the first deal: those that are given, in all suits."""
+        if not self.deals:
+            raise ValueError("nolimit_poker: flops are for a game with deals")
+        if isinstance(given, int) and not 1 <= given <= N_CLASSES:
+            raise ValueError(
+                f"nolimit_poker: flops must be a number up to {N_CLASSES:,} or boards, not {given}"
+            )
+        named = flops(given) if isinstance(given, int) else given
+        found: dict[tuple[int, ...], float] = {}
+        for one in named:
+            text, weight = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
+            if not isinstance(weight, (int, float)) or not 0.0 < weight < math.inf:
+                raise ValueError(
+                    f"nolimit_poker: flops: the weight of {brief(text)} must be a number above 0, "
+                    f"not {brief(weight)}"
+                )
+            cards = self._read_board(text)
+            rank, suit = np.divmod(cards, self.suits)
+            orders = np.array(list(permutations(range(self.suits))))
+            alike = {tuple(sorted(own)) for own in (rank * self.suits + orders[:, suit]).tolist()}
+            if alike & found.keys():
+                raise ValueError(f"nolimit_poker: flops: {text!r} differs from another in suits")
+            found |= dict.fromkeys(alike, float(weight) / len(alike))
+        if not found:
+            raise ValueError("nolimit_poker: flops must have a board")
+        return found
+
+    def _read_board(self, text: Any) -> np.ndarray:
+        """The cards of a board of the first deal."""
+        labels = [text[k : k + 2] for k in range(0, len(text), 2)] if isinstance(text, str) else []
+        is_board = len(labels) == self.deals[0] == len(set(labels))
+        if not is_board or not set(labels) <= set(self.cards):
+            raise ValueError(
+                f"nolimit_poker: flops: {brief(text)} must be {self.deals[0]} cards of the deck"
+            )
+        return np.array([self.cards.index(label) for label in labels])
+
+    def chips(self, state: Table) -> Chips:
+        """What was paid, antes included, and what each player has left."""
+        paid = state.before + state.here[0], state.before + state.here[1]
+        call = max(state.here) - state.here[state.player] if state.player >= 0 else 0.0
+        return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
+
+    def root(self) -> Table:
+        """The blinds are posted."""
+        opens = int(self.posted[0] > 0)
+        return Table(0, 0.0, self.posted, opens, self.least)
+
+    def node(self, state: Table) -> Decision | Deal | Fold | Showdown | Runout:
+        """The actions, the next cards, or the chips that are won."""
+        if state.winner >= 0:
+            lost = self.ante + state.before + state.here[1 - state.winner]
+            return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
+        if state.player >= 0:
+            return Decision(state.player, None, self._actions(state))
+        won = self.ante + state.before + state.here[0]
+        pays = (won, -won), (0.0, 0.0), (-won, won)
+        is_all_in = round(state.before + state.here[0], DECIMALS) == self.stack
+        if state.round == 0 and (is_all_in or not self.deals):
+            return Runout(*pays, self.runout)
+        return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
+
+    def _actions(self, state: Table) -> tuple[str, ...]:
+        """What the player who acts can do, amounts in order."""
+        faced = max(state.here)
+        faces = state.here[state.player] < faced
+        found = [FOLD, CALL] if faces else [CHECK]
+        if faces and not self.limps and state.round == 0 and not state.raises and not state.acted:
+            found.remove(CALL)
+        most = round(self.stack - state.before, DECIMALS)
+        if faced >= most or state.raises >= self.most_raises:
+            return tuple(found)
+        # The big blind raises what the small one called.
+        sizes = self.raises if faced > 0.0 else self.bets
+        word = RAISE if faced > 0.0 else BET
+        amounts = {self._amount(size, state, most) for size in sizes[state.round]}
+        for amount in sorted(amount for amount in amounts if amount is not None):
+            found.append(ALL_IN if amount == most else f"{word}{_said(amount)}")
+        return tuple(found)
+
+    def _amount(self, size: Size, state: Table, most: float) -> float | None:
+        """To what a size goes, in this round; None where a cap on raises forbids it."""
+        faced = max(state.here)
+        pot = 2.0 * (self.ante + state.before + faced)
+        if state.raises > size.bets:
+            return None
+        if size.kind == "all-in":
+            return most
+        amount = faced
+        if size.kind == "times":
+            amount = faced * size.number
+        elif size.kind == "chips":
+            amount = faced + size.number
+        elif size.kind == "pot":
+            amount = faced + size.number * pot
+        elif size.kind == "geometric":
+            left = len(self.deals) + 1 - state.round
+            streets = max((size.number or left) - (state.raises if faced else 0), 1)
+            ratio = (most - faced) / pot
+            share = ((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0
+            amount = faced + pot * min(share, size.limit)
+        amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
+        return min(max(amount, round(faced + state.least, DECIMALS)), most)
+
+    def next(self, state: Table, action: str | None) -> Table:
+        """The table after an action, or after cards were dealt (None)."""
+        if action is None:
+            before = round(state.before + state.here[0], DECIMALS)
+            opens = -1 if before == self.stack else 0
+            return Table(state.round + 1, before, (0.0, 0.0), opens, self.least)
+        player, faced = state.player, max(state.here)
+        if action == FOLD:
+            return state._replace(player=-1, winner=1 - player)
+        if action in (CHECK, CALL):
+            here = (faced, faced)
+            if state.acted or round(state.before + faced, DECIMALS) == self.stack:
+                return state._replace(here=here, player=-1)
+            return state._replace(here=here, player=1 - player, acted=True)
+        amount = round(self.stack - state.before, DECIMALS)
+        if action != ALL_IN:
+            amount = float(action.removeprefix(BET).removeprefix(RAISE))
+        here = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
+        least = max(state.least, round(amount - faced, DECIMALS))
+        return Table(
+            state.round, state.before, here, 1 - player, least, state.raises + 1, acted=True
+        )
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of the best five cards."""
+        if not self.short:
+            return super().strength(board, hands)
+        return short_strengths(self._known[np.array(board, dtype=np.int64)], self._known[hands])
+
+    def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
+        """As every game of cards, once; those of hold'em are known."""
+        if cards not in self._runouts:
+            if len(self.cards) == 52 and self.hands[0].shape[1] == 2 and cards == BOARD:
+                return holdem_runouts()
+            counted = count_runouts(self.strength, self.hands[0], self.symmetries(), cards)
+            self._runouts[cards] = counted
+        return self._runouts[cards]
+
+
+def push_or_fold(
+    *,
+    stacks: float = 10,
+    blinds: tuple[float, float] = (0.5, 1),
+    ante: float = 0,
+) -> NoLimitPoker:
+    """Heads-up hold'em in which the small blind goes all-in or folds.
+
+    The big blind then calls or folds; all boards count with their chances.  Chips are big blinds.
+
+    Args:
+        stacks: Big blinds of each player before the blinds; the smaller stack counts.
+        blinds: The small and the big blind.
+        ante: What each player pays before the cards.
+
+    Source: W. Chen, J. Ankenman, "The mathematics of poker", 2006, chapter 12.
+    """
+    return NoLimitPoker(stacks=stacks, blinds=blinds, ante=ante, limps=False)
+
+
+def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
+    """The sizes of each round."""
+    if len(given) not in (1, rounds):
+        raise ValueError(f"nolimit_poker: {what} has {len(given)} texts for {rounds} rounds")
+    texts = [*given] * rounds if len(given) == 1 else given
+    return tuple(
+        read_sizes(text, f"nolimit_poker: {what}", raises=what == "raises") for text in texts
+    )
+
+
+def _said(amount: float) -> str:
+    """An amount of chips: ``"120"``, ``"2.5"``."""
+    return f"{round(amount, DECIMALS):.9f}".rstrip("0").rstrip(".")
