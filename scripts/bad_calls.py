@@ -207,6 +207,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "walkthrough", analysis.walkthrough, {"game": kuhn, "algorithm": "cfr", "iters": 1}
     yield "values", analysis.values, of_game
     yield "history_values", analysis.history_values, of_game
+    yield "conditional_regrets", analysis.conditional_regrets, of_game
     yield "best_responses", analysis.best_responses, of_game
     river = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100}
     spot = tensorcfr.solve(tensorcfr.compile_game("holdem", **river), iters=1)

@@ -44,10 +44,12 @@ RARE: Mapping[str, str] = {
     "boards": "algorithm precision",
     "chart": "algorithm iters",
     "evaluate": "lock",
+    "holdem": "of",
     "play": SPOT,
     "regrets": "seed",
     "solve": "nodes strategy",
     "sweep": "processes",
+    "view": "street",
     "walkthrough": "seed",
 }
 """Options that are settings of a command and options of others, by their keys."""

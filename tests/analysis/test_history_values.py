@@ -96,5 +96,5 @@ def test_a_history_is_found_by_its_steps() -> None:
     assert found.node() == 0
     with pytest.raises(KeyError, match="there is no step 'Q'; there are: J, K"):
         found.node("Q", "Q")
-    with pytest.raises(KeyError, match="there is no step 'fold'; there are: pass, bet"):
+    with pytest.raises(KeyError, match="there is no step 'fold'; there are: bet, pass"):
         found.node("Q", "K", "fold")

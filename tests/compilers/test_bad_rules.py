@@ -477,12 +477,12 @@ def test_values_at_deals_that_cannot_occur_are_ignored() -> None:
         (
             lambda: compile_game("kuhn", memory_limit=500),
             r"compiling kuhn needs at least 900 bytes, the limit is 500 bytes; "
-            r"pass memory_limit= \(bytes\) to change it",
+            r"memory_limit='2GiB', say, changes it",
         ),
         (
             lambda: compile_game("goofspiel", memory_limit=50_000),
             r"compiling goofspiel \(about \S+ histories\) needs about \S+ KiB, the limit is 48\.8 "
-            r"KiB; pass memory_limit= \(bytes\) to change it",
+            r"KiB; memory_limit='2GiB', say, changes it",
         ),
     ],
     ids=["public tree", "histories"],

@@ -235,7 +235,7 @@ def test_best_response(name: str) -> None:
 )
 @pytest.mark.parametrize("name", ["leduc", "wide"])
 def test_sums_of_single_precision_are_double(name: str) -> None:
-    """Every term is a product of two float32; their sum is not."""
+    """Products of two float32, and their sums."""
     game = GAMES[name]
     reach = random_reach(game, seed=2).astype(np.float32)
     value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
@@ -243,7 +243,7 @@ def test_sums_of_single_precision_are_double(name: str) -> None:
     for player in range(game.n_players):
         product(game.form, player, reach, value)
         own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
-        terms = (reach[own] * value[own]).astype(np.float64)
+        terms = reach[own].astype(np.float64) * value[own]
         assert expected[player] == pytest.approx(terms.sum(), abs=1e-13 * np.abs(terms).sum())
 
 

@@ -123,7 +123,8 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "kuhn.dot"
     assert printed("draw", file, "-o", path) == f"wrote {path}\n"
     assert path.read_text() == tree_source(KUHN, SOLVED)
-    assert "the file exists" in refused(USAGE, "draw", "kuhn", "-o", path)
+    assert printed("draw", "kuhn", "-o", path) == f"wrote {path}\n"  # Replaces it.
+    assert path.read_text() == tree_source(KUHN)
     assert "is not drawn" in refused(USAGE, "draw", "leduc")
 
 

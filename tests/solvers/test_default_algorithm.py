@@ -41,7 +41,7 @@ KUHN = compile_game("kuhn")
 def look_and_lock(game: CompiledGame) -> None:
     """The viewer's second solve, in the thread of the test."""
     desk = Desk(solve(game, "cfr-d", iters=0))
-    desk._solve(Locks(game, {}), Running(1))
+    desk._solve(Locks(game, {}), None, Running(1))
 
 
 def play(game: CompiledGame) -> None:

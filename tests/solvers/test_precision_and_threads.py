@@ -219,7 +219,7 @@ def test_single_precision_halves_the_bytes() -> None:
     assert 4 * (told[0] - told[1]) == 5 * (states[0] - states[1])
 
 
-@pytest.mark.parametrize("precision", ["float16", "double", None, np.float32])
+@pytest.mark.parametrize("precision", ["float16", "double", 32, np.float32])
 def test_other_precisions_are_refused(precision: Any) -> None:
     with pytest.raises(ValueError, match="precision must be one of"):
         Solver(game("leduc"), precision=precision)
