@@ -1,6 +1,6 @@
 """The flop that solvers of hold'em are compared on: this library beside postflop-solver.
 
-    python -m scripts.preset --anchor PATH [--rounds 3]
+    python -m scripts.preset --anchor PATH [--rounds 3] [--threads 1 2]
     python -m scripts.preset --page
 
 The free preset of PioSOLVER, as the tests of postflop-solver have it (``solve_pio_preset_normal``),
@@ -48,7 +48,6 @@ SPOT: dict[str, Any] = {
     # Postflop-solver's test sets no threshold, which is 0 there.
     **{"add_allin": 0, "force_allin": 0, "merging": 0},
 }
-WAYS = [(precision, threads) for precision in ("float32", "int16") for threads in (1, 2)]
 OWN, PEER = "tensorcfr", "postflop-solver"
 
 
@@ -94,14 +93,15 @@ def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict
     return usage | own | {"exploitability": own["exploitability"] / POT}
 
 
-def measure(anchor: Path | None, rounds: int) -> None:
+def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
     """All ways, round by round; the medians are kept."""
     river = {**SPOT, "board": "QsJh2h8d3c", "ranges": ("AA,KK", "QQ,JJ"), "bets": "50%"}
-    for precision, threads in WAYS:  # Compiles the kernels.
+    ways = [(precision, threads) for precision in ("float32", "int16") for threads in threads_of]
+    for precision, threads in ways:  # Compiles the kernels.
         solve(compile_game("holdem", **river), iters=2, precision=precision, threads=threads)
     found: dict[str, list[dict[str, float]]] = {}
     for number in range(rounds):
-        for precision, threads in WAYS:
+        for precision, threads in ways:
             for program in [OWN, *([PEER] if anchor else [])]:
                 name = f"{program}, {precision}, {threads}"
                 found.setdefault(name, []).append(run(program, anchor, precision, threads))
@@ -137,6 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--page", action="store_true", help="only write the page again")
     parser.add_argument("--solve", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -145,7 +146,7 @@ def main() -> None:
         return
     if not options.page:
         anchor = build_anchor(Path(options.anchor)) if options.anchor else None
-        measure(anchor, options.rounds)
+        measure(anchor, options.rounds, options.threads)
     page = page_with(PAGE.read_text(), "preset", {"preset": part_of_page()})
     PAGE.write_text(page)
 

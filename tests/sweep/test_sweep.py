@@ -235,7 +235,7 @@ class TestNames:
 
     def test_each_cell_once(self) -> None:
         found = cells(["kuhn", "kuhn"], ["cfr", CFR, "cfr()"], [0, 0, 1])
-        assert [cell.key for cell in found] == [("kuhn", "cfr", None)]
+        assert [cell.key for cell in found] == [("kuhn", "cfr", None, 0)]
 
 
 class Drawn(Record):
