@@ -85,7 +85,9 @@ class Desk:
     def about(self, patience: float | None = None) -> dict[str, Any]:
         """The game and its solutions in short; without what is not there after so many seconds."""
         game, name = self.game, self.game.name
-        first = self.solutions[0].solution
+        first, facts = self.solutions[0].solution, self.nodes.facts
+        if facts["cards"]:  # The page shows the board.
+            name = name.partition(" ")[0]
         return {
             "game": game.name,
             "title": name if len(name) <= LONGEST_TITLE else name.partition("(")[0],
@@ -94,7 +96,7 @@ class Desk:
             "infosets": game.n_infosets,
             "kind": self.nodes.kind,
             "root": self.nodes.root,
-            **self.nodes.facts,
+            **facts,
             "nodes": self.nodes.count,
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
