@@ -20,6 +20,7 @@ SOURCES = (
     "_util/jit*.py",
     "algorithms/local_rules.py",
     "analysis/equity.py",
+    "games/holdem/runouts.py",
     "games/holdem/strength.py",
     "kernels/*.py",
     "model/arrays.py",

@@ -115,7 +115,7 @@ def size_of_cards(
         groups = -(-over // LANES) * (1 if in_chunks else solved)
         compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands)
         if in_chunks:
-            lines = int(table[r - 1, -1])
+            lines = int(table[r - 1, DEALS])
             sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
             parts = -(-sequences // sequences_of_chunk()) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
@@ -123,7 +123,7 @@ def size_of_cards(
             entries = dealt * sum(
                 count_solved(rules, permutations, own, deals[:first]) for own in moved
             )
-        if r == 0 and (rules.boards or table[0, -1]):
+        if r == 0 and (rules.boards or table[0, RUNOUTS]):
             compiled += 2 * BYTES_OF_ENTRY * over * lanes[0] * lanes[1]
     counts = count_cards(rules, table, deals)
     return Size(
@@ -145,12 +145,11 @@ def deal_to_cut_at(rules: CardGame, name: str, *, symmetric: bool = True) -> int
     0 where no cards are dealt.  Arguments as for :func:`size_of_cards`."""
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
-    cards_left = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     table, deals = count_betting(rules, name)
     first = len(deals)
     while first > 1:
-        lanes = [count_alike(permutations, own, cards_left, deals[:first]) for own in moved]
-        if int(table[first - 1, -1]) * sum(lanes) <= MOST_ENTRIES:
+        lanes = [count_solved(rules, permutations, own, deals[:first]) for own in moved]
+        if int(table[first - 1, DEALS]) * sum(lanes) <= MOST_ENTRIES:
             break
         first -= 1
     return first
@@ -163,6 +162,7 @@ def sequences_of_chunk() -> int:
 
 
 COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals", "runouts")
+DEALS, RUNOUTS = COLUMNS.index("deals"), COLUMNS.index("runouts")
 
 
 def count_betting(rules: CardGame, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
