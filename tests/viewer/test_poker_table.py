@@ -89,10 +89,11 @@ def test_hands_of_a_cell_and_groups(page: Any, turn: Solution) -> None:
     table = SolvedSpot(turn).table()
     with served(turn) as server:
         open_page(page, server.url)
+        # Equities come later, and show all hands again.
+        page.wait_for_selector("#combos h3:has-text('equity')")
         page.hover(f"{CELL}[data-hand='KK']")
         assert page.text_content("#combos h3").startswith("KK")
         page.wait_for_selector("#combos td.equity")
-        page.hover(f"{CELL}[data-hand='KK']")
         rows = page.locator("#combos tbody tr").all()
         assert len(rows) == 6  # No king is on the board.
         for row in rows:
