@@ -95,10 +95,10 @@ def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict
 
 def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
     """All ways, round by round; the medians are kept."""
-    river = {**SPOT, "board": "QsJh2h8d3c", "ranges": ("AA,KK", "QQ,JJ"), "bets": "50%"}
+    turn = {**SPOT, "board": "QsJh2h8d", "ranges": ("AA,KK", "QQ,TT"), "bets": "50%"}
     ways = [(precision, threads) for precision in ("float32", "int16") for threads in threads_of]
     for precision, threads in ways:  # Compiles the kernels.
-        solve(compile_game("holdem", **river), iters=2, precision=precision, threads=threads)
+        solve(compile_game("holdem", **turn), iters=2, precision=precision, threads=threads)
     found: dict[str, list[dict[str, float]]] = {}
     for number in range(rounds):
         for precision, threads in ways:
@@ -128,7 +128,8 @@ def part_of_page() -> str:
             ]
         )
     header = ["", "kept in", "threads", "iterations", "iterating", "in all", "of processor", "peak"]
-    said = f"Medians of {kept['rounds']}; {kept['machine']}; {kept['versions']}; {kept['date']}."
+    rounds = "One round" if kept["rounds"] == 1 else f"Medians of {kept['rounds']} rounds"
+    said = f"{rounds}; {kept['machine']}; {kept['versions']}; {kept['date']}."
     return table([*header, "value of 180"], body) + f"\n\n{said}"
 
 

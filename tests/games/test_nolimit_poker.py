@@ -18,7 +18,7 @@ from support.layouts import farthest
 from support.tiers import tiered
 from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr._util.jit import kernel
-from tensorcfr.analysis import SolvedSpot
+from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
@@ -26,6 +26,7 @@ from tensorcfr.games.holdem.cards import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.holdem.runouts import holdem_runouts
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker
+from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
 from tensorcfr.uncompiled.dealt import DealtCards
@@ -418,3 +419,18 @@ def test_push_or_fold_is_as_published(stacks: float) -> None:
                 if abs(most[row, column] - stacks) > 0.25 and (row, column) not in gaps:
                     plays = float(stacks < most[row, column])
                     assert played[row, column] == pytest.approx(plays, abs=0.05), (row, column)
+
+
+def test_the_ends_of_push_or_fold_make_its_value() -> None:
+    """Folds, and all-ins that are run out, at the public nodes: no compiled payoff is asked."""
+    game = compile_game("push_or_fold")
+    solution = solve(game, iters=20)
+    found, nodes = values(game, solution.policy), game.nodes
+    assert nodes is not None
+    for player in range(2):
+        paid = 0.0
+        for node in range(nodes.count):
+            if nodes.player(node) == TERMINAL:
+                own = found.own_reaches(node)
+                paid += own[player] @ nodes.payoffs(node, player, own)
+        assert paid == pytest.approx(solution.value[player], abs=1e-12)
