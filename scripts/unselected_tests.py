@@ -8,6 +8,9 @@ README's test command and in the workflows is read.  A test that needs something
 pygambit, JAX) is skipped elsewhere, which markers do not show.  So the nightly workflow collects
 the reports of its jobs (JUnit XML) and calls this script with ``--reports``: it lists the tests
 that were skipped in all of them, too.
+
+It also lists the wrong programs of ``scripts/wrong_programs.py`` that name no test of the fast
+tier: ``.ci/run`` would not catch them at every landing.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ from xml.etree import ElementTree
 
 import pytest
 from _pytest.mark.expression import Expression
+
+from .wrong_programs import WrongProgram, read_programs
 
 ROOT = Path(__file__).resolve().parent.parent
 JOBS = (".ci/run", ".github/workflows/ci.yml", ".github/workflows/nightly.yml")
@@ -62,9 +67,30 @@ def unselected(items: Iterable[pytest.Item], expressions: Iterable[str]) -> list
     compiled = [Expression.compile(expression) for expression in expressions]
     found = []
     for item in items:
-        markers = {marker.name for marker in item.iter_markers()}
+        markers = markers_of(item)
         if not any(one.evaluate(lambda name, **_: name in markers) for one in compiled):  # noqa: B023
             found.append(item.nodeid)
+    return found
+
+
+def markers_of(item: pytest.Item) -> set[str]:
+    """Names of the markers of a test."""
+    return {marker.name for marker in item.iter_markers()}
+
+
+def uncaught(items: Iterable[pytest.Item], programs: Iterable[WrongProgram]) -> list[str]:
+    """Wrong programs that name no test, or one that is not run as they say."""
+    selected: dict[str, set[str]] = {}
+    for item in items:
+        name = item.nodeid.removeprefix("tests/")
+        for place in {name, name.partition("[")[0], name.partition("::")[0]}:
+            selected.setdefault(place, set()).update(markers_of(item))
+    found = []
+    for program in programs:
+        needed = {"fast", "as_python"} if program.as_python else {"fast"}
+        if not needed <= selected.get(program.caught_by, set()):
+            tiers = " and ".join(sorted(needed))
+            found.append(f"{program.name!r} names no test that is {tiers}: {program.caught_by}")
     return found
 
 
@@ -97,9 +123,10 @@ def main() -> int:
         texts += TEST_COMMAND.findall((ROOT / "README.md").read_text("utf-8"))
         expressions = selections(texts)
         missed = unselected(items, expressions)
-    print("\n".join(missed), end="\n" * bool(missed))
-    print(f"{len(missed)} of {len(items)} tests are run by no job")
-    return 1 if missed else 0
+    wrong = uncaught(items, read_programs())
+    print(*missed, f"{len(missed)} of {len(items)} tests are run by no job", sep="\n")
+    print(*wrong, f"{len(wrong)} wrong programs name no test of the fast tier", sep="\n")
+    return 1 if missed or wrong else 0
 
 
 if __name__ == "__main__":
