@@ -3,6 +3,9 @@
 class Refused extends Error {}
 const GONE = "the viewer has ended: what is on the screen stays, and nothing more comes.";
 
+let leaving = false;
+addEventListener("beforeunload", () => { leaving = true; });
+
 async function request(path, body) {
   let answer;
   try {
@@ -12,9 +15,11 @@ async function request(path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
+    if (leaving) return new Promise(() => {});  // Nobody waits for what a page that goes breaks off.
     sayGone();
     throw new Refused(GONE);
   }
+  leaving = false;
   at("trouble").hidden = true;
   if (!answer.ok) throw new Refused(await answer.text());
   return answer.json();
