@@ -21,7 +21,8 @@ from ..algorithms import Algorithm
 from ..algorithms.registry import PUBLISHED
 from ..errors import ClusterError, MemoryLimitError
 from ..evaluation.metrics import Evaluation
-from ..kernels.chunks import DOWN, UP, Numbers, Turns
+from ..kernels.chunks import DOWN, UP
+from ..kernels.pass_arrays import Numbers, Turns
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned
 from ..model.cut_game import CutGame
 from ..model.shares import Share

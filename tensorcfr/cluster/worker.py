@@ -107,7 +107,7 @@ class ShareWorker:
         """A pass through the chunks.
 
         Args:
-            order: A pass, pickled: :class:`~tensorcfr.kernels.chunks.Turns`.
+            order: A pass, pickled: :class:`~tensorcfr.kernels.pass_arrays.Turns`.
             message: The result of :func:`reaches_for`.
 
         Returns:

@@ -15,7 +15,7 @@ from .._util.cluster import address_of, close, workers_of
 from .._util.machine import versions
 from ..algorithms import Algorithm
 from ..errors import ClusterError
-from ..kernels.chunks import TrunkScratch, Turns
+from ..kernels.pass_arrays import TrunkScratch, Turns
 from ..model.chunks import ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.shares import divide, share_of, share_of_locks

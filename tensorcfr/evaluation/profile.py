@@ -9,17 +9,9 @@ import numpy as np
 
 from .._util.recent import Recent
 from ..kernels import evaluation
-from ..kernels.chunks import (
-    ALL,
-    CHUNKS,
-    DOWN,
-    UP,
-    ChunkScratch,
-    Numbers,
-    TrunkScratch,
-    plain_numbers,
-)
+from ..kernels.chunks import ALL, CHUNKS, DOWN, UP
 from ..kernels.evaluation import Looks
+from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
 from ..model.policy import Policy

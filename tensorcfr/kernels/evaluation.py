@@ -14,10 +14,6 @@ from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch
 from ..payoff.shares import Share
 from . import packing
 from .chunks import (
-    ChunkScratch,
-    Numbers,
-    TrunkScratch,
-    Work,
     branches,
     collect,
     enter,
@@ -32,6 +28,7 @@ from .chunks import (
 )
 from .descent import descend, follow, like, strategies
 from .locks import free_share, locked_best, of_lock, share_out
+from .pass_arrays import ChunkScratch, Numbers, TrunkScratch, Work
 from .shapes import shape_form
 from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
 

@@ -13,11 +13,12 @@ from ..model.chunks import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
 from ..payoff.shares import Share
 from .ascent import ascend
-from .chunks import Work, face, lock_table, locks_of
+from .chunks import face, lock_table, locks_of
 from .descent import forward
 from .local_rule import LocalRule, apply_payoff, parameters_of
 from .meeting import meet
 from .parts import Part, Step
+from .pass_arrays import Work
 from .tiles import LONGEST, TILE_ROWS
 from .whole_rules import most_actions, whole_scratch
 

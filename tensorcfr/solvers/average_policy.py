@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..kernels import evaluation
-from ..kernels.chunks import Numbers
+from ..kernels.pass_arrays import Numbers
 from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.game import CompiledGame
 from ..model.policy import MadeFrom, PolicyByParts

@@ -16,7 +16,7 @@ import numpy as np
 from ..algorithms import Algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import iteration
-from ..kernels.chunks import Numbers
+from ..kernels.pass_arrays import Numbers
 from ..model.chunks import ChunkedForm
 from ..model.locks import LocksLike
 from .arguments import refuse

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels import evaluation
-from ..kernels.chunks import Numbers
+from ..kernels.pass_arrays import Numbers
 from ..model.arrays import there
 from ..model.chunks import ALIGNED, ROW, CardShapes, ChunkedForm, whole_rows
 from .arguments import PACKED

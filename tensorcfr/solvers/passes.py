@@ -10,9 +10,9 @@ from ..algorithms import Algorithm
 from ..evaluation.profile import results_for
 from ..kernels import chunks as chunk_kernels
 from ..kernels import evaluation, iteration
-from ..kernels.chunks import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
 from ..kernels.meeting import MEETING
 from ..kernels.parts import Part
+from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned
 from .state import State, bytes_kept, floats_of
 from .threads import run_together

@@ -15,9 +15,9 @@ from .._util.memory import require
 from ..algorithms import Algorithm
 from ..errors import CutError
 from ..evaluation.metrics import Evaluation
-from ..kernels.chunks import Numbers
 from ..kernels.evaluation import realization_plan
 from ..kernels.local_rule import rule_errors
+from ..kernels.pass_arrays import Numbers
 from ..model.arguments import LOCKS, Played
 from ..model.chunks import ChunkedForm, aligned
 from ..model.game import CompiledGame

@@ -12,8 +12,8 @@ from ..algorithms import Algorithm
 from ..invariants.reader import first_true
 from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
-from ..kernels.chunks import Numbers, plain_numbers
 from ..kernels.local_rule import LocalRule
+from ..kernels.pass_arrays import Numbers, plain_numbers
 from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
 from .arguments import PACKED
 from .kept import BLOCK, blocks, check_arrays

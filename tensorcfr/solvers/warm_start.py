@@ -11,7 +11,7 @@ from ..algorithms import Algorithm, Record, find_algorithm
 from ..evaluation.profile import STRATEGY, VALUE, ProfileValues
 from ..formats.policies import find_policy
 from ..kernels import evaluation
-from ..kernels.chunks import plain_numbers
+from ..kernels.pass_arrays import plain_numbers
 from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms import Algorithm
 from ..kernels import chunks
-from ..kernels.chunks import Kept, Numbers, Turns, plain_numbers
+from ..kernels.pass_arrays import Kept, Numbers, Turns, plain_numbers
 from ..model.arrays import SequenceForm
 from ..model.chunks import (
     CardShapes,

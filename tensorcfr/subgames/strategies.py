@@ -10,7 +10,7 @@ from .._util.memory import budget, free_memory
 from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
 from ..evaluation.profile import ProfileValues, strategies_at
-from ..kernels.chunks import Numbers
+from ..kernels.pass_arrays import Numbers
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy

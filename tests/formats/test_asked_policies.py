@@ -14,7 +14,7 @@ from support.tiers import tiered
 from tensorcfr import CompiledGame, Policy, compile_game, evaluate
 from tensorcfr.evaluation import Evaluation, profile
 from tensorcfr.formats import Batch, Batched, ByLine, Situation, find_policy
-from tensorcfr.kernels.chunks import plain_numbers
+from tensorcfr.kernels.pass_arrays import plain_numbers
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.state import made_strategies
 
