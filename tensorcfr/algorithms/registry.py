@@ -53,7 +53,7 @@ class Record:
     """Options that may be functions of the iterations."""
     solvers: ClassVar[Mapping[str, str]] = {}
     """The solvers that run it, ``"module:Class"`` of this package by the layout of the game
-    (:attr:`CompiledGame.layouts`), or ``"cluster"``.  A module is imported when its solver is first
+    (:attr:`CompiledGame.layout`), or ``"cluster"``.  A module is imported when its solver is first
     needed.  Empty where it does not iterate."""
 
     @property

@@ -14,8 +14,9 @@ from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.profile import results_for
+from ..model.arrays import frozen_arrays
 from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
-from ..model.shares import Share, frozen_arrays, share_of
+from ..model.shares import Share, share_of
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales
 from ..solvers.state import State, first_state, floats_of

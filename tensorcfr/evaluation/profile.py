@@ -12,7 +12,7 @@ from ..kernels import evaluation
 from ..kernels.chunks import ALL, CHUNKS, DOWN, UP
 from ..kernels.evaluation import Looks
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
@@ -57,6 +57,7 @@ class ProfileValues:
     """
 
     def __init__(self, game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> None:
+        weight = frozen_arrays(weight)
         self._game, self._weight, self._locks = game, weight, locks
         self._trunk = np.zeros((ROWS, game.trunk.n_sequences))
         self._entries = np.zeros((2, game.n_entries))
@@ -145,7 +146,7 @@ def judged(
     below, entries = np.zeros((2, game.most_sequences)), np.zeros(game.n_entries)
     scratch = _scratch(reach, value, entries, *below, dtype=reach.dtype)
     expected, best = results_for(game)
-    trunk = plain_numbers(weights(0, 1))
+    trunk = frozen_arrays(plain_numbers(weights(0, 1)))
     evaluation.judge(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
     # Whole branches: chunks that are entered from others are judged with these.
     bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
@@ -159,7 +160,7 @@ def judged(
             room = aligned(some.n_numbers, reach.dtype)
         room[some.first[0] : some.n_numbers] = weights(begin + 1, end + 1)
         here, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
-        own = plain_numbers(room)
+        own = frozen_arrays(plain_numbers(room))
         evaluation.judge(some, CHUNKS, 0, 1, own, 0.0, *scratch, here, best, None, locked)
         if progress is not None:
             progress(end, game.n_chunks)

@@ -48,7 +48,7 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
         InvariantError: An invariant is broken; the message has its number and name, and the
             history, infoset or sequence at fault.
     """
-    found = kinds_of(game.form) | {*game.views, *game.layouts}
+    found = kinds_of(game.form) | {*game.views, game.layout}
     if not game.joins_labels:
         found.add("labels")
     run(Reader(game.form, game), [row for row in INVARIANTS if row.of in found])
@@ -134,7 +134,7 @@ class Invariant(NamedTuple):
     """Raises an :class:`InvariantError` that describes what is wrong."""
     of: str = "form"
     """The part of a game that the row is about; it applies to games with that part: one of
-    ``FlatGame.views`` and ``FlatGame.layouts``, a kind of payoffs, ``"labels"`` or ``"chunks"``."""
+    ``FlatGame.views``, ``FlatGame.layout``, a kind of payoffs, ``"labels"`` or ``"chunks"``."""
 
 
 INVARIANTS = (

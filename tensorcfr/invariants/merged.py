@@ -11,8 +11,7 @@ import numpy as np
 
 from .._util.limits import COMPILED_CHECK_FROM, PAYOFF_TOLERANCE
 from ..kernels.evaluation import add_payoffs
-from ..model.arrays import SequenceForm
-from ..model.shares import frozen_arrays
+from ..model.arrays import SequenceForm, frozen_arrays
 from ..payoff import magnitudes, product
 from .reader import Reader, fail, first_true, outside
 

@@ -20,7 +20,7 @@ Numbering, for all views:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -408,3 +408,27 @@ def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]
                 yield from named_arrays(part, f"{prefix}{part.kind}/")
         else:
             yield f"{prefix}{name}", value
+
+
+def frozen_arrays(value: Any) -> Any:
+    """A tuple of arrays and tuples with every array read-only and in one piece, as kernels take
+    what they only read: for a kernel, an array that may be written to is of another type, and a
+    kernel is compiled again for other types.  A copy where an array is not in one piece."""
+    return changed_arrays(value, lambda array: frozen_array(np.ascontiguousarray(array)))
+
+
+def changed_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """An array that is changed, or a tuple of such values; what is neither stays."""
+    if isinstance(value, np.ndarray):
+        return change(value)
+    if not isinstance(value, tuple):
+        return value
+    found = (changed_arrays(one, change) for one in value)
+    return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+
+
+def frozen_array(array: np.ndarray) -> np.ndarray:
+    """The array, read-only; a view where others may write to it."""
+    own = array.view()
+    own.flags.writeable = False
+    return own

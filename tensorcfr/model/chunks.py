@@ -23,7 +23,7 @@ import numpy as np
 
 from .._util.growing import GrowingArray
 from ..payoff import ARRAYS
-from .arrays import SequenceForm, named_arrays, there
+from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, there
 
 ALIGNMENT = 64
 """Bytes: a cache line, and the longest vectors."""
@@ -242,18 +242,18 @@ class ChunkLocks(NamedTuple):
 
 def trunk_alone(form: SequenceForm) -> ChunkedForm:
     """A sequence form as a trunk without chunks."""
-    none = np.zeros((0, form.n_players + 1), dtype=np.int64)
+    none = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
     return ChunkedForm(
         trunk=form,
         shapes=None,
         shape=none[:, 0],
-        first=np.array([form.n_sequences]),
+        first=frozen_array(np.array([form.n_sequences])),
         base=none[:, 0],
         above=none[:, 0],
         entry_offset=none,
         row_offset=none,
-        row=np.zeros((0, 3), dtype=np.uint32),
-        beyond=np.zeros(0, dtype=np.uint32),
+        row=frozen_array(np.zeros((0, 3), dtype=np.uint32)),
+        beyond=frozen_array(np.zeros(0, dtype=np.uint32)),
         **tour_of(none[:, 0], none[:, 0])._asdict(),
     )
 
@@ -351,7 +351,8 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
     most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
     np.maximum.at(most, level, whole_rows(sequences))
     room = (np.cumsum(most) - most)[level]
-    return Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
+    found = Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
+    return frozen_arrays(found)
 
 
 Numbering = TypeVar("Numbering", int, np.ndarray)
@@ -378,7 +379,8 @@ def chunked(
     begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
     first = np.cumsum([begin, *(last - before).tolist()])
     tour = tour_of(entered.above, shapes.sequences[shape])
-    return ChunkedForm(trunk, shapes, shape, first, first[:-1] - before, *entered, *tour)
+    over_chunks = shape, first, first[:-1] - before, *entered, *tour
+    return ChunkedForm(trunk, shapes, *frozen_arrays(over_chunks))
 
 
 class Pools:

@@ -94,7 +94,7 @@ class CutGame(CompiledGame):
     n_infosets: int
     n_sequences: int
 
-    layouts = ("chunks",)
+    layout = "chunks"
 
     def flat(self, memory_limit: int | None = None) -> FlatGame:  # noqa: D102
         return self._lay_out(memory_limit)

@@ -82,9 +82,9 @@ class FlatGame(InfosetNumbers, CompiledGame):
     is_laid_out = True
 
     @property
-    def layouts(self) -> tuple[str, ...]:  # type: ignore[override]
-        """See :attr:`CompiledGame.layouts`."""
-        return ("tied",) if self.forgets else ("flat",)
+    def layout(self) -> str:  # type: ignore[override]
+        """See :attr:`CompiledGame.layout`."""
+        return "tied" if self.forgets else "flat"
 
     def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
         if self.tied is not None:

@@ -132,9 +132,9 @@ class CompiledGame(PayingGame, ABC):
         """Whether traversals go through histories, and not through public nodes."""
         return False
 
-    layouts: tuple[str, ...] = ("flat",)
-    """The ways in which solvers can have it, the best first: ``"flat"``, ``"tied"`` (imperfect
-    recall), ``"chunks"``, ``"teams"``, or ``"rules"`` of games that are not compiled."""
+    layout: str = "flat"
+    """How solvers have it: ``"flat"``, ``"tied"`` (imperfect recall), ``"chunks"``, ``"teams"``, or
+    ``"rules"`` of games that are not compiled."""
 
     if TYPE_CHECKING:
 

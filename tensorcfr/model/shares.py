@@ -6,12 +6,12 @@ chunks are entered, and gives the values of its entries back.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from .arrays import changed_arrays, frozen_array, frozen_arrays
 from .chunks import ChunkedForm, ChunkLocks, Entries, tour_of
 
 
@@ -72,9 +72,9 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
             rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
         entries.add(rows, max(above - begin, 0))
     entered = frozen_arrays(entries.finish())
-    trunk = _changed(form.trunk, lambda array: array[:0])._replace(
-        player_infosets=_frozen(np.zeros(3, dtype=np.int64)),
-        player_sequences=_frozen(np.cumsum([0, len(down[0]), len(down[1])])),
+    trunk = changed_arrays(form.trunk, lambda array: array[:0])._replace(
+        player_infosets=frozen_array(np.zeros(3, dtype=np.int64)),
+        player_sequences=frozen_array(np.cumsum([0, len(down[0]), len(down[1])])),
     )
     alone = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
     return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
@@ -91,12 +91,12 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
     tour = tour_of(above, form.shapes.sequences[form.shape[begin:end]])
     return form._replace(
         shape=form.shape[begin:end],
-        first=_frozen(form.first[begin : end + 1] - shift),
-        base=_frozen(form.base[begin:end] - shift),
-        above=_frozen(above),
+        first=frozen_array(form.first[begin : end + 1] - shift),
+        base=frozen_array(form.base[begin:end] - shift),
+        above=frozen_array(above),
         entry_offset=form.entry_offset[begin:end],
         row_offset=form.row_offset[begin:end],
-        **frozen_arrays(tour)._asdict(),
+        **tour._asdict(),
     )
 
 
@@ -110,7 +110,7 @@ def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
     own = form.visit[first : max(last, default=first) + 1]
     visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])
     ends = np.array([0, 1, len(visit) - 1, len(visit)])
-    return form._replace(visit=_frozen(visit), branch=_frozen(ends))
+    return form._replace(visit=frozen_array(visit), branch=frozen_array(ends))
 
 
 def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:
@@ -124,24 +124,3 @@ def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks
         lane=locks.lane[first:last].copy(),
         offset=locks.offset[first:last].copy(),
     )
-
-
-def frozen_arrays(value: Any) -> Any:
-    """A tuple of arrays and tuples with every array read-only and in one piece, as kernels take
-    those of a game; a copy where an array is not."""
-    return _changed(value, lambda array: _frozen(np.ascontiguousarray(array)))
-
-
-def _changed(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """An array that is changed, or a tuple of such values."""
-    if isinstance(value, np.ndarray):
-        return change(value)
-    found = (_changed(one, change) for one in value)
-    return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
-
-
-def _frozen(array: np.ndarray) -> np.ndarray:
-    """The array, read-only; a view where others may write to it."""
-    own = array.view()
-    own.flags.writeable = False
-    return own

@@ -71,7 +71,7 @@ class TeamGame(InfosetNumbers, PayingGame):
 
     is_compiled = True
     is_laid_out = True
-    layouts = ("teams",)
+    layout = "teams"
     merged = None
     merged_numbers = None
     tied_to = None

@@ -40,7 +40,7 @@ def refuse(what: bool, reason: str | ValueError) -> None:
 
 def needs_chunks(game: CompiledGame, problem: str) -> ValueError:
     """The error where something is for games in chunks, and whoever asks may have one."""
-    if "chunks" not in game.layouts:
+    if game.layout != "chunks":
         return CutError(problem, cut=True)
     return ValueError(
         problem if game.chunks.n_chunks else f"{problem}, and {game.name} has nothing to cut"

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.pass_arrays import Numbers
+from ..model.arrays import frozen_arrays
 from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.game import CompiledGame
 from ..model.policy import MadeFrom, PolicyByParts
@@ -20,7 +21,7 @@ class AveragePolicy(PolicyByParts):
 
     def __init__(self, game: CompiledGame, cumulative: Numbers, locks: ChunkLocks | None) -> None:
         self.game = game
-        self._cumulative = cumulative
+        self._cumulative = frozen_arrays(cumulative)
         self._locks = locks
         self.forget()
 
@@ -43,4 +44,4 @@ class AveragePolicy(PolicyByParts):
 
     def detach(self) -> None:
         """Copy the array, which then is the policy's own."""
-        self._cumulative = copies(self._cumulative)
+        self._cumulative = frozen_arrays(copies(self._cumulative))

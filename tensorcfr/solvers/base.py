@@ -77,7 +77,7 @@ class IterativeSolver(ABC):
     keeps: ClassVar[str | None] = None
     """What it keeps in place of regrets of single actions, if it does."""
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks", "rules")
-    """The layouts of the games that it takes, of :attr:`CompiledGame.layouts`."""
+    """The layouts of the games that it takes, of :attr:`CompiledGame.layout`."""
     game: Any
     """The game, one of :attr:`games`."""
     algorithm: Any
@@ -320,8 +320,8 @@ class IterativeSolver(ABC):
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
         """The record of an algorithm that this solver runs on a compiled game."""
         record = find_algorithm(algorithm)
-        if not set(cls.layouts) & set(game.layouts):
-            is_what = GAMES.get(game.layouts[0], "has perfect recall")
+        if game.layout not in cls.layouts:
+            is_what = GAMES.get(game.layout, "has perfect recall")
             raise ValueError(f"{game.name} {is_what}, which {cls.__name__} is not for")
         if isinstance(record, cls.records):
             return record
@@ -345,9 +345,8 @@ PACKAGE = __name__.partition(".")[0]
 
 
 def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:
-    """The solver that runs an algorithm on a game: that of the first layout of the game that the
-    algorithm has a solver for; None where there is none."""
-    return next((solver_for(record, one) for one in game.layouts if one in record.solvers), None)
+    """The solver that runs an algorithm on a game; None where there is none for its layout."""
+    return solver_for(record, game.layout) if game.layout in record.solvers else None
 
 
 def solver_for(record: Record, layout: str) -> type[IterativeSolver]:

@@ -13,6 +13,7 @@ from ..kernels import evaluation, iteration
 from ..kernels.meeting import MEETING
 from ..kernels.parts import Part
 from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
+from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned
 from .state import State, bytes_kept, floats_of
 from .threads import run_together
@@ -128,7 +129,7 @@ class Passes:
         expected, best = results_for(self._form)
         if not self._form.n_chunks:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
-            evaluation.match_weights(form, weight.trunk, floor, value, self._locks)
+            evaluation.match_weights(form, frozen_array(weight.trunk), floor, value, self._locks)
             evaluation.realization_plan(form, value, reach)
             evaluation.judge_whole(form, reach, value, expected[0], best, self._locks)
             return expected[0], best
@@ -174,7 +175,7 @@ class Passes:
             stage,
             part,
             self.parts,
-            weight,
+            frozen_arrays(weight),
             floor,
             self.trunk,
             self.scratch[thread],

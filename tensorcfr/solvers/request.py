@@ -285,7 +285,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     record, start = request.record, request.start
     kind = solver_class(record, request.game)
     if kind is None:
-        if "flat" in record.solvers and "chunks" in request.game.layouts:
+        if "flat" in record.solvers and request.game.layout == "chunks":
             laid_out(request.game, record.name)
         raise ValueError(f"{record.name} does not iterate")
     options: dict[str, Any] = {"memory_limit": request.memory_limit}

@@ -16,9 +16,8 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.shapes import shape_form
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunks import ChunkedForm, most_buckets
-from ..model.shares import frozen_arrays
 from ..payoff import magnitudes
 
 

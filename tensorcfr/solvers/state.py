@@ -14,6 +14,7 @@ from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
+from ..model.arrays import frozen_arrays
 from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
 from .arguments import PACKED
 from .kept import BLOCK, blocks, check_arrays
@@ -229,14 +230,13 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
     """What is wrong with the strategies that a state in chunks keeps, or nothing; some parts at a
     time."""
     begins, part = np.append(0, form.first), 0
+    kept = frozen_arrays(plain_numbers(state.strategy))
     while part <= form.n_chunks:
         begin = int(begins[part])
         last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
         given = state.strategy[begin : begins[last]]
         found = np.ones_like(given)
-        evaluation.strategies_of_parts(
-            form, part, last, plain_numbers(state.strategy), 0.0, found, locks
-        )
+        evaluation.strategies_of_parts(form, part, last, kept, 0.0, found, locks)
         # Numbers of no infoset are 0.
         found[given == 0.0] = 0.0
         wrong = ~(np.abs(found - given) <= SUM_TOLERANCE[str(found.dtype)])
@@ -259,6 +259,7 @@ def all_strategies(
     form: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
 ) -> None:
     """:func:`tensorcfr.kernels.evaluation.strategies_of_parts`, of all parts."""
+    weight = frozen_arrays(weight)
     if not form.n_chunks:
         evaluation.match_weights(form.trunk, weight.trunk, floor, found, locks)
         return

@@ -17,13 +17,12 @@ from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
 from ..compilers.cards.rules import read_deal, unfold, weight_met, without
 from ..errors import suggest
-from ..model.arrays import CHANCE, TERMINAL, SequenceForm
+from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.cards import DEAL, BettingTree
 from ..model.cut_game import CutGame
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.public_nodes import START
-from ..model.shares import frozen_arrays
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
 from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames

@@ -10,7 +10,7 @@ import numpy as np
 from ..algorithms import Algorithm
 from ..kernels import chunks
 from ..kernels.pass_arrays import Kept, Numbers, Turns, plain_numbers
-from ..model.arrays import SequenceForm
+from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunks import (
     CardShapes,
     CardShapesBesideEntries,
@@ -20,7 +20,6 @@ from ..model.chunks import (
     chunked,
     whole_rows,
 )
-from ..model.shares import frozen_arrays
 from ..payoff import PayoffEntries, nothing
 from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
 from ..solvers.scales import scales_of

@@ -43,7 +43,7 @@ class UncompiledGame:
     """Likewise."""
     is_compiled = False
     """The opposite of :attr:`tensorcfr.model.game.CompiledGame.is_compiled`."""
-    layouts = ("rules",)
+    layout = "rules"
     """What its solvers are found by."""
     chunks = None
     """A game that is not compiled has no chunks."""

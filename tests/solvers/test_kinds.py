@@ -52,14 +52,14 @@ def test_every_named_solver_is_there(name: str) -> None:
     ],
     ids=str,
 )
-def test_the_first_layout_that_fits(record: Record, layout: str, expected: str | None) -> None:
+def test_the_solver_of_a_layout(record: Record, layout: str, expected: str | None) -> None:
     game = {
         "flat": lambda: compile_game("kuhn"),
         "chunks": lambda: compile_game("kuhn", cut=1),
         "teams": lambda: team_game(compile_game("kuhn(players=3)"), ((0, 1), (2,))),
         "rules": lambda: UncompiledGame("kuhn"),
     }[layout]()
-    assert layout == game.layouts[0]  # type: ignore[attr-defined]
+    assert layout == game.layout  # type: ignore[attr-defined]
     kind = solver_class(record, game)  # type: ignore[arg-type]
     assert (kind and kind.__name__) == expected
 
