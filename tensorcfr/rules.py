@@ -1,10 +1,11 @@
-"""How a game is said: two small classes to derive from, and the nodes they return.
+"""How a game is said: three classes to derive from, and the nodes they return.
 
 A game answers one question, "what is at this history?", with a :class:`Decision`, a
 :class:`Chance` or a :class:`Terminal`.  :class:`Game` is walked history by history.
 :class:`PublicTreeGame` is for games that deal private hands first and are public
 afterwards (Kuhn, Leduc, liar's dice, hold'em): it says the hands once and the public tree
-once, and nobody has to walk their product.
+once, and nobody has to walk their product.  :class:`CardGame` is for games in which hands are sets
+of cards, and cards are dealt to a board.
 
 Nothing here computes: the compilers read these rules and turn them into arrays.
 """
@@ -65,7 +66,35 @@ class Payoff(NamedTuple):
     """Key of the matrix; the argument of :meth:`PublicTreeGame.matrix`."""
 
 
-class Game:
+class BaseRules:
+    """What the rules of games of every kind have."""
+
+    n_players: int = 2
+    """Number of players."""
+
+    @property
+    def name(self) -> str:
+        """The name that the compiled game carries."""
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: rules of {self.name}>"
+
+    def root(self) -> Any:
+        """The first state: before anything has happened, or where hands are dealt to start with,
+        the public state right after the deal."""
+        return ()
+
+    def node(self, state: Any) -> Any:
+        """What there is at a state."""
+        raise NotImplementedError(f"{type(self).__name__} must define node(state)")
+
+    def next(self, state: Any, action: Any) -> Any:
+        """The state after an action or a chance outcome; ``state`` itself must not change."""
+        return (*state, action)
+
+
+class Game(BaseRules):
     """A game of your own: derive, set ``n_players``, write :meth:`node`.
 
     >>> class MatchingPennies(Game):
@@ -80,31 +109,12 @@ class Game:
     the history itself, a tuple of the actions and chance outcomes so far.
     """
 
-    n_players: int = 2
-    """Number of players."""
-
-    @property
-    def name(self) -> str:
-        """The name that the compiled game carries."""
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: rules of {self.name}>"
-
-    def root(self) -> Any:
-        """The state before anything has happened."""
-        return ()
-
     def node(self, state: Any) -> Decision | Chance | Terminal:
         """Who acts here, with which actions or outcomes; or what the end pays."""
-        raise NotImplementedError(f"{type(self).__name__} must define node(state)")
-
-    def next(self, state: Any, action: Any) -> Any:
-        """The state after an action or a chance outcome; ``state`` itself must not change."""
-        return (*state, action)
+        return super().node(state)
 
 
-class PublicTreeGame:
+class PublicTreeGame(BaseRules):
     """A game that deals one private hand to each player and is public from then on.
 
     ``hands`` and ``prior`` say the deal; :meth:`node` says the public tree, in the nodes of
@@ -116,8 +126,6 @@ class PublicTreeGame:
     ``prior`` 0 (two players holding one card, say) is never dealt.
     """
 
-    n_players: int = 2
-    """Number of players."""
     states_repeat: bool = False
     """Whether states are hashable, and equal states have equal futures: then :meth:`node` is
     asked once for each of them, however many public nodes it stands for, and decisions leave
@@ -127,25 +135,9 @@ class PublicTreeGame:
     prior: np.ndarray
     """Joint probability of the hands, shape (hands of player 0, hands of player 1, ...)."""
 
-    @property
-    def name(self) -> str:
-        """The name that the compiled game carries."""
-        return type(self).__name__
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: rules of {self.name}>"
-
-    def root(self) -> Any:
-        """The public state right after the deal."""
-        return ()
-
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """Who acts at this public state, or which public chance, or what the end pays."""
-        raise NotImplementedError(f"{type(self).__name__} must define node(state)")
-
-    def next(self, state: Any, action: Any) -> Any:
-        """The public state after an action or a public chance outcome."""
-        return (*state, action)
+        return super().node(state)
 
     def matrix(self, key: Any) -> np.ndarray:
         """Utilities per coefficient, shape (n_players, hands of player 0, hands of player 1, ...).
@@ -223,7 +215,7 @@ class Runout(NamedTuple):
     """How many cards are dealt."""
 
 
-class CardGame:
+class CardGame(BaseRules):
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
     The private hands have one or two cards each.  The betting does not depend on the cards: it is
@@ -233,7 +225,8 @@ class CardGame:
     :class:`tensorcfr.games.holdem.Holdem` has up to 1,176 of each player.
 
     A pair of hands is dealt with a probability that is proportional to the product of their
-    weights, if they have no card in common.
+    weights, if they have no card in common.  States are hashable, and equal states have equal
+    futures.
     """
 
     n_players: int = 2
@@ -259,17 +252,9 @@ class CardGame:
     usual: Usual = Usual()
     """How it is solved where nothing is said, and its units."""
 
-    @property
-    def name(self) -> str:
-        """The name that the compiled game carries."""
-        return type(self).__name__
-
     def chips(self, state: Any) -> Chips | None:
         """The chips at a public state; None if the game has none to show."""
         return None
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: rules of {self.name}>"
 
     def described(self, state: Any) -> list[str]:
         """What a player is told of a public state in addition to the board, in a few words each."""
@@ -281,15 +266,10 @@ class CardGame:
             pot += f", {chips.behind[node.player]:.12g} behind"
         return [pot, f"{chips.call:.12g} to call"] if chips.call else [pot]
 
-    def root(self) -> Any:
-        """The public state right after the deal; states are hashable, and equal states have equal
-        futures."""
-        return ()
-
     def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
         """Who acts at this public state, whether cards are dealt, or what the end pays.  The
         ``infoset`` of a decision is None: it is what was done so far."""
-        raise NotImplementedError(f"{type(self).__name__} must define node(state)")
+        return super().node(state)
 
     def next(self, state: Any, action: Any) -> Any:
         """The public state after an action; after cards were dealt, ``action`` is None."""
@@ -365,3 +345,7 @@ class CardGame:
                 raise ValueError(f"there is no hand {label!r}; {suggest(label, labels)}")
         found: np.ndarray = np.isin(labels, named)
         return found
+
+
+Rules = Game | PublicTreeGame | CardGame
+"""The rules of a game of any kind."""

@@ -20,10 +20,12 @@ def needs(module: str, extra: str, package: str | None = None) -> Any:
     Raises:
         MissingExtraError: It is not installed; says what installs it.
     """
+    whole = module.partition(".")[0]
     try:
+        import_module(whole)
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(package or module.partition(".")[0], extra) from error
+        raise MissingExtraError(package or whole, extra) from error
 
 
 def library_of(value: object, known: Iterable[str]) -> str | None:

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Flag, Kind, OneOf, Whole, checked
+from .._util.extras import needs
 from ..analysis.equity import equities
 from ..compilers.cards.nodes import CardNodes
-from ..errors import MissingExtraError
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
 from .hands import boards_of, public_of
@@ -139,15 +139,12 @@ def buckets_by_future(
         MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
     """
     cards = _card_nodes(game)
-    try:
-        from sklearn.cluster import KMeans
-    except ImportError:
-        raise MissingExtraError("scikit-learn", "buckets") from None
+    cluster = needs("sklearn.cluster", "buckets", "scikit-learn")
     found = []
     for player, histogram in enumerate(_histograms(cards, bins)):
         points = np.cumsum(histogram, axis=1)
         different = len(np.unique(points.round(12), axis=0))
-        means = KMeans(min(count, different), n_init=4, random_state=seed)
+        means = cluster.KMeans(min(count, different), n_init=4, random_state=seed)
         of_hand = means.fit_predict(points, sample_weight=cards.rules.weights[player])
         mean = histogram @ (np.arange(bins) + 0.5)
         # Numbered by mean strength, and without gaps.

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from .._util.arguments import Kind, Number, OneOf, Several, Whole, brief, checked
-from ..errors import MissingExtraError
+from .._util.extras import needs
 from ..evaluation.linear_program import restricted_equilibrium
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
@@ -174,7 +174,7 @@ def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> 
 def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any:
     """Own reaches of a player who plays a model with a probability, from those of a free plan; a
     scipy.sparse array, sequences x sequences of the player."""
-    sparse = _sparse()
+    sparse = needs("scipy.sparse", "lp")
     reach = np.empty(game.n_sequences)
     realization_plan(game.form, model, reach)
     own = reach[slice(*game.form.player_sequences[player : player + 2].tolist())]
@@ -186,7 +186,7 @@ def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any
 def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
     """The same of a player who gives each action of an infoset at least a probability, float64
     (sequences,): what is free of the reach is added to that share of the reach before."""
-    sparse = _sparse()
+    sparse = needs("scipy.sparse", "lp")
     form = game.form
     begin, end = form.player_sequences[player : player + 2].tolist()
     parent = form.infoset_parent[form.owners[0][begin + 1 : end]].astype(np.int64) - begin
@@ -199,11 +199,3 @@ def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
     while (added := passed @ added).nnz:
         found = found + added
     return found
-
-
-def _sparse() -> Any:
-    try:
-        from scipy import sparse
-    except ImportError as error:
-        raise MissingExtraError("scipy", "lp") from error
-    return sparse

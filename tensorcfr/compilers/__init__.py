@@ -12,7 +12,7 @@ from ..errors import MemoryLimitError
 from ..formats.sources import find_rules
 from ..model.game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
-from ..rules import CardGame, Game, PublicTreeGame
+from ..rules import CardGame, PublicTreeGame, Rules
 from . import histories, laid_out
 from .cards import flat as card_flat
 from .cards import game as card_game
@@ -40,7 +40,7 @@ CUT = AnyOf(
 
 @checked()
 def compile_game(
-    source: str | Path | Game | PublicTreeGame | CardGame | Any,
+    source: str | Path | Rules | Any,
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,

@@ -11,12 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..rules import CardGame, Game, PublicTreeGame, Terminal
+from ..rules import Game, PublicTreeGame, Rules, Terminal
 
 
-def share_payoffs(
-    rules: Game | PublicTreeGame | CardGame, teams: tuple[tuple[int, ...], ...]
-) -> Game | PublicTreeGame | CardGame:
+def share_payoffs(rules: Rules, teams: tuple[tuple[int, ...], ...]) -> Rules:
     """The same rules with shared payoffs; unchanged where every player is alone.
 
     Args:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import MissingExtraError
+from .._util.extras import needs
 from ..kernels.evaluation import realization_plan
 from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
@@ -36,6 +36,8 @@ from ..model.policy import Policy
 from ..payoff import triples
 from .linear_program import check_zero_sum, equilibrium
 
+FLINT = "flint", "exact", "python-flint"
+"""The optional package of exact arithmetic, as :func:`tensorcfr._util.extras.needs` takes it."""
 LARGEST_DENOMINATOR = 10**6
 """Payoffs times chance probabilities are read as fractions with at most this denominator."""
 ROUNDINGS = 32.0
@@ -99,7 +101,7 @@ def exact_equilibrium(
     """
     flat = laid_out(game, "the exact equilibrium")
     check_zero_sum(flat)
-    needs_flint()
+    needs(*FLINT)
     if near is None:
         near, _ = equilibrium(flat, memory_limit=memory_limit)
     form, reach = flat.form, np.empty(flat.n_sequences)
@@ -133,19 +135,6 @@ def exact_equilibrium(
         f"{flat.name} has no exact equilibrium with the sequences and best answers of these "
         f"strategies: {why}"
     )
-
-
-def needs_flint() -> Any:
-    """FLINT, imported.
-
-    Raises:
-        MissingExtraError: It is not installed.
-    """
-    try:
-        import flint
-    except ImportError as error:
-        raise MissingExtraError("flint", "exact") from error
-    return flint
 
 
 class NotNearError(ValueError):
@@ -222,7 +211,7 @@ def _plan(
         NotNearError: The equations have no solution, or one with a reach below 0.
         ValueError: There are too many unknowns.
     """
-    flint = needs_flint()
+    flint = needs(*FLINT)
     reaches, unknown = _reaches_by_unknowns(own, reach, tolerance)
     if len(unknown) > MOST_UNKNOWN:
         raise ValueError(f"{len(unknown):,} reaches are unknown, more than {MOST_UNKNOWN:,}")

@@ -23,8 +23,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from .._util.extras import needs
 from .._util.memory import require
-from ..errors import MissingExtraError
 from ..kernels import evaluation as kernels
 from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
@@ -161,12 +161,7 @@ def optimum(
         MissingExtraError: scipy is not installed; says what installs it.
         RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
     """
-    try:
-        from scipy import sparse
-        from scipy.optimize import linprog
-    except ImportError as error:
-        raise MissingExtraError("scipy", "lp") from error
-
+    sparse, optimize = needs("scipy.sparse", "lp"), needs("scipy.optimize", "lp")
     # A constant sum needs no care: the opponent still minimises what player 0 gets.
     payoff = sparse.csc_array(payoff_matrix(game.form))
     # Entries hold chance probabilities and can be tiny; tolerances are absolute.
@@ -185,7 +180,7 @@ def optimum(
     bounds = np.zeros((sequences + values, 2))
     bounds[:, 1] = np.inf
     bounds[sequences:, 0] = -np.inf
-    result = linprog(
+    result = optimize.linprog(
         objective,
         A_ub=sparse.hstack([-payoff.T, other.T], format="csc"),
         b_ub=payoff.T @ least_own,

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from .._util.arguments import Where, brief, checked
-from ..errors import FormatError, MissingExtraError, suggest
+from .._util.extras import needs
+from ..errors import FormatError, suggest
 from ..games.holdem.betting import STREETS
 from ..games.holdem.spot import PLAYERS
 from .gambit_text import decoded
@@ -224,12 +225,9 @@ def hand_options(text: str, name: str = "hand") -> Options:
         FormatError: The text is no such hand, or more or fewer than two players see the flop.
         MissingExtraError: PokerKit is not installed; names the extra.
     """
+    pokerkit = needs("pokerkit", "hands")
     try:
-        from pokerkit import HandHistory
-    except ImportError:
-        raise MissingExtraError("pokerkit", "hands") from None
-    try:
-        history = HandHistory.loads(text)
+        history = pokerkit.HandHistory.loads(text)
         # The state is one object that goes on: it is looked at where the flop is on the table.
         states = (state for state in history if len(list(state.get_board_cards(0))) == 3)
         flop: Any = next(states, None)

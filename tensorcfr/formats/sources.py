@@ -16,7 +16,7 @@ from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import make_game
-from ..rules import CardGame, Game, PublicTreeGame
+from ..rules import Rules
 from .efg import read_efg
 from .gambit import rules_of_gambit
 from .nfg import read_nfg
@@ -24,7 +24,6 @@ from .openspiel import OpenSpielGame
 from .spots import ENDINGS, SPOT, read_spot
 from .universal_poker import poker_of
 
-Rules = Game | PublicTreeGame | CardGame
 LONGEST_NAME = 100
 """Characters of a name, which errors repeat, at most; longer texts of games are shortened."""
 
@@ -80,7 +79,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         raise TypeError(
             f"parameters {', '.join(parameters)} are for built-in games asked for by name"
         )
-    if isinstance(source, (Game, PublicTreeGame, CardGame)):
+    if isinstance(source, Rules):
         return FoundRules(source.name, source, _text_of(source))
     library = library_of(source, LIBRARIES)
     if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):

@@ -13,7 +13,7 @@ from typing import Any
 from .._util.arguments import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, Lookup, suggest
-from ..rules import CardGame, Game, PublicTreeGame
+from ..rules import Rules
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
@@ -24,8 +24,6 @@ from .limit_poker import FlopHoldem, LimitPoker, RhodeIsland
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
-
-Rules = Game | PublicTreeGame | CardGame
 
 
 @dataclass(frozen=True)

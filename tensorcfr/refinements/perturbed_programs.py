@@ -28,6 +28,7 @@ import numpy as np
 
 from .._util.arguments import checked
 from .._util.extras import needs
+from ..evaluation.exact import FLINT
 from ..evaluation.linear_program import check_zero_sum, optimum, payoff_matrix
 from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
@@ -308,7 +309,7 @@ def _is_positive(polynomial: np.ndarray) -> bool:
 
 def _matrix(lines: Any) -> Any:
     """Fractions as a matrix of python-flint."""
-    flint = needs("flint", "exact", "python-flint")
+    flint = needs(*FLINT)
     found = flint.fmpq_mat(len(lines), len(lines[0]))
     for row, line in enumerate(lines):
         for column, entry in enumerate(line):

@@ -102,8 +102,24 @@ class Trace(tuple[TracePoint, ...]):
         )
 
 
+class _Evaluated:
+    """What is asked of strategies and of their evaluation."""
+
+    evaluation: Evaluation
+
+    @property
+    def nash_conv(self) -> float:
+        """Sum over players of best-response value minus value."""
+        return self.evaluation.nash_conv
+
+    @property
+    def exploitability(self) -> float:
+        """``nash_conv`` divided by the number of players."""
+        return self.evaluation.exploitability
+
+
 @dataclass(frozen=True, eq=False)
-class BestIterate:
+class BestIterate(_Evaluated):
     """The least exploitable of the strategies that a solve looked at."""
 
     policy: Policy
@@ -116,16 +132,6 @@ class BestIterate:
     """``"average"`` or ``"last"``: the average strategy then, or the strategy that the next
     iteration would use."""
 
-    @property
-    def nash_conv(self) -> float:
-        """Sum over players of best-response value minus value."""
-        return self.evaluation.nash_conv
-
-    @property
-    def exploitability(self) -> float:
-        """``nash_conv`` divided by the number of players."""
-        return self.evaluation.exploitability
-
     def __repr__(self) -> str:
         return f"<BestIterate: {self}, exploitability {self.exploitability:.6g}>"
 
@@ -135,7 +141,7 @@ class BestIterate:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(_Evaluated):
     """The outcome of a solve: strategies, what they are worth, and how they were found."""
 
     game: CompiledGame
@@ -222,16 +228,6 @@ class Solution:
             raise ValueError(f"{self.algorithm} keeps no strategies of single iterations")
         played = self.state.played
         return [(1.0 / len(played), Policy(self.game, one)) for one in played]
-
-    @property
-    def nash_conv(self) -> float:
-        """Sum over players of best-response value minus value."""
-        return self.evaluation.nash_conv
-
-    @property
-    def exploitability(self) -> float:
-        """``nash_conv`` divided by the number of players."""
-        return self.evaluation.exploitability
 
     @property
     def nodes_touched(self) -> int:

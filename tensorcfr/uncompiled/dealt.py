@@ -17,12 +17,13 @@ from ..rules import (
     Game,
     Payoff,
     PublicTreeGame,
+    Rules,
     Runout,
     Terminal,
 )
 
 
-def as_histories(rules: Game | PublicTreeGame | CardGame) -> Game:
+def as_histories(rules: Rules) -> Game:
     """The rules as those of a game of histories."""
     if isinstance(rules, Game):
         return rules

@@ -216,5 +216,7 @@ def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="reaches are unknown, more than 1"):
         exact_equilibrium(compile_game("kuhn"))
     monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(MissingExtraError, match=r"'flint'.*pip install 'tensorcfr\[exact\]'"):
+    with pytest.raises(
+        MissingExtraError, match=r"'python-flint'.*pip install 'tensorcfr\[exact\]'"
+    ):
         solve(compile_game("kuhn"), target=0)

@@ -16,7 +16,7 @@ from ..._util.arguments import Limit, Number, Whole, checked
 from ..._util.memory import Budget, budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
 from ...formats.sources import find_rules
-from ...rules import CardGame, Game, PublicTreeGame
+from ...rules import CardGame, Game, PublicTreeGame, Rules
 from .counted import size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe
 from .size import Size, three_digits
@@ -49,7 +49,7 @@ WARNED_AFTER = 30.0
 
 @checked()
 def game_size(
-    source: str | Path | Game | PublicTreeGame | CardGame | Any,
+    source: str | Path | Rules | Any,
     *,
     seconds: Annotated[float, Number(above=0, finite=True, counts="seconds")] = 2.0,
     seed: Annotated[int, Whole(0)] = 0,
