@@ -13,6 +13,10 @@ from typing import Any
 
 from ._sound_files import ARCHIVES, POLICIES, SPOT_OF_BOARDS, TEXTS_OF_BOARDS
 
+OF_OTHERS = ("script", "tree", "hand")
+"""The loaders of spots of other programs."""
+USAGE = 2
+"""The exit status of a command that refuses its arguments."""
 READ_LIMIT = 256 << 20
 """Bytes that reading an archive may take: each sound one takes far less."""
 
@@ -79,6 +83,27 @@ def read_spot(path: Path) -> Any:
     return read_spot(path)
 
 
+def read_other_spot(path: Path) -> Any:
+    """The options of a spot of another program."""
+    from tensorcfr.formats import read_spot_options
+
+    return read_spot_options(path)
+
+
+def read_settings(path: Path) -> Any:
+    """What a command says with a file of settings."""
+    from typer.testing import CliRunner
+
+    from tensorcfr.cli.app import app
+
+    said = CliRunner().invoke(app, ["--settings", str(path), "size", "kuhn"])
+    if said.exit_code == USAGE:
+        raise ValueError(said.output)
+    if said.exit_code:
+        raise DefectError(f"exit status {said.exit_code}: {said.output}") from said.exception
+    return said.output
+
+
 def read_boards(path: Path) -> Any:
     """The rows of a report on boards."""
     from tensorcfr.analysis.boards import _read
@@ -99,17 +124,23 @@ READ_FROM_PATHS: dict[str, Callable[[Path], Any]] = {
     "nfg": read_rules,
     "spot": read_spot,
     "boards": read_boards,
+    **dict.fromkeys(OF_OTHERS, read_other_spot),
+    "settings": read_settings,
     **dict.fromkeys(POLICIES, read_kuhn_policy),
 }
-ENDINGS = {"spot": "toml", "boards": "csv"}
+ENDINGS = {
+    **{"spot": "toml", "boards": "csv", "script": "txt", "tree": "json", "hand": "phh"},
+    "settings": "toml",
+}
 """Endings of the files of kinds that are not called so."""
 
 NAMED = {
     **dict.fromkeys(ARCHIVES, "the file"),
-    **{"header": "", "table": "table", "efg": "", "nfg": ""},
+    **{"header": "", "table": "table", "efg": "", "nfg": "", "settings": ""},
 }
 """What errors call files without a path.  Of a header, whoever reads the file says its name; a game
-of Gambit that breaks a rule is refused by its compiler, which names the history."""
+of Gambit that breaks a rule is refused by its compiler, which names the history; a value in a file
+of settings is refused as the option's."""
 
 
 def fingerprint(found: Any) -> Any:
@@ -149,6 +180,11 @@ def make_sure(kind: str, found: Any) -> None:
             raise DefectError("a header says what cannot be")
     elif kind == "spot":
         play_spot(found)
+    elif kind in OF_OTHERS:
+        play_options(found)
+    elif kind == "settings":
+        if "kuhn" not in found:
+            raise DefectError(f"the command says {found}")
     elif kind == "boards":
         for row in found.values():
             numbers = [row[name] for name in row if name not in ("equity", *TEXTS_OF_BOARDS)]
@@ -213,6 +249,18 @@ def play_spot(spot: Any) -> None:
     # Lines to add or remove are looked up when the spot is compiled.
     with suppress(MemoryLimitError, ValueError):
         compile_game(spot, memory_limit=16 << 20)
+
+
+def play_options(options: dict[str, Any]) -> None:
+    """Play the spot of some options, where these make one."""
+    from tensorcfr.games.holdem import Holdem
+
+    usual = {"board": "Td9d6hQc", "ranges": ("AA,KK", "QQ,JJ"), "bets": "50%"}
+    try:
+        spot = Holdem(**usual | options)
+    except ValueError:
+        return
+    play_spot(spot)
 
 
 def go_on(solution: Any) -> None:

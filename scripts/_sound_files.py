@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -33,7 +34,13 @@ RIVER = (
     "bets='50%', raises='a')"
 )
 TURN = "holdem(board='Td9d6hQd', ranges=('AhAs', 'QsQh'), pot=100, stacks=150, bets='a')"
-CUT: tuple[tuple[str, Any], ...] = (("kuhn", 1), ("leduc(ranks=2)", 2), (RIVER, True))
+TWO_DEALS = (
+    "nolimit_poker(stacks=4, ranks='JQKA', suits=2, hand=1, deals=(1, 1), raises='a', bets='a')"
+)
+CUT: tuple[tuple[str, Any], ...] = (
+    *(("kuhn", 1), ("leduc(ranks=2)", 2), (RIVER, True)),
+    *(("leduc(ranks=2)", (2, 4)), (TWO_DEALS, 1)),
+)
 """Games in chunks, and where they are cut."""
 IN_CHUNKS: tuple[tuple[str, Any, dict[str, Any]], ...] = (
     ("kuhn", 1, {"algorithm": "cfr+", "keep_best": True}),
@@ -41,6 +48,8 @@ IN_CHUNKS: tuple[tuple[str, Any, dict[str, Any]], ...] = (
     ("leduc(ranks=2)", 2, {"algorithm": "dcfr", "precision": "int16"}),
     (RIVER, True, {"algorithm": "dcfr"}),
     (TURN, True, {"algorithm": "cfr+", "precision": "int16"}),
+    ("leduc(ranks=2)", (2, 4), {"algorithm": "dcfr", "precision": "int16"}),
+    (TWO_DEALS, 1, {"algorithm": "cfr+", "precision": "float32"}),
 )
 """Solutions of games in chunks: the game, where it is cut, and arguments of ``solve``."""
 FLAT: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -93,6 +102,51 @@ TEXTS_OF_BOARDS = ("board", "player", "spot")
 """Its columns that hold no numbers."""
 SPOT_OF_BOARDS = "0123456789abcdef"
 """What the rows of that table say of their spot."""
+SETTINGS = """memory_limit = "2GiB"
+
+[size]
+seconds = 0.5
+[solve]
+keep_best = true
+threads = 2
+"""
+SCRIPT = """set_pot 50
+set_effective_stack 200
+set_board Qs,Jh,2h,2c
+set_range_ip AA,KK,99:0.75
+set_range_oop QQ:0.5,JJ
+set_bet_sizes oop,turn,bet,50
+set_bet_sizes oop,turn,allin
+set_bet_sizes oop,river,donk,40
+set_bet_sizes ip,river,raise,60,75
+set_allin_threshold 0.67
+build_tree
+"""
+"""A spot of TexasSolver."""
+TREE = {
+    **{
+        f"{player}{street}{kind}": "52, 2e200" if kind == "Bet" else "45 2.5x"
+        for player in ("oop", "ip")
+        for street in ("Flop", "Turn", "River")
+        for kind in ("Bet", "Raise")
+    },
+    **{"startingPot": 180, "effectiveStack": 910, "rakePercent": 5, "rakeCap": 3},
+    **{"addAllInThreshold": 150, "forceAllInThreshold": 20, "mergingThreshold": 10},
+    **{"addedLines": "X-B120|X,X-A910", "removedLines": "", "donkOption": 1, "oopTurnDonk": "33"},
+    **{"oopRiverDonk": "", "board": ["Td", "9d", "6h", "Qc"]},
+}
+"""A configuration of WASM Postflop."""
+HAND = """variant = "NT"
+antes = [0, 0]
+blinds_or_straddles = [0.5, 1]
+min_bet = 1
+starting_stacks = [100, 120]
+actions = [
+    "d dh p1 AhKh", "d dh p2 ????", "p2 cbr 2.5", "p1 cc",
+    "d db Td9d6h", "p1 cc", "p2 cbr 4", "p1 cc",
+]
+"""
+"""A hand history."""
 
 
 @dataclass
@@ -135,6 +189,10 @@ def make_files(folder: Path, kinds: list[str]) -> None:
         solution.save(folder / f"chunks{number}.npz")
     for number, text in enumerate(SPOTS):
         (folder / f"spot{number}.toml").write_text(text)
+    (folder / "script0.txt").write_text(SCRIPT)
+    (folder / "tree0.json").write_text(json.dumps(TREE))
+    (folder / "hand0.phh").write_text(HAND)
+    (folder / "settings0.toml").write_text(SETTINGS)
     make_boards(folder / "boards0.csv")
     for number, name in enumerate(ON_RULES):
         solve("kuhn", name, iters=7).save(folder / f"solution-rules{number}.npz")

@@ -47,8 +47,8 @@ LOST_SECONDS = 400.0
 BATCH = 5_000
 """Inputs per process."""
 SHARES = {
-    "header": 0.40,
-    "table": 0.36,
+    "header": 0.38,
+    "table": 0.356,
     "game": 0.05,
     "solution": 0.04,
     "boards": 0.03,
@@ -57,6 +57,10 @@ SHARES = {
     "checkpoint": 0.008,
     "resume": 0.01,
     "spot": 0.015,
+    "script": 0.008,
+    "tree": 0.008,
+    "hand": 0.004,
+    "settings": 0.004,
     "efg": 0.015,
     "nfg": 0.015,
     "csv": 0.02,

@@ -93,7 +93,10 @@ class Way:
 
 
 CUT: dict[str, Any] = {"cut": 3}
+TWICE: dict[str, Any] = {"cut": (2, 4)}
 INT16: dict[str, Any] = {"precision": "int16"}
+POKER = "nolimit_poker(stacks=4, ranks='JQKA', suits=2, hand=1, deals=(1, 1), raises='a', bets='a')"
+"""Cards are dealt before chunks and between them."""
 WAYS = {
     "in memory": Way("leduc", compiled={"cut": False}),
     "in chunks": Way("leduc", "pcfr+", CUT),
@@ -102,6 +105,13 @@ WAYS = {
     "16 bits, state_dir": Way("leduc", "cfr+", CUT, files=True, options=INT16),
     "spot": Way(SPOT, "dcfr", options={"precision": "float32"}),
     "spot, 16 bits, state_dir": Way(SPOT, "dcfr", {"cut": True}, files=True, options=INT16),
+    "two depths": Way("leduc", "pcfr+", TWICE),
+    "two depths, threads, state_dir": Way(
+        "leduc", "cfr+", TWICE, files=True, options={"threads": 2}
+    ),
+    "two depths, 16 bits, state_dir": Way("leduc", "dcfr", TWICE, files=True, options=INT16),
+    "two deals": Way(POKER, "dcfr", {"cut": 1}, options={"precision": "float32"}),
+    "two deals, 16 bits, state_dir": Way(POKER, "dcfr", {"cut": 1}, files=True, options=INT16),
     "external sampling": Way("leduc", "external_sampling", options={"seed": 3}),
     "outcome sampling": Way("leduc", "outcome_sampling", options={"seed": 3}),
     "sampling on rules": Way("kuhn", "external_sampling", None, options={"seed": 3}),

@@ -77,6 +77,12 @@ class ChunkReader:
         for first in range(0, len(self.game.row), TOGETHER):
             yield first, self.game.row[first : first + TOGETHER].T.astype(np.int64)
 
+    def owners(self, first: int, rows: int) -> np.ndarray:
+        """Twice the chunk, plus the player, of each of some rows of entries, int64 (rows,); valid
+        only once ``row_offset`` is known to ascend."""
+        ends = self.game.row_offset[:, 1:].ravel()
+        return np.searchsorted(ends, np.arange(first, first + rows), side="right")
+
 
 def check_arrays(reader: ChunkReader) -> None:
     """Dtypes and shapes of the arrays over chunks and of the pools."""
@@ -177,7 +183,7 @@ def check_entry_offset(reader: ChunkReader) -> None:
     """The entries of all chunks, those behind the trunk first, and the rows of ``row``, are tiled
     chunk by chunk and player by player."""
     game = reader.game
-    rows, beyond = game.row[:, 0], len(game.beyond)
+    beyond = len(game.beyond)
     for first, (count, _, begin) in reader.rows():
         if (at := first_true((count < 1) | (count > beyond - begin))) is not None:
             row = first + at
@@ -196,12 +202,12 @@ def check_entry_offset(reader: ChunkReader) -> None:
         if (at := first_true(apart)) is not None:
             chunk = int(order[at])
             fail(f"chunk {chunk} begins at {what} {offset[chunk, 0]}, not where others end")
-        if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(rows):
-            fail(f"there are {len(rows)} rows of entries, and the chunks end at {end}")
+        if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(game.row):
+            fail(f"there are {len(game.row)} rows of entries, and the chunks end at {end}")
     counts = np.diff(game.entry_offset, axis=1).ravel()
-    found = counts
-    if len(rows):
-        found = np.add.reduceat(rows, game.row_offset[:, :2].ravel())
+    found = np.zeros_like(counts)
+    for first, (count, _, _) in reader.rows():
+        np.add.at(found, reader.owners(first, len(count)), count)
     if (at := first_true(counts != found)) is not None:
         fail(
             f"player {at % 2} has {counts[at]} entries into chunk {at // 2}, and rows of "
@@ -227,12 +233,12 @@ def check_entry(reader: ChunkReader) -> None:
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
     of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.above]
-    lowest, end, ends = bounds[:, :2].ravel(), bounds[:, 1:].ravel(), game.row_offset[:, 1:].ravel()
+    lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
         most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
         last = after + np.array(most)[kind]
-        here = np.searchsorted(ends, np.arange(first, first + len(after)), side="right")
+        here = reader.owners(first, len(after))
         wrong = (after < lowest[here]) | (last >= end[here])
         if (at := first_true(wrong)) is not None:
             chunk, player = divmod(int(here[at]), 2)

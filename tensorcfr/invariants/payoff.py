@@ -8,6 +8,9 @@ from .._util.limits import PAYOFF_TOLERANCE
 from ..payoff import product
 from .reader import Reader, check_follow, check_ranges, fail, first_true
 
+TOGETHER = 1 << 16
+"""Entries whose order is checked at a time: all at once would take more than the game."""
+
 
 def check_slice_ranges(reader: Reader) -> None:
     """The slices of the players; none is empty."""
@@ -69,19 +72,22 @@ def check_column(reader: Reader) -> None:
 def check_entry_order(reader: Reader) -> None:
     """The entries of a row are distinct and sorted by column."""
     payoff = reader.entries
-    of = np.repeat(np.arange(len(payoff.row)), payoff.rows * payoff.entries)
-    here = np.arange(len(of))
-    here = here[here < (payoff.offset + payoff.rows * (payoff.entries - 1))[of]]
-    below = here + payoff.rows[of[here]]
-    rises = np.zeros(len(here), dtype=bool)
-    for column in payoff.column[::-1]:
-        rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
-    if (at := first_true(~rises)) is not None:
-        fail(
-            f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
-            f"{payoff.column[:, here[at]].tolist()} to "
-            f"{payoff.column[:, below[at]].tolist()}"
-        )
+    ends = payoff.offset + payoff.rows * (payoff.entries - 1)
+    for begin in range(0, len(payoff.value), TOGETHER):
+        here = np.arange(begin, min(begin + TOGETHER, len(payoff.value)))
+        of = np.searchsorted(payoff.offset, here, side="right") - 1
+        before_last = here < ends[of]
+        here, of = here[before_last], of[before_last]
+        below = here + payoff.rows[of]
+        rises = np.zeros(len(here), dtype=bool)
+        for column in payoff.column[::-1]:
+            rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
+        if (at := first_true(~rises)) is not None:
+            fail(
+                f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
+                f"{payoff.column[:, here[at]].tolist()} to "
+                f"{payoff.column[:, below[at]].tolist()}"
+            )
 
 
 def check_value(reader: Reader) -> None:

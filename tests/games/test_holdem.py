@@ -488,6 +488,8 @@ def test_rake() -> None:
         ({"pot": 0}, "pot must be above 0"),
         ({"bets": "50%,60p"}, "bets: '60p' at character 5 is no size"),
         ({"bets": {"river": {"oop": "x"}}}, "says nothing of the river or ip|'x'"),
+        ({"bets": {"flop": "half", "turn": "", "river": "50%"}}, r"bets\['flop'\].*'half'"),
+        ({"donk": {"turn": "much"}}, r"donk\['turn'\].*'much'"),
         ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
         ({"rake": 2.0}, "rake must be"),
         ({"ranges": ("AsAh", "AsKd,AhKd")}, "shares a card with every other"),

@@ -34,13 +34,13 @@ def test_kills_while_iterating_and_starts_at_once() -> None:
         "-m",
         "scripts.kills_while_iterating",
         "--kills",
-        "11",
+        "16",
         "--starts",
         "8",
     ]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
-    assert "11 while iterating" in done.stdout
+    assert "16 while iterating" in done.stdout
     assert "8 checkpoint: same bits" in done.stdout
     assert "8 kernel cache: same bits" in done.stdout
 

@@ -35,7 +35,10 @@ WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} 
     "growth": CFR_PLUS(average_growth=2.0**20),
     "averages, growth": CFR_AVG(average_growth=2.0**20),
 }
-KINDS = ("flat", "flat threads", "chunks", "threads", "files", "cluster")
+KINDS = (
+    *("flat", "flat threads", "chunks", "threads", "files", "cluster"),
+    *("two depths", "two depths threads files", "two depths cluster"),
+)
 LAST = 9
 
 
@@ -53,13 +56,14 @@ def bits(solver: Any) -> dict[str, bytes]:
 def maker(kind: str, record: Algorithm, precision: str, at: Path) -> Callable[..., Any]:
     """What makes a solver of a kind."""
     symmetry = not record.rule.minds_scale
-    game = compile_game("kuhn(cards=4)", cut=None if "flat" in kind else 1, symmetry=symmetry)
+    cut = None if "flat" in kind else (1, 2) if "two depths" in kind else 1
+    game = compile_game("kuhn(cards=4)", cut=cut, symmetry=symmetry)
     options: dict[str, Any] = {"precision": precision}
     if "threads" in kind:
         options["threads"] = 2
-    if kind == "files":
+    if "files" in kind:
         options["state_dir"] = at
-    if kind == "cluster":
+    if "cluster" in kind:
         return lambda **own: ClusterSolver(game, record, cluster=FakeClient(2), **options, **own)
     return lambda **own: Solver(game, record, **options, **own)
 
@@ -99,7 +103,11 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
         product(WHOLE, KINDS, ("float64", "float32", "int16")),
         [
             *product(["dcfr", "averages, delayed", "floor"], KINDS, ["float32", "int16"]),
-            *product(["pcfr+gradient", "restarts", "sapcfr+"], ["chunks", "cluster"], ["float64"]),
+            *product(
+                ["pcfr+gradient", "restarts", "sapcfr+"],
+                ["chunks", "cluster", "two depths threads files"],
+                ["float64"],
+            ),
             *product(["growth"], ["flat", "chunks", "cluster"], ["float32", "int16"]),
         ],
     ),
@@ -114,7 +122,7 @@ def test_every_rule(
         pytest.skip("16 bits are for regrets alone")
     if record.rule.payoff is not None and "flat" not in kind:
         pytest.skip("such payoffs are for games in one piece")
-    if kind == "cluster" and record.name not in ALGORITHMS:
+    if "cluster" in kind and record.name not in ALGORITHMS:
         pytest.skip("workers know the algorithms of the library")
     check_divisions(kind, record, precision, tmp_path)
 

@@ -133,6 +133,8 @@ class Holdem(CardGame):
             units["mbb"] = big_blind / 1000.0
         self.usual = Usual("float32", "0.5%", units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
+        for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
+            _check_all(what, sizes)
         streets = range(self.street, 3)
         before: list[Any] = [None] * self.street
         self.betting = Betting(
@@ -249,6 +251,15 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
             raise ValueError(f"holdem: {where} must be by street or by player, not by both at once")
         where, given = f"{where}[{found[0]!r}]", given[found[0]]
     return where, given
+
+
+def _check_all(what: str, given: Any) -> None:
+    """Read all sizes, those of streets that are over, too: nothing else does."""
+    if isinstance(given, Mapping):
+        for key, one in given.items():
+            _check_all(f"{what}[{brief(key)}]", one)
+    elif given is not None:
+        read_sizes(given, f"holdem: {what}", raises=what.startswith("raises"))
 
 
 def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
