@@ -33,7 +33,7 @@ from tensorcfr.rules import CardGame
 from ._pages import page_with
 from .large_games import FIGURES, GIB, PAGE, RUNS
 
-ITERATIONS = 10
+ITERATIONS = 3
 FLOPS = {"one": ("Kh9h4h",), "two": ("Kh7h2d", "Kh7d2c")}
 """The flop on which limit hold'em is iterated, the smallest kind, which fits; and two of the
 largest kinds, a thousandth of all, on which a strategy is measured that nobody keeps."""
@@ -57,8 +57,8 @@ def ways() -> None:
 
     from tensorcfr.cluster.solver import ClusterSolver
 
-    run = RUNS["nolimit_turn"]
-    game = compile_game(run.game)
+    # All-ins before the flop see five cards here: how often hands win then is known.
+    game = compile_game(RUNS["nolimit_turn"].game.replace("flops=25", "flops=25, runout=5"))
     rows = []
 
     def measure(name: str, solver: Any) -> None:
@@ -67,13 +67,13 @@ def ways() -> None:
         solver.step(ITERATIONS - 1)
         seconds = (time.perf_counter() - started) / (ITERATIONS - 1)
         state, digest = solver.state, hashlib.sha256()
-        for array in (state.regret, state.strategy):
+        for array in state:
             digest.update(np.ascontiguousarray(array).data)
         rows.append(
             {
                 "way": name,
                 "seconds": f"{seconds:.2f}",
-                "state_gib": f"{(state.regret.nbytes + state.strategy.nbytes) / GIB:.2f}",
+                "state_gib": f"{sum(array.nbytes for array in state) / GIB:.2f}",
                 "peak_gib": f"{peak():.2f}",
                 "bits": digest.hexdigest()[:16],
             }
@@ -184,7 +184,7 @@ def ways_table() -> str:
     last = rows[-1]
     return (
         "\n".join(lines) + "\n\n"
-        f"{ITERATIONS} iterations in single precision; regrets and averages take "
+        f"{ITERATIONS} iterations in single precision; the state takes "
         f"{last['state_gib']} GiB, and the bits are the first of their SHA-256.  "
         f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
     )
