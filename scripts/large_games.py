@@ -21,6 +21,7 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import math
 import resource
 import time
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from typing import Any
 
 from tensorcfr import compile_game
 from tensorcfr._util.machine import machine, versions
+from tensorcfr.compilers import game_size
 from tensorcfr.plots.style import (
     COLOURS,
     caption,
@@ -112,6 +114,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", choices=[*RUNS, "page"])
     parser.add_argument("--minutes", type=float, default=10.0, help="of iterating")
+    parser.add_argument("--target", type=float, default=0.0, help="exploitability to end at")
     parser.add_argument("--algorithm", help="instead of the one that is set")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=FIGURES, help="where the .csv goes")
@@ -121,6 +124,12 @@ def main() -> None:
         return
     run = RUNS[arguments.name]
     options = run.options | ({"threads": arguments.threads} if arguments.threads else {})
+
+    # Told before anything is spent.
+    size = game_size(run.game)
+    told_bytes = size.bytes_in_all(options.get("precision", "float64"))[1]
+    told_seconds = size.seconds_per_iteration
+    print(size, f"\nhere {told_bytes / GIB:.2f} GiB in all", flush=True)
 
     started = time.perf_counter()
     game = compile_game(run.game, cut="auto" if run.cut else False)
@@ -132,13 +141,12 @@ def main() -> None:
     print(f"compiled in {compiling:.1f} s", flush=True)
 
     with open(arguments.out / f"{arguments.name}.csv", "w", newline="") as file:
-        rows = None
-        mark = 1
-        while solver.seconds < 60.0 * arguments.minutes:
+        rows, mark, reached = None, 1, math.inf
+        while solver.seconds < 60.0 * arguments.minutes and reached > arguments.target:
             solver.step(mark - solver.iteration)
             before = time.perf_counter()
             found = solver.evaluate()
-            evaluating = time.perf_counter() - before
+            evaluating, reached = time.perf_counter() - before, found.exploitability
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
             row = {
                 "game": run.game,
@@ -153,6 +161,8 @@ def main() -> None:
                 "value": repr(found.values[0]),
                 "compile_seconds": f"{compiling:.1f}",
                 "peak_gib": f"{peak:.2f}",
+                "told_gib": f"{told_bytes / GIB:.2f}",
+                "told_seconds": f"{told_seconds[0]:.3g} to {told_seconds[1]:.3g}",
                 "machine": machine(),
                 "versions": versions(),
                 "date": date.today(),

@@ -86,10 +86,10 @@ def buckets_by_strength(
     Raises:
         ValueError: It is no game of cards.
     """
-    cards = _card_nodes(game)
+    cards = card_nodes(game)
     if not by_board:
         first, second = (
-            _spaced(strength, weight, count, spacing)
+            spaced(strength, weight, count, spacing)
             for strength, weight in zip(_strengths(cards, ()), cards.rules.weights, strict=True)
         )
         return first, second
@@ -100,7 +100,7 @@ def buckets_by_strength(
         dealt = tuple(number[card] for card in name.split())
         for player, strength in enumerate(_strengths(cards, dealt)):
             weight = np.where(np.isnan(strength), 0.0, cards.rules.weights[player])
-            own = _spaced(strength, weight, count, spacing)
+            own = spaced(strength, weight, count, spacing)
             if nested and board:
                 own += found[player][int(boards.parent[board])] * count
             found[player][board] = own
@@ -138,7 +138,7 @@ def buckets_by_future(
         ValueError: It is no game of cards.
         MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
     """
-    cards = _card_nodes(game)
+    cards = card_nodes(game)
     cluster = needs("sklearn.cluster", "buckets", "scikit-learn")
     found = []
     for player, histogram in enumerate(_histograms(cards, bins)):
@@ -154,7 +154,7 @@ def buckets_by_future(
     return found[0], found[1]
 
 
-def _card_nodes(game: CompiledGame) -> CardNodes:
+def card_nodes(game: CompiledGame) -> CardNodes:
     """The nodes of a game of cards.
 
     Raises:
@@ -175,7 +175,7 @@ def _strengths(game: CardNodes, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.
     return equities(rules, (*rules.board, *dealt), weights, game.betting.rounds - len(dealt))
 
 
-def _spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -> np.ndarray:
+def spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -> np.ndarray:
     """Buckets of hands by strength, int64 (hands,); 0 for hands without one."""
     known = ~np.isnan(strength)
     found = np.zeros(len(strength), dtype=np.int64)

@@ -3,6 +3,7 @@ strategies to those of the full game."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
@@ -84,6 +85,11 @@ class AbstractGame(FlatGame):
         """See :attr:`FlatGame.caveat`."""
         return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
 
+    def lifted(self, policy: Policy) -> Policy:
+        """A policy of this game in the full one."""
+        found = Policy(self.full, np.array(policy.probabilities[self.sequence]))
+        return found.moved_to(self.given)
+
     @cached_property
     def sequence(self) -> np.ndarray:
         """int64 (sequences of the full game,): the sequence of the abstraction that each is in."""
@@ -115,11 +121,10 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
             after loading it from a file without ``game=``.
     """
     policy = source.policy if isinstance(source, Solution) else source
-    game = policy.game
-    if not isinstance(game, AbstractGame):
+    lifted: Callable[[Policy], Policy] | None = getattr(policy.game, "lifted", None)
+    if lifted is None:
         raise ValueError(
-            f"{game.name} is no abstraction, or was loaded from a file without game=, which gives "
-            "the abstraction that it is of"
+            f"{policy.game.name} is no abstraction, or was loaded from a file without game=, which "
+            "gives the abstraction that it is of"
         )
-    found = Policy(game.full, np.array(policy.probabilities[game.sequence]))
-    return found.moved_to(game.given)
+    return lifted(policy)

@@ -186,17 +186,35 @@ class FlopHoldem(LimitPoker):
         super().__init__(raises=raises)
 
 
-def limit_holdem() -> LimitPoker:
+@checked("limit_holdem")
+def limit_holdem(
+    *,
+    rounds: Annotated[int, Whole(1, 4)] = 4,
+    ranks: Annotated[str, Text(len(RANKS))] = RANKS,
+    suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
+) -> LimitPoker:
     """Heads-up limit hold'em: flop, turn and river, four bets and raises a round.
 
     Blinds of 5 and 10; bets and raises of 10 before and on the flop, of 20 later; three raises
     before the flop.  3.16 * 10^17 decision nodes, 3.19 * 10^14 infosets, 1.38 * 10^13 with suits
     merged: :func:`tensorcfr.compilers.game_size` says what that takes.
 
+    Args:
+        rounds: How many rounds are played: 2 end after the flop, 3 after the turn.
+        ranks: The ranks of the deck, the lowest first.
+        suits: Number of suits, up to 4.
+
     Source: M. Bowling, N. Burch, M. Johanson, O. Tammelin, "Heads-up limit hold'em poker is
     solved", Science 347, 2015.
     """
-    return _first_rounds(4)
+    return LimitPoker(
+        ranks=ranks,
+        suits=suits,
+        deals=(3, 1, 1)[: rounds - 1],
+        bets=(10, 10, 20, 20)[:rounds],
+        raises=(3, 4, 4, 4)[:rounds],
+        blinds=(5, 10),
+    )
 
 
 def turn_holdem() -> LimitPoker:
@@ -206,7 +224,7 @@ def turn_holdem() -> LimitPoker:
 
     Source: as for ``limit_holdem``, without its last round.
     """
-    return _first_rounds(3)
+    return limit_holdem(rounds=3)
 
 
 def royal_holdem() -> LimitPoker:
@@ -218,18 +236,7 @@ def royal_holdem() -> LimitPoker:
     Source: deck and rounds are those of the no-limit game in M. Johanson, "Measuring the size of
     large no-limit poker games", 2013, https://arxiv.org/abs/1302.7008.
     """
-    return _first_rounds(2, ranks="TJQKA")
-
-
-def _first_rounds(count: int, ranks: str = RANKS) -> LimitPoker:
-    """The first rounds of heads-up limit hold'em."""
-    return LimitPoker(
-        ranks=ranks,
-        deals=(3, 1, 1)[: count - 1],
-        bets=(10, 10, 20, 20)[:count],
-        raises=(3, 4, 4, 4)[:count],
-        blinds=(5, 10),
-    )
+    return limit_holdem(rounds=2, ranks="TJQKA")
 
 
 class RhodeIsland(LimitPoker):

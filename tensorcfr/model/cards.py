@@ -77,6 +77,8 @@ class SolvedBoards(NamedTuple):
     """int64 (solved,): how many boards each is solved for."""
     classes: np.ndarray
     """int64 (solved,): index of its classes of hands in :attr:`Symmetry.classes`."""
+    played: np.ndarray
+    """int64 (solved,): index of those in which hands decide in :attr:`Symmetry.played`."""
     of_board: np.ndarray
     """int64 (boards,): the solved board that each board is like."""
     permutation: np.ndarray
@@ -108,24 +110,28 @@ class Symmetry(NamedTuple):
     """For each player int64 (permutations, hands): what each makes of each hand."""
     classes: tuple[tuple[HandClasses, HandClasses], ...]
     """The classes of hands of both players on some kind of boards."""
+    played: tuple[tuple[HandClasses, HandClasses], ...]
+    """The classes of hands that decide alike on some kind of boards: the same, or in an abstraction
+    its buckets, each of some of these classes; a bucket is in one bucket of the board before."""
     rounds: tuple[SolvedBoards, ...]
     """The boards of each round."""
 
     @property
     def is_trivial(self) -> bool:
         """Whether no two hands or boards are alike."""
-        return len(self.cards) == 1
+        return len(self.cards) == 1 and self.played is self.classes
 
     def n_classes(self, player: int, round_: int) -> np.ndarray:
-        """int64 (solved boards,): classes of a player's hands on each solved board of a round."""
-        counts = np.array([both[player].n_classes for both in self.classes])
-        return counts[self.rounds[round_].classes]
+        """int64 (solved boards,): classes in which a player's hands decide on each solved board of
+        a round."""
+        counts = np.array([both[player].n_classes for both in self.played])
+        return counts[self.rounds[round_].played]
 
     def class_of(self, player: int, round_: int, board: int) -> np.ndarray:
-        """int64 (hands,): for hands on a board, their classes on the solved board that it is
-        like."""
+        """int64 (hands,): for hands on a board, the classes in which they decide on the solved
+        board that it is like."""
         boards = self.rounds[round_]
-        classes = self.classes[boards.classes[boards.of_board[board]]][player]
+        classes = self.played[boards.played[boards.of_board[board]]][player]
         return classes.of_hand[self.hands[player][boards.permutation[board]]]
 
     def stands_for(self, player: int, round_: int, board: int) -> np.ndarray:
@@ -133,7 +139,7 @@ class Symmetry(NamedTuple):
         board has the sum."""
         boards = self.rounds[round_]
         solved = int(boards.of_board[board])
-        classes = self.classes[boards.classes[solved]][player]
+        classes = self.played[boards.played[solved]][player]
         found: np.ndarray = (
             boards.alike[solved] * classes.size[self.class_of(player, round_, board)]
         )

@@ -84,7 +84,7 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
         if game.chunks.above.any():
             raise ValueError(
                 f"{game.name} is cut below its cuts, and the subgames of CFR-D are chunks with "
-                "none below them: compile it with one cut"
+                "none below them: compile it with one cut, cut=True"
             )
         return game
     flat = laid_out(game, "CFR-D where no chunk is below the trunk")

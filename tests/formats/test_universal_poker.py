@@ -10,12 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.layouts import farthest
 from support.tiers import tiered
 from tensorcfr import CompiledGame, Solution, Solver, compile_game, solve
+from tensorcfr.compilers.sizes.counted import count_betting
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError, UnknownGameError
 from tensorcfr.formats.openspiel import OpenSpielGame
 from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, poker_of
-from tensorcfr.rules import Chance, Decision, Game, Terminal
+from tensorcfr.games import make_game
+from tensorcfr.rules import Chance, Deal, Decision, Game, Terminal
 from tensorcfr.uncompiled.game import UncompiledGame
 
 KEYS = ("numRounds", "blind", "firstPlayer", "numSuits", "numRanks", "numHoleCards")
@@ -59,42 +62,53 @@ def no_limit_text_of(name: str) -> str:
     return f"universal_poker(betting=nolimit,{','.join(f'{key}={value}' for key, value in said)})"
 
 
-class Recalling(Game):
-    """OpenSpiel's rules, with labels that say in which round each card of the board came."""
+class InOurWords(Game):
+    """OpenSpiel's rules, history by history, with the labels that the built-in game has.
 
-    def __init__(self, text: str, hand: int, deals: list[int]) -> None:
-        self.rules, self.hidden, self.deals = OpenSpielGame(text), 2 * hand, deals
+    OpenSpiel's own labels forget in which round a card of the board came.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.rules, self.ours = OpenSpielGame(text), make_game(poker_of(text))
 
     def root(self) -> Any:
-        return self.rules.root(), ()
+        return self.rules.root(), self.ours.root(), "", ()
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
         node = self.rules.node(state[0])
         if not isinstance(node, Decision):
             return node
-        left, label = state[1][self.hidden :], node.infoset
-        for dealt in self.deals:
-            label, left = f"{label} {sorted(left[:dealt])}", left[dealt:]
-        return node._replace(infoset=label)
+        hand = node.infoset.partition("[Private: ")[2].partition("]")[0]
+        cards = [hand[k : k + 2] for k in range(0, len(hand), 2)]
+        numbers = sorted((self.ours.cards.index(card) for card in cards), reverse=True)
+        return node._replace(infoset=self._named(numbers) + state[2])
 
     def next(self, state: Any, action: Any) -> Any:
-        dealt = (*state[1], action.number) if state[0].is_chance_node() else state[1]
-        return self.rules.next(state[0], action), dealt
+        theirs, ours, line, dealt = state
+        node, after = self.ours.node(ours), self.rules.next(theirs, action)
+        if isinstance(node, Decision) and not theirs.is_chance_node():
+            # Both list what can be done from fold to all-in.
+            own = node.actions[self.rules.node(theirs).actions.index(action)]
+            return after, self.ours.next(ours, own), f"{line} {own}", ()
+        if isinstance(node, Deal):
+            dealt = (*dealt, action.number)
+            if len(dealt) == node.cards:
+                shown = self._named(sorted(dealt, reverse=True))
+                return after, self.ours.next(ours, None), f"{line} {shown}", ()
+        return after, ours, line, dealt
+
+    def _named(self, cards: list[int]) -> str:
+        return "".join(self.ours.cards[card] for card in cards)
 
 
 @pytest.mark.compiled
 @pytest.mark.openspiel
 @pytest.mark.parametrize("name", tiered(GAMES, FAST))
 def test_equal_to_openspiel(name: str) -> None:
-    """Infosets, sequences, and values and exploitability after 1, 2, 3 and 10 iterations of CFR.
-
-    With several deals OpenSpiel's labels forget which card came first, and no compiler takes them.
-    """
-    rounds, *_, hand, board, _, _ = GAMES[name]
-    ours, other = both_of(text_of(name), hand, [int(dealt) for dealt in board.split()[1:rounds]])
+    """Infosets, sequences, strategies, and values and exploitability after 1, 2, 3 and 10
+    iterations of CFR, wherever the game is cut."""
+    ours = assert_equal(text_of(name), 1e-11)
     assert ours.name.startswith("limit_poker(")
-    assert ours.n_histories <= other.n_histories  # There, cards come one by one.
-    assert_equal(ours, other, 1e-11)
 
 
 @pytest.mark.compiled
@@ -102,39 +116,38 @@ def test_equal_to_openspiel(name: str) -> None:
 @pytest.mark.parametrize("name", tiered(NO_LIMIT, ["a flop"]))
 def test_no_limit_is_equal_to_openspiel(name: str) -> None:
     """The same with fold, call, pot and all-in; all-ins before the flop are run out at once."""
-    rounds, *_, hand, board, _, _, _ = NO_LIMIT[name]
-    deals = [int(dealt) for dealt in board.split()[1:rounds]]
-    ours, other = both_of(no_limit_text_of(name), hand, deals)
-    assert ours.name.startswith("nolimit_poker(")
     stakes = max(map(int, NO_LIMIT[name][7].split()))
-    assert_equal(ours, other, 1e-12 * stakes)
+    ours = assert_equal(no_limit_text_of(name), 1e-12 * stakes)
+    assert ours.name.startswith("nolimit_poker(")
 
 
-def both_of(text: str, hand: int, deals: list[int]) -> tuple[CompiledGame, CompiledGame]:
-    """A game of OpenSpiel as a built-in one, and by its histories."""
+def assert_equal(text: str, tolerance: float) -> CompiledGame:
+    """A game of OpenSpiel as a built-in one, which is returned, equals its histories."""
     pyspiel = pytest.importorskip("pyspiel")
-    ours, theirs = compile_game(pyspiel.load_game(text)), OpenSpielGame(text)
+    given, other = pyspiel.load_game(text), compile_game(InOurWords(text))
+    ours = compile_game(given)
     assert compile_game(f"openspiel:{text}").digest == ours.digest
+    deals = count_betting(InOurWords(text).ours, text)[1]
     if len(deals) > 1:
         with pytest.raises(ImperfectRecallError):
-            compile_game(theirs)
-        other = compile_game(Recalling(text, hand, deals))
-    else:
-        other = compile_game(theirs)
-    return ours, other
-
-
-def assert_equal(ours: CompiledGame, other: CompiledGame, tolerance: float) -> None:
-    """Sizes, and values after some iterations."""
+            compile_game(OpenSpielGame(text))
     assert ours.n_infosets == other.n_infosets
     assert ours.n_sequences == other.n_sequences
-    one, two = Solver(ours, "cfr"), Solver(other, "cfr")
+    assert ours.n_histories <= other.n_histories  # There, cards come one by one.
+    two = Solver(other, "cfr")
+    # Cut after each deal, below it again after the later ones.
+    games = [ours, *(compile_game(given, cut=deal) for deal in range(1, len(deals) + 1))]
+    solvers = [Solver(game, "cfr", threads=1 + nth % 2) for nth, game in enumerate(games)]
     for count in (1, 1, 1, 7):
-        one.step(count)
         two.step(count)
-        found, expected = one.evaluate(), two.evaluate()
-        np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=tolerance)
-        assert found.nash_conv == pytest.approx(expected.nash_conv, abs=tolerance)
+        expected = two.evaluate()
+        for one in solvers:
+            one.step(count)
+            found = one.evaluate()
+            assert farthest(one.average_policy(), two.average_policy()) <= 1e-10
+            np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=tolerance)
+            assert found.nash_conv == pytest.approx(expected.nash_conv, abs=tolerance)
+    return ours
 
 
 @pytest.mark.openspiel

@@ -121,6 +121,25 @@ def test_royal_hold_em() -> None:
     assert solve(game, "dcfr", iters=100).exploitability < 0.05
 
 
+def test_rounds_and_deck_of_limit_hold_em() -> None:
+    """Fewer rounds and cards are the games that have names of their own, or none."""
+    same = compile_game("limit_holdem(rounds=2, ranks='TJQKA')")
+    assert same.digest == compile_game("royal_holdem").digest
+    assert f"{game_size('limit_holdem', rounds=3).infosets:.2g}" == "7.7e+11"
+    small = game_size("limit_holdem", rounds=4, ranks="2345", suits=2)
+    assert (
+        small.infosets
+        == game_size(
+            LimitPoker(
+                **{"ranks": "2345", "suits": 2, "deals": (3, 1, 1), "bets": (10, 10, 20, 20)},
+                **{"raises": (3, 4, 4, 4), "blinds": (5, 10)},
+            )
+        ).infosets
+    )
+    with pytest.raises(GameError, match="rounds must be a whole number from 1 to 4"):
+        compile_game("limit_holdem", rounds=5)
+
+
 def test_opening_of_flop_hold_em() -> None:
     """The small blind opens, and the big blind may raise a call; after the flop the big blind
     opens.  Three raises before the flop, four bets and raises after it, or three as OpenSpiel."""

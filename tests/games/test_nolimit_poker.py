@@ -5,6 +5,9 @@ Against OpenSpiel: ``formats/test_universal_poker.py``.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -131,6 +134,30 @@ def test_files_compile_it_again(name: str, tmp_path: Path) -> None:
     found = Solution.load(solution.save(tmp_path / "solution.npz"))
     assert found.game.digest == solution.game.digest
     assert evaluate(found.game, found.policy) == evaluate(solution.game, solution.policy)
+
+
+@pytest.mark.parametrize("name", ["push_or_fold", "chosen flops"])
+def test_a_game_is_the_same_on_any_machine(name: str) -> None:
+    """Files and workers know a game by its arrays, which no number of threads of a linear algebra
+    library may change; Dask gives its workers one."""
+    spec = f"compile_game({name!r})"
+    if name == "chosen flops":
+        spec = (
+            "compile_game('nolimit_poker', deals=(3,), runout=5, ante=0.1, "
+            "flops=[('2c3c4d', 0.3), ('KcKdAh', 0.7)])"
+        )
+    program = f"from tensorcfr import compile_game; print({spec}.digest)"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), threads),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for threads in ("1", "2")
+    }
+    assert len(found) == 1
 
 
 # ----------------------------------------------------------------------------------------- rules

@@ -250,5 +250,5 @@ def test_wrong_places_to_cut(spec: str, cut: Any, message: str) -> None:
 
 
 def test_cfr_d_takes_games_that_are_cut_once() -> None:
-    with pytest.raises(ValueError, match="compile it with one cut"):
+    with pytest.raises(ValueError, match="compile it with one cut, cut=True"):
         solve(compile_game("leduc", cut=(2, 4)), "cfr-d", iters=1)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.arrays import SequenceForm, bucket_layout
-from ...model.cards import DECISION, BettingTree, Symmetry
+from ...model.cards import DECISION, BettingTree, HandClasses, Symmetry
 from ...model.chunks import whole_rows
 from ...payoff import PayoffCards
 
@@ -38,7 +38,7 @@ def last_acts(betting: BettingTree) -> list[list[Last]]:
 
 class Wait(NamedTuple):
     """A player's only step on the boards of a round, for a terminal there that follows the player's
-    last action on boards with larger classes of hands."""
+    last action on boards with larger classes of hands, or in buckets."""
 
     player: int
     last: Last
@@ -59,10 +59,9 @@ class SomeBoards:
         self, symmetry: Symmetry, boards: list[np.ndarray], parent: list[np.ndarray]
     ) -> None:
         self.symmetry, self.boards = symmetry, boards
-        self.classes = [
-            of_round.classes[own]
-            for own, of_round in zip(boards, symmetry.rounds[: len(boards)], strict=True)
-        ]
+        rounds = list(zip(boards, symmetry.rounds[: len(boards)], strict=True))
+        self.classes = [of_round.classes[own] for own, of_round in rounds]
+        self.played = [of_round.played[own] for own, of_round in rounds]
         self.prefix: list[list[np.ndarray]] = []
         """For rounds ``r`` and ``s <= r``, ``prefix[r][s]`` are the places of the boards of round
         ``s`` from which those of round ``r`` come."""
@@ -74,38 +73,57 @@ class SomeBoards:
             for player in range(2)
         ]
         """For each player and round, where the classes of hands on each board begin."""
-        self._above: dict[tuple[int, int, int], np.ndarray] = {}
+        self.end_begin = [
+            [
+                np.append(0, np.cumsum(self.n_classes(player, r, ends=True)))
+                for r in range(len(boards))
+            ]
+            for player in range(2)
+        ]
+        """The same of the classes that terminals tell apart."""
+        self._above: dict[tuple[int, int, int, bool], np.ndarray] = {}
 
-    def n_classes(self, player: int, r: int) -> np.ndarray:
-        """int64 (boards,): classes of hands on each board."""
-        counts = np.array([both[player].n_classes for both in self.symmetry.classes])
-        return counts[self.classes[r]]
+    def _own(self, *, ends: bool) -> tuple[tuple[tuple[HandClasses, ...], ...], list[np.ndarray]]:
+        """All classes that terminals tell apart, or all in which hands decide; and which of them
+        the boards of each round have."""
+        if ends:
+            return self.symmetry.classes, self.classes
+        return self.symmetry.played, self.played
 
-    def above(self, player: int, r: int, s: int) -> np.ndarray:
-        """For all classes on the boards of round ``r``, one after the other, the classes that have
-        their hands on the boards of round ``s`` before them."""
+    def n_classes(self, player: int, r: int, *, ends: bool = False) -> np.ndarray:
+        """int64 (boards,): classes in which hands decide on each board, or which its terminals tell
+        apart."""
+        every, kinds = self._own(ends=ends)
+        found: np.ndarray = np.array([both[player].n_classes for both in every])[kinds[r]]
+        return found
+
+    def above(self, player: int, r: int, s: int, *, ends: bool = False) -> np.ndarray:
+        """For all classes on the boards of round ``r``, one after the other, those in which their
+        hands decide on the boards of round ``s`` before them."""
         if not len(self.boards[r]):
             return np.empty(0, dtype=np.int64)
-        return np.concatenate([self.between(player, *kinds) for kinds in self.kinds(r, s)])
+        kinds = self.kinds(r, s, ends=ends)
+        return np.concatenate([self.between(player, *both, ends=ends) for both in kinds])
 
     def splits(self, r: int, s: int) -> bool:
-        """Whether some boards of round ``r`` have smaller classes of hands than those of round
-        ``s`` before them."""
-        return any(here != there for here, there in self.kinds(r, s))
+        """Whether terminals on some boards of round ``r`` tell more hands apart than decisions on
+        those of round ``s`` before them."""
+        classes, played = self.symmetry.classes, self.symmetry.played
+        kinds = self.kinds(r, s, ends=True)
+        return any(classes[here] is not played[there] for here, there in kinds)
 
-    def kinds(self, r: int, s: int) -> list[tuple[int, int]]:
-        """For each board of round ``r``, which classes of hands there are on it, and which on the
-        board of round ``s`` before it."""
-        there = self.classes[s][self.prefix[r][s]]
-        return list(zip(self.classes[r].tolist(), there.tolist(), strict=True))
+    def kinds(self, r: int, s: int, *, ends: bool = False) -> list[tuple[int, int]]:
+        """For each board of round ``r``, which classes of hands there are on it, and in which hands
+        decide on the board of round ``s`` before it."""
+        here, there = self._own(ends=ends)[1][r], self.played[s][self.prefix[r][s]]
+        return list(zip(here.tolist(), there.tolist(), strict=True))
 
-    def between(self, player: int, here: int, there: int) -> np.ndarray:
-        """For all classes of a player on a board, the classes that have their hands on another."""
-        key = player, here, there
+    def between(self, player: int, here: int, there: int, *, ends: bool = False) -> np.ndarray:
+        """For all classes of a player on a board, those in which their hands decide on another."""
+        key = player, here, there, ends
         if key not in self._above:
-            classes = self.symmetry.classes
-            first = classes[here][player].first
-            self._above[key] = classes[there][player].of_hand[first]
+            first = self._own(ends=ends)[0][here][player].first
+            self._above[key] = self.symmetry.played[there][player].of_hand[first]
         return self._above[key]
 
 
@@ -162,7 +180,7 @@ class CardForm:
         used = list(entries) if rooted else [first, 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]
-            counts = [int(where.begin[player][self._round(node)][-1]) for node in members]
+            counts = [int(self._begins(node)[player][self._round(node)][-1]) for node in members]
             width, begin = sum(counts), used[player]
             offset = begin
             for member, count in zip(members, counts, strict=True):
@@ -183,6 +201,9 @@ class CardForm:
     def _round(self, node: int | Wait) -> int:
         return node.round if isinstance(node, Wait) else int(self.betting.round[node])
 
+    def _begins(self, node: int | Wait) -> list[list[np.ndarray]]:
+        return self.where.end_begin if isinstance(node, Wait) else self.where.begin
+
     def _waits(self, node: int) -> list[Wait]:
         """The steps that a terminal needs."""
         r = int(self.betting.round[node])
@@ -190,7 +211,7 @@ class CardForm:
         for player in range(2):
             last = self.last[player][node]
             s = self.round_of(last)
-            if s < r and self.where.splits(r, s):
+            if self.where.splits(r, s):
                 found.append(Wait(player, last, r))
         return found
 
@@ -206,7 +227,7 @@ class CardForm:
         wait = Wait(player, last, r)
         if wait not in self.first:
             return self.sequences(player, last, r)
-        return self.ends[player] + self.first[wait] + self.where.begin[player][r][:-1]
+        return self.ends[player] + self.first[wait] + self.where.end_begin[player][r][:-1]
 
     def sequences(self, player: int, last: Last, r: int) -> np.ndarray:
         """The sequence of the first class of hands after a player's last action, on every board of
@@ -219,12 +240,14 @@ class CardForm:
         first = self.ends[player] + self.first[last.node] + last.action * self.width[last.node]
         return first + self.where.begin[player][s][self.where.prefix[r][s]]
 
-    def sequences_above(self, player: int, last: Last, r: int) -> np.ndarray:
+    def sequences_above(self, player: int, last: Last, r: int, *, ends: bool) -> np.ndarray:
         """For all classes on the boards of a round, one after the other, the sequence of the
-        player's last action with their hands."""
+        player's last action with their hands; of the classes that terminals tell apart, or of those
+        that decide."""
         s = self.round_of(last)
-        each = np.repeat(self.sequences(player, last, r), self.where.n_classes(player, r))
-        return each + self.where.above(player, r, s)
+        count = self.where.n_classes(player, r, ends=ends)
+        each = np.repeat(self.sequences(player, last, r), count)
+        return each + self.where.above(player, r, s, ends=ends)
 
     @property
     def first_round(self) -> int:
@@ -244,8 +267,9 @@ class CardForm:
                 if one != player:
                     continue
                 for node in nodes:
-                    before = node.last if isinstance(node, Wait) else self.last[player][node]
-                    above = self.sequences_above(player, before, self._round(node))
+                    waits = isinstance(node, Wait)
+                    before = node.last if waits else self.last[player][node]
+                    above = self.sequences_above(player, before, self._round(node), ends=waits)
                     parents.append(above.astype(np.uint32))
                 start = self.ends[player] + begin
                 rows.append((player, depth + int(self.rooted), fan, width, start))

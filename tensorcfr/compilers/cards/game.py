@@ -8,7 +8,7 @@ the payoffs leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,7 @@ def compile_rules(
     symmetric: bool = True,
     source: str | None = None,
     limit: int | None = None,
+    bucketed: Callable[[tuple[Boards, ...], Symmetry], Symmetry] | None = None,
 ) -> CutGame:
     """Compile a game of cards into chunks.
 
@@ -69,6 +70,7 @@ def compile_rules(
         source: Name and parameters of a built-in game, which files keep.
         limit: Sequences that a chunk may have, if it has several lines; by default what the cache
             of this machine says.
+        bucketed: Makes, from all boards and what is alike, the same with hands in buckets.
 
     Raises:
         GameError: The rules break their contract.
@@ -91,6 +93,8 @@ def compile_rules(
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
     symmetry = symmetry_of(rules, name, boards, symmetric=symmetric)
+    if bucketed is not None:
+        symmetry = bucketed(boards, symmetry)
     if limit is None:
         limit = sequences_of_chunk()
     where = True if cut == len(deals) else cut  # As in files of games that are cut once.
@@ -138,13 +142,13 @@ class _Compiler:
         if self.payoffs.by_pairs:
             pairs = self.payoffs.entries(trunk)
             trunk_form = trunk_form._replace(operator=(pairs, *trunk_form.operator))
-        kinds = len(symmetry.classes)
+        kinds = len(symmetry.played)
         place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
         self._note(trunk, -1, place, stride)
         forms: dict[tuple[int, int], list[CardForm]] = {}
         for r in self.streets:
-            for kind in np.unique(symmetry.rounds[r].classes).tolist():
+            for kind in np.unique(symmetry.rounds[r].played).tolist():
                 forms[r, kind] = [self._alone(r, kind, group) for group in groups[r]]
                 for number, form in enumerate(forms[r, kind]):
                     self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
@@ -188,7 +192,7 @@ class _Compiler:
     def _alone(self, r: int, kind: int, group: list[int]) -> CardForm:
         """The form of a chunk on a board of a round with some classes of hands."""
         rounds = self.symmetry.rounds[: r + 1]
-        chain = [int(np.flatnonzero(rounds[-1].classes == kind)[0])]
+        chain = [int(np.flatnonzero(rounds[-1].played == kind)[0])]
         for of_round in rounds[:0:-1]:
             chain.append(int(of_round.parent[chain[-1]]))
         zero = np.zeros(1, dtype=np.int64)
@@ -311,7 +315,7 @@ class _Compiler:
             for board, both in enumerate(self.payoffs.walks(r)):
                 walks = pools.put(np.concatenate(both))
                 begin = pools.put(np.array([[0, len(both[0]), 0]]))
-                kind, alike = int(boards.classes[board]), float(solved_for[board])
+                kind, alike = int(boards.played[board]), float(solved_for[board])
                 for number, base in enumerate(bases[r, kind]):
                     here = place[numbers[r][board, number]]
                     here[:] = base
@@ -346,7 +350,7 @@ class _Compiler:
         row = np.zeros((int(lines_in.sum()), 3), dtype=np.uint32)
         for r in self.streets:
             boards = self.symmetry.rounds[r]
-            before = self.symmetry.rounds[r - 1].classes[boards.parent].tolist()
+            before = self.symmetry.rounds[r - 1].played[boards.parent].tolist()
             if r - 1 in numbers:
                 above[numbers[r]] = numbers[r - 1][boards.parent] + 1
             for number, group in enumerate(groups[r]):

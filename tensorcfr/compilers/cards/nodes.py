@@ -252,7 +252,7 @@ class CardNodes(PublicNodes):
         player, r = int(betting.player[at]), int(betting.round[at])
         boards = self.symmetry.rounds[r]
         solved = int(boards.of_board[board])
-        kind = int(boards.classes[solved])
+        kind = int(boards.played[solved])
         group, first = self.node_place[kind, at].tolist()
         chunk = int(self.chunks[r][solved, group]) if group >= 0 else -1
         if chunk >= 0:

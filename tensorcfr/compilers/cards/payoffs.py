@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, Symmetry
+from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, HandClasses, Symmetry
 from ...payoff import PayoffCards, PayoffEntries
 from ...payoff import cards as cards_part
 from ...payoff.cards import CARD_BITS, HAND_BITS, LANES
@@ -124,15 +124,12 @@ class Payoffs:
         both = self.symmetry.classes[0]
         counts = [own.n_classes for own in both]
         pairs = self.dealing.pairs
-        member = [
-            (own.of_hand == np.arange(own.n_classes)[:, None]).astype(np.float64) for own in both
-        ]
-        all_pairs = member[0] @ pairs @ member[1].T
+        all_pairs = _by_classes(pairs, both)
         shared: dict[int, list[np.ndarray]] = {}
         amounts, runs = self.betting.amounts, self.betting.runs
         for cards in {int(runs[n]) for n in ends if self.betting.kind[n] != FOLD}:
             shares = shares_of_runouts(self.rules, cards)
-            shared[cards] = [member[0] @ (pairs * one) @ member[1].T for one in shares]
+            shared[cards] = [_by_classes(pairs * one, both) for one in shares]
         rows, columns, values, begins = [], [], [], [0]
         for player in range(2):
             own, other = (
@@ -146,8 +143,9 @@ class Payoffs:
                     if self.betting.kind[node] == FOLD:
                         table = amounts[node, 0, player] * all_pairs
                     else:
-                        outcomes = shared[int(runs[node])]
-                        table = np.tensordot(amounts[node, :, player], outcomes, axes=(0, 0))
+                        win, tie, lose = amounts[node, :, player].tolist()
+                        won, tied, lost = shared[int(runs[node])]
+                        table = win * won + tie * tied + lose * lost
                     # By the other player's classes, then by the own ones.
                     paid.append(table.T if player == 0 else table)
                 after = np.concatenate([first + np.arange(counts[1 - player]) for first, _ in here])
@@ -260,6 +258,17 @@ class Payoffs:
             parts = [head, np.stack(pairs, axis=1).ravel(), own[player], others[other]]
             found.append(np.concatenate(parts).astype(np.uint32))
         return found
+
+
+def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.ndarray:
+    """What is said of pairs of hands, summed over pairs of their classes; float64 (classes of
+    player 0, classes of player 1).  The sums are the same bits on every machine: files and workers
+    know a game by them."""
+    for axis, own in enumerate(both):
+        order = np.argsort(own.of_hand, kind="stable")
+        begin = np.searchsorted(own.of_hand[order], np.arange(own.n_classes))
+        pairs = np.add.reduceat(np.take(pairs, order, axis=axis), begin, axis=axis)
+    return pairs
 
 
 def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:

@@ -192,10 +192,16 @@ class Dealing:
         if self.boards:
             sets, weight = np.array(list(self.boards)), np.array(list(self.boards.values()))
             free = [
-                ~(hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
+                1.0 - (hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
                 for hands in self.rules.hands
             ]
-            found *= (free[0] * weight) @ free[1].T
+            # Boards of equal weight are counted, so that no sum depends on the order in which a
+            # linear algebra library adds.
+            left = np.zeros_like(found)
+            for one in np.unique(weight).tolist():
+                alike = weight == one
+                left += one * (free[0][:, alike] @ free[1][:, alike].T)
+            found *= left
         return found
 
     @cached_property
@@ -204,7 +210,7 @@ class Dealing:
         boards leave them."""
         if not self.boards:
             return deal_weight(self.rules)
-        return float(self.rules.weights[0] @ self.apart @ self.rules.weights[1])
+        return float((self.apart * np.outer(*self.rules.weights)).sum())
 
     @property
     def pairs(self) -> np.ndarray:

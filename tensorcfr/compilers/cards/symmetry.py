@@ -68,7 +68,7 @@ def symmetry_of(
     product = np.array([[number[one[other].tobytes()] for other in cards] for one in cards])
     groups: dict[tuple[int, ...], int] = {tuple(range(len(cards))): 0}
     zero = np.zeros(1, dtype=np.int64)
-    rounds = [SolvedBoards(zero, zero, zero + 1, zero, zero, zero)]
+    rounds = [SolvedBoards(zero, zero, zero + 1, zero, zero, zero, zero)]
     for of_round in boards[1:]:
         before = rounds[-1]
         members = list(groups)
@@ -106,16 +106,13 @@ def symmetry_of(
                 parent=above[board],
                 alike=count[of_board[board]],
                 classes=classes,
+                played=classes,
                 of_board=place[of_board],
                 permutation=permutation,
             )
         )
-    found = Symmetry(
-        cards,
-        (first, second),
-        tuple((_classes(first[list(own)]), _classes(second[list(own)])) for own in groups),
-        tuple(rounds),
-    )
+    classes = tuple((_classes(first[list(own)]), _classes(second[list(own)])) for own in groups)
+    found = Symmetry(cards, (first, second), classes, classes, tuple(rounds))
     _check(rules, name, boards, found)
     return found
 

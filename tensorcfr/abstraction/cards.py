@@ -1,0 +1,262 @@
+"""Abstraction of games of cards in chunks: buckets of hands round by round.
+
+Hands in a bucket decide alike; terminals tell them apart as in the full game.  So payoffs stay a
+walk through the hands by strength, and nothing is worked out for pairs of hands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from .._util.arguments import Kind, checked
+from .._util.memory import budget, free_memory
+from ..compilers.cards.game import compile_rules
+from ..compilers.cards.nodes import CardNodes
+from ..compilers.cards.rules import cards_label, compared, without
+from ..formats.functions import AskedPolicy
+from ..model.arguments import Compiled
+from ..model.cards import Boards, HandClasses, Symmetry
+from ..model.cut_game import CutGame
+from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..model.public_nodes import NodeLayout, PublicNodes
+from .buckets import card_nodes, spaced
+from .game import OF_THE_ABSTRACTION
+
+Rounds = Sequence[int | Callable[[int, tuple[str, ...], tuple[str, ...]], Any] | None]
+"""For each round how hands are put into buckets, see :func:`abstract_cards`."""
+ROUNDS = Kind((list, tuple), "a list with one entry for each round of betting")
+
+
+class BucketedCards(CutGame):
+    """A game of cards in which the hands of a bucket decide alike.
+
+    Labels, lines and hands are those of the full game.  Make one with :func:`abstract_cards`.
+
+    Args:
+        compiled: The game with buckets.
+        full: The game that it is an abstraction of.
+    """
+
+    def __init__(self, compiled: CutGame, full: CompiledGame) -> None:
+        super().__init__(
+            compiled.name,
+            compiled.chunks,
+            compiled.nodes,
+            compiled.counts,
+            recipe=compiled.recipe,
+            utilities=compiled.utilities,
+            merges_hands=True,
+            lay_out=self._refuse,
+        )
+        self.full = full
+
+    def _refuse(self, limit: int | None) -> FlatGame:
+        raise ValueError(
+            f"{self.name} is not laid out: abstract_hands({self.full.name}, ...) makes a flat one"
+        )
+
+    @property
+    def caveat(self) -> str:
+        """See :attr:`CompiledGame.caveat`."""
+        return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
+
+    def lifted(self, policy: Policy) -> Policy:
+        """See :func:`tensorcfr.abstraction.lift`; worked out part by part where it is looked at."""
+        return AskedPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
+
+
+def _of_bucket(
+    own: PublicNodes, policy: Policy, _: PublicNodes, node: int, full: NodeLayout, hands: np.ndarray
+) -> np.ndarray:
+    """What the buckets of some hands play at a node."""
+    return policy.at(own.layout(node).numbers(hands))
+
+
+@checked()
+def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> BucketedCards:
+    """A game of cards with the hands of each round in buckets, solved in chunks.
+
+    Players remember: a bucket is divided again by the buckets of the rounds before, so ``(20, 10)``
+    makes 200 buckets on a flop at most.  Memory and time are about those of the full game: buckets
+    decide, but hands are compared.
+
+    >>> from tensorcfr import compile_game, evaluate, solve
+    >>> from tensorcfr.abstraction import lift
+    >>> full = compile_game("limit_holdem(rounds=2, ranks='2345', suits=2)")
+    >>> small = abstract_cards(full, (4, 3))
+    >>> solution = solve(small, iters=200)
+    >>> lost = evaluate(full, lift(solution)).exploitability
+    >>> round(solution.exploitability, 1), lost > 1
+    (0.0, True)
+
+    Args:
+        game: A game of cards in chunks.
+        buckets: For each round of betting, from the first deal on: a number of buckets of equal
+            weight by expected strength, the mean over all boards to come of the equity against all
+            hands; None for hands as they are; or a function of the player, the labels of the board
+            and those of all hands, which gives whole numbers (hands,).  What it says of hands with
+            a card of the board is not looked at.
+
+    Raises:
+        ValueError: It is no game of cards, has another number of rounds, or no board for strengths;
+            or a function gives something else, or tells hands apart that differ in suits alone.
+        MemoryLimitError: Compiling it needs more than the free memory.
+    """
+    cards = card_nodes(game)
+    if len(buckets) != cards.betting.rounds + 1:
+        raise ValueError(
+            f"buckets has {len(buckets)} entries, and {game.name} has {cards.betting.rounds + 1} "
+            "rounds of betting"
+        )
+    for r, own in enumerate(buckets):
+        is_number = isinstance(own, int) and not isinstance(own, bool) and own >= 1
+        if not (own is None or is_number or callable(own)):
+            raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {own!r}")
+    name = f"abstraction of {game.name}"
+    limit = free_memory()
+    with budget(f"compiling {name}", limit) as own_budget:
+        compiled = compile_rules(
+            cards.rules,
+            name,
+            own_budget,
+            cut=min(cards.chunks, default=None),
+            bucketed=partial(_bucketed, cards, buckets),
+        )
+    return BucketedCards(compiled, game)
+
+
+def _bucketed(
+    cards: CardNodes, buckets: Rounds, boards: tuple[Boards, ...], symmetry: Symmetry
+) -> Symmetry:
+    """The same boards with hands in buckets."""
+    strength = _strengths(cards) if any(isinstance(one, int) for one in buckets) else None
+    known: dict[tuple[bytes, ...], int] = {}
+    played: list[tuple[HandClasses, HandClasses]] = []
+    rounds, before = [], list[tuple[HandClasses, HandClasses]]()
+    for r, (of_round, rule) in enumerate(zip(symmetry.rounds, buckets, strict=True)):
+        here = []
+        for k, board in enumerate(of_round.board.tolist()):
+            kind, above = symmetry.classes[of_round.classes[k]], int(of_round.parent[k])
+            if rule is None and (
+                not r or before[above] is symmetry.classes[symmetry.rounds[r - 1].classes[above]]
+            ):
+                here.append(kind)
+                continue
+            dealt, both = boards[r].cards[board], []
+            for player, alike in enumerate(kind):
+                live = without(cards.rules.hands[player], dealt)
+                if rule is None:
+                    own = alike.of_hand
+                elif callable(rule):
+                    own = _asked(cards, rule, r, player, dealt, alike, live)
+                else:
+                    assert strength is not None
+                    weight = np.where(live, cards.rules.weights[player], 0.0)
+                    own = spaced(strength[r][player][k], weight, rule, "quantiles")
+                coarser = before[above][player].of_hand if r else np.zeros_like(own)
+                both.append(_divided(coarser, own, live))
+            here.append((both[0], both[1]))
+        kinds = []
+        for both_players in here:
+            key = tuple(own.of_hand.tobytes() for own in both_players)
+            if key not in known:
+                known[key] = len(played)
+                played.append(both_players)
+            kinds.append(known[key])
+        rounds.append(of_round._replace(played=np.array(kinds)))
+        before = [played[kind] for kind in kinds]
+    return symmetry._replace(played=tuple(played), rounds=tuple(rounds))
+
+
+def _divided(before: np.ndarray, own: np.ndarray, live: np.ndarray) -> HandClasses:
+    """The buckets of a round, divided by those of the round before; hands that cannot be there are
+    in one with another hand, so that they make no buckets."""
+    own = np.unique(own, return_inverse=True)[1]
+    leads = np.zeros(int(before.max()) + 1, dtype=np.int64)
+    leads[before[live]] = own[live]
+    own = np.where(live, own, leads[before])
+    _, first, of_hand = np.unique(
+        before * (own.max() + 1) + own, return_index=True, return_inverse=True
+    )
+    return HandClasses(of_hand, first, np.maximum(np.bincount(of_hand, live), 1).astype(np.int64))
+
+
+def _asked(
+    cards: CardNodes,
+    rule: Callable[..., Any],
+    r: int,
+    player: int,
+    dealt: np.ndarray,
+    alike: HandClasses,
+    live: np.ndarray,
+) -> np.ndarray:
+    """The buckets that a caller's function gives on a board, int64 (hands,)."""
+    board = tuple(str(cards.rules.cards[card]) for card in dealt)
+    names = cards.hands[player]
+    found = np.asarray(rule(player, board, names))
+    if found.shape != (len(names),) or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"buckets[{r}] must give whole numbers ({len(names)},), not {found.dtype} {found.shape}"
+        )
+    apart = np.flatnonzero(live & (found != found[alike.first[alike.of_hand]]))
+    if len(apart):
+        one, other = names[apart[0]], names[alike.first[alike.of_hand[apart[0]]]]
+        where = f"on {cards_label(cards.rules, dealt)}" if len(dealt) else "before the board"
+        raise ValueError(
+            f"buckets[{r}] tells {one} and {other} apart {where}, which differ in suits alone"
+        )
+    return found.astype(np.int64)
+
+
+def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
+    """For each round and player the expected strengths on all solved boards, float64 (boards,
+    hands): the share of the other player's hands that a hand beats, ties counted half, on a mean of
+    the boards to come; NaN for hands with a card of the board.
+
+    Raises:
+        ValueError: No cards are dealt.
+    """
+    rules, symmetry, boards = cards.rules, cards.symmetry, cards.boards
+    if len(boards) < 2:
+        raise ValueError(
+            f"{cards.name_of_game} deals no board: give a function in place of numbers"
+        )
+    last = []
+    for player in range(2):
+        rows = []
+        for board in symmetry.rounds[-1].board.tolist():
+            dealt = boards[-1].cards[board]
+            weight = rules.weights[1 - player] * without(rules.hands[1 - player], dealt)
+            beaten, tied, lost = compared(rules, (*rules.board, *dealt), player, weight)
+            met = beaten + tied + lost
+            rows.append(np.divide(beaten + tied / 2, met, np.full(len(met), np.nan), where=met > 0))
+        last.append(np.array(rows))
+    found = [(last[0], last[1])]
+    for r in range(len(boards) - 2, -1, -1):
+        after, begin = (
+            boards[r + 1],
+            np.searchsorted(boards[r + 1].parent, symmetry.rounds[r].board),
+        )
+        end = np.searchsorted(after.parent, symmetry.rounds[r].board, "right")
+        weight = cards.dealing.weights(after.cards)
+        means = []
+        for player in range(2):
+            rows = np.empty((len(begin), len(rules.hands[player])))
+            for k, children in enumerate(map(np.arange, begin, end)):
+                sums, counts = np.zeros((2, rows.shape[1]))
+                for child in children.tolist():
+                    turned = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
+                    own = found[0][player][symmetry.rounds[r + 1].of_board[child]][turned]
+                    live = ~np.isnan(own)
+                    sums[live] += weight[child] * own[live]
+                    counts[live] += weight[child]
+                rows[k] = np.divide(sums, counts, np.full(len(sums), np.nan), where=counts > 0)
+            means.append(rows)
+        found.insert(0, (means[0], means[1]))
+    return found
