@@ -414,8 +414,8 @@ def infoset_rows(
     columns = {
         "q": rows.expected,
         "ev": rows.infoset_expected,
-        "regret": rows.regret,
         "loss": rows.loss,
+        "conditional_regret": rows.conditional_regret,
         "own": rows.own_reach,
         "others": rows.others_reach,
     }

@@ -34,10 +34,10 @@ function download(name, kind, text) {
 const quoted = cell => /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 function saveCsv() {
-  const lines = [["solution", "infoset", "hand", "action", "probability", "expected_value", "regret", "reach", "loss"]];
+  const lines = [["solution", "infoset", "hand", "action", "probability", "expected_value", "reach", "loss", "conditional_regret"]];
   state.nodes.forEach((node, index) => node.hands.forEach(hand => hand.p.forEach((p, action) => lines.push([
     state.about.names[index], hand.infoset, hand.hand, node.actions[action], p,
-    hand.q ? hand.q[action] ?? "" : "", hand.regret ? hand.regret[action] : "", hand.reach ?? "", hand.loss ?? ""]))));
+    hand.q ? hand.q[action] ?? "" : "", hand.reach ?? "", hand.loss ?? "", hand.conditional_regret ?? ""]))));
   download("node.csv", "text/csv", lines.map(line => line.map(quoted).join(",")).join("\n") + "\n");
 }
 
