@@ -149,6 +149,10 @@ class Nodes(ABC):
             ValueError: There is no such node.
         """
 
+    def extras(self, number: int) -> tuple[str, ...]:
+        """What :meth:`extra` has of a node."""
+        return ()
+
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """What takes longer than a node, and is asked for by name.
 

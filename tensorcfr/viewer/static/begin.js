@@ -13,9 +13,9 @@ function showAbout() {
     `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
   at("about").hidden = false;
   at("meaning").textContent = about.solutions[0].meaning || "";
-  at("locks").hidden = boot.mode !== "server" && about.solutions.length < 2;
-  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = boot.mode !== "server";
-  at("locks").querySelector(".dim").hidden = boot.mode !== "server";
+  at("locks").hidden = !answers && about.solutions.length < 2;
+  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = !answers;
+  at("locks").querySelector(".dim").hidden = !answers;
   at("new-spot").hidden = !boot.form;
   showCost();
   showCurve();
@@ -100,7 +100,7 @@ async function begin() {
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
     showAbout();
     showLocks();
-    if (boot.mode === "server") watch();
+    if (answers) watch();
   }
   const wanted = readAddress();
   at("look").hidden = false;
