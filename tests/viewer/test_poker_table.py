@@ -113,7 +113,7 @@ def test_a_page_for_sharing_has_equities_and_says_its_size(
 def test_a_cell_that_is_pointed_at_stays_when_equities_come(page: Any, turn: Solution) -> None:
     with served(turn) as server:
         held: list[Any] = []
-        page.route("**/api/extra*", held.append)
+        page.route("**/api/extra*", lambda route: held.append(route))
         open_page(page, server.url)
         page.hover(f"{CELL}[data-hand='KK']")
         assert page.text_content("#combos h3").startswith("KK")
