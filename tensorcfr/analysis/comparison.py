@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise, product
+from heapq import nlargest
+from itertools import chain, pairwise, product
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -15,14 +17,14 @@ from .._util.one_line import OneLine
 from ..evaluation import Evaluation
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled, laid_out
+from ..model.arguments import Compiled
 from ..model.chunks import buckets_by_part, own_buckets
-from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
+from ..model.tables import policy_of
 from ..solvers.solution import Solution
 from .luck import AdjustedPlays, aivat
-from .policy_values import LaidOutValues, ValueRows
+from .policy_values import Values, values
 from .simulation import simulate
 
 
@@ -142,20 +144,41 @@ class Difference(NamedTuple):
     """What the player gains there by changing from the first policy to the second."""
 
 
+class Differing(NamedTuple):
+    """How two policies differ at some infosets of one player."""
+
+    infosets: InfosetRows
+    """Which."""
+    reach: np.ndarray
+    """float64 (infosets,): as :attr:`Comparison.reach`, and so the others."""
+    total_variation: np.ndarray
+    value: np.ndarray
+
+    def largest(self, count: int) -> list[Difference]:
+        """The infosets with the largest reach times total variation, largest first."""
+        order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
+        labels = [self.infosets.labels[at] for at in order.tolist()]
+        columns = (column[order].tolist() for column in self[1:])
+        return [Difference(row[0], self.infosets.player, *row[1:]) for row in zip(labels, *columns, strict=True)]
+
+
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Where two policies of one game differ, and what it is worth."""
+    """Where two policies of one game differ, and what it is worth.
 
-    first: LaidOutValues
+    A game in chunks is not laid out: the infosets of one public node are compared at a time.
+    """
+
+    first: Values
     """The first policy."""
-    second: LaidOutValues
+    second: Values
     """The second."""
 
     def __repr__(self) -> str:
         return f"<Comparison of two policies for {self.game.name}>"
 
     @property
-    def game(self) -> FlatGame:
+    def game(self) -> CompiledGame:
         """The game."""
         return self.first.game
 
@@ -164,17 +187,27 @@ class Comparison:
         """Values and best-response values of both."""
         return self.first.evaluation, self.second.evaluation
 
+    def all_rows(self) -> Iterator[Differing]:
+        """The infosets of all players, some at a time, in the order of
+        :meth:`~tensorcfr.analysis.Values.all_rows`."""
+        for one, other in zip(self.first.all_rows(), self.second.all_rows(), strict=True):
+            change = other.probability - one.probability
+            yield Differing(
+                one.infosets,
+                (one.reach + other.reach) / 2,
+                np.abs(change).sum(axis=1) / 2,
+                other.own_reach * (change * one.counterfactual).sum(axis=1),
+            )
+
     @cached_property
     def total_variation(self) -> np.ndarray:
         """float64 (infosets,): half of the sum of the absolute differences of probabilities."""
-        return self._by_infoset(
-            lambda one, other: np.abs(other.probability - one.probability).sum(axis=1) / 2
-        )
+        return self._column("total_variation")
 
     @cached_property
     def reach(self) -> np.ndarray:
         """float64 (infosets,): mean of the reaches under both policies."""
-        return self._by_infoset(lambda one, other: (one.reach + other.reach) / 2)
+        return self._column("reach")
 
     @cached_property
     def value(self) -> np.ndarray:
@@ -184,41 +217,29 @@ class Comparison:
         times the second one's own reach.  Over a player's infosets this sums to what the second
         policy earns more than the first against the others' first policies.
         """
+        return self._column("value")
 
-        def gain(one: ValueRows, other: ValueRows) -> np.ndarray:
-            change = (other.probability - one.probability) * one.counterfactual
-            return other.own_reach * change.sum(axis=1)
+    def _column(self, name: str) -> np.ndarray:
+        return np.concatenate([np.zeros(0), *(getattr(rows, name) for rows in self.all_rows())])
 
-        return self._by_infoset(gain)
-
-    def _by_infoset(self, column: Callable[[ValueRows, ValueRows], np.ndarray]) -> np.ndarray:
-        pairs = zip(self.first.all_rows(), self.second.all_rows(), strict=True)
-        return np.concatenate([np.zeros(0), *(column(*pair) for pair in pairs)])
-
-    @property
+    @cached_property
     def distance(self) -> tuple[float, ...]:
         """Per player: the sum over infosets of reach times total variation, which is the expected
         number of decisions in which the two would part."""
-        weighted = self.reach * self.total_variation
-        owner = self.game.infoset_player
-        return tuple(
-            float(weighted[owner == player].sum()) for player in range(self.game.n_players)
-        )
+        found = [0.0] * self.game.n_players
+        for rows in self.all_rows():
+            found[rows.infosets.player] += float(rows.reach @ rows.total_variation)
+        return tuple(found)
 
-    def differences(self, count: int = 10) -> list[Difference]:
-        """The infosets with the largest reach times total variation, largest first."""
-        order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
-        game = self.game
-        return [
-            Difference(
-                game.infoset_labels[i],
-                int(game.infoset_player[i]),
-                float(self.reach[i]),
-                float(self.total_variation[i]),
-                float(self.value[i]),
-            )
-            for i in order.tolist()
-        ]
+    def differences(self, count: int | None = 10) -> list[Difference]:
+        """The infosets with the largest reach times total variation, largest first.
+
+        Args:
+            count: How many; None lists them all.
+        """
+        count = sys.maxsize if count is None else count
+        found = chain.from_iterable(rows.largest(count) for rows in self.all_rows())
+        return nlargest(count, found, key=lambda row: row.reach * row.total_variation)
 
     def __str__(self) -> str:
         lines = [f"{self.game.name}: where two policies differ"]
@@ -254,10 +275,8 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
         TypeError: The first is neither a solution nor a policy.
         ValueError: The second is not for the first one's game.
     """
-    one = first.policy if isinstance(first, Solution) else first
-    other = second.policy if isinstance(second, Solution) else second
-    if not hasattr(one, "game") or not isinstance(one.game, CompiledGame):
+    one = policy_of(first)
+    if not isinstance(one, Policy):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
-    game = laid_out(one.game, "compare")
-    there = find_policy(game, other, "second")
-    return Comparison(LaidOutValues(game, find_policy(game, one)), LaidOutValues(game, there))
+    game = one.game
+    return Comparison(values(game, one), values(game, find_policy(game, second, "second")))

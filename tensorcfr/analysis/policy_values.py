@@ -215,7 +215,8 @@ class Values(ABC):
 
     def table(self) -> SequenceTable:
         """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
-        ``expected_value``, ``counterfactual_value``, ``regret`` and ``loss`` (of the infoset)."""
+        ``expected_value``, ``counterfactual_value``, ``regret``, and of the infoset ``loss`` and
+        ``conditional_regret``."""
         return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
 
     def all_rows(self) -> Iterator[ValueRows]:
@@ -238,6 +239,7 @@ COLUMNS = {
     "counterfactual_value": "counterfactual",
     "regret": "regret",
     "loss": "loss",
+    "conditional_regret": "conditional_regret",
 }
 """The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 

@@ -112,11 +112,10 @@ def of_policy(
 def of_comparison(compared: Comparison, rows: int) -> dict[str, Any]:
     """Values of both, distances, and the infosets that matter most."""
     game = compared.game
-    count = rows or game.n_infosets
     return {
         "game": of_game(game),
         "first": of_evaluation(game, compared.evaluations[0]),
         "second": of_evaluation(game, compared.evaluations[1]),
         "distance": list(compared.distance),
-        "differences": [row._asdict() for row in compared.differences(count)],
+        "differences": [row._asdict() for row in compared.differences(rows or None)],
     }

@@ -272,7 +272,7 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
         worth.add_row(which, *own, _value(game, found.exploitability, ".6g"))
     _print(console, worth)
     table = new_table("infoset", "player", "reach", "variation", "gain")
-    for row in compared.differences(rows or game.n_infosets):
+    for row in compared.differences(rows or None):
         if row.total_variation > 0:
             table.add_row(
                 Text(one_line(row.infoset)),

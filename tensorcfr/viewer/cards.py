@@ -15,7 +15,7 @@ from ..analysis.equity import equities
 from ..compilers.cards.nodes import CardNodes
 from ..games.holdem.cards import CARDS
 from ..games.holdem.groups import draws, made_hands
-from ..model.arrays import CHANCE
+from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
 from .nodes import MOST_CARDS, HandNodes, SolutionValues, part
 
@@ -82,6 +82,13 @@ class CardHandNodes(HandNodes):
         return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
 
     # -------------------------------------------------------------------------- what takes longer
+
+    def extras(self, number: int) -> tuple[str, ...]:  # noqa: D102
+        player = self._player(number)
+        if player != CHANCE:
+            return () if player == TERMINAL else ("equity",)
+        few = len(self.nodes.children(number)) <= MOST_CARDS
+        return ("equity", "runouts") if few else ("equity",)
 
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """``"equity"``: of all hands of both players at a node, and the means.  ``"runouts"``: at a

@@ -118,6 +118,16 @@ class Desk:
         said = self.nodes.node(number, of, patience)
         return said | {"values": of.get(0.0) is not None, "note": of.error}
 
+    def whole_node(self, number: int, solution: int) -> dict[str, Any]:
+        """A node with all that takes longer, too, as ``extras`` by name.
+
+        Raises:
+            ValueError: There is no such node or solution.
+        """
+        names = self.nodes.extras(number)
+        extras = {name: self.extra(name, number, solution) for name in names}
+        return self.node(number, solution) | {"extras": extras}
+
     def extra(self, name: str, number: int, solution: int) -> dict[str, Any]:
         """What takes longer than a node: ``"equity"`` or ``"runouts"``, in games of cards.
 

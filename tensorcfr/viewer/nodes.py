@@ -149,6 +149,10 @@ class Nodes(ABC):
             ValueError: There is no such node.
         """
 
+    def extras(self, number: int) -> tuple[str, ...]:
+        """What :meth:`extra` has of a node."""
+        return ()
+
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
         """What takes longer than a node, and is asked for by name.
 
@@ -414,8 +418,8 @@ def infoset_rows(
     columns = {
         "q": rows.expected,
         "ev": rows.infoset_expected,
-        "regret": rows.regret,
         "loss": rows.loss,
+        "conditional_regret": rows.conditional_regret,
         "own": rows.own_reach,
         "others": rows.others_reach,
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,8 +120,8 @@ def save_html(
     numbers = sorted(desk.nodes.first(most, top, street=street))
 
     def nodes(some: list[int]) -> list[dict[int, Any]]:
-        each = range(len(desk.solutions))
-        return [{number: _rounded(desk.node(number, index)) for number in some} for index in each]
+        each = [partial(desk.whole_node, solution=k) for k in range(len(desk.solutions))]
+        return [{number: _rounded(node(number)) for number in some} for node in each]
 
     def page(shown: list[dict[int, Any]]) -> bytes:
         about = desk.about() | {"root": top}

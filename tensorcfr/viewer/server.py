@@ -8,7 +8,7 @@ import logging
 import secrets
 import time
 import webbrowser
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler
 from socket import SHUT_RDWR, socket
@@ -17,9 +17,9 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from .._util.arguments import Flag, Kind, Whole, checked
-from .._util.plain import plain
 from ..solvers.solution import Solution
-from .desk import BusyError, Desk
+from .answers import RefusedError, answer_to, refusal, route_of, whole_number
+from .desk import Desk
 from .page import SOLUTION, build_page
 from .start import Start
 
@@ -32,17 +32,7 @@ MOST_WAITING = 64
 """Connections that have shown no token yet; a further one takes the place of the oldest."""
 HEADER_SECONDS = 10.0
 """Seconds that a connection has to show the token, and between two bytes of a body."""
-PATIENCE = 0.25
-"""Seconds that a node waits for expected values; the page shows the rest, and asks again."""
 LOG = logging.getLogger(__name__)
-
-
-class _RefusedError(Exception):
-    """A request that is not answered, with the status and the reason."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 class Server(ThreadingTCPServer):
@@ -135,19 +125,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         try:
             said = self._said()
-        except _RefusedError as error:
-            self.send_error(error.status, str(error))
-        except BusyError as error:
-            self.send_error(409, str(error))
-        except MemoryError as error:
-            self.send_error(507, str(error) or "out of memory")
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
-            self.send_error(400, str(error) or "bad request")
         except OSError:
             raise
-        except Exception:
-            LOG.exception("the viewer failed to answer %s", self.path)
-            self.send_error(500, "internal error")
+        except Exception as error:
+            self.send_error(*refusal(error, self.path))
         else:
             self._send(*said)
 
@@ -157,32 +138,26 @@ class _Handler(BaseHTTPRequestHandler):
         """The answer to the request: text, status, type and policy."""
         parts = urlsplit(self.path)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        page = parts.path == "/"
-        method, work = ("GET", None) if page else ROUTES.get(parts.path, (None, None))
-        if method is None:
-            raise _RefusedError(404, "not found")
-        if method != self.command:
-            raise _RefusedError(405, "wrong method")
-        self._check(query.get("token") if page else self.headers.get(HEADER))
-        if work is None:
+        if parts.path == "/":
+            if self.command != "GET":
+                raise RefusedError(405, "wrong method")
+            self._check(query.get("token"))
             return self._page()
-        given = query if method == "GET" else self._body()
-        on = self.server.start if parts.path.startswith(FORM) else self.server.desk
-        if on is None:
-            raise _RefusedError(404, "not found")
-        said = work(on, given)
-        text = json.dumps(plain(said), ensure_ascii=False, separators=(",", ":"))
+        route_of(self.command, parts.path)  # Refused before the token is looked at.
+        self._check(self.headers.get(HEADER))
+        body = None if self.command == "GET" else self._body()
+        text = answer_to(self.server.desk, self.server.start, self.command, self.path, body)
         return text, 200, "application/json", ""
 
     def _check(self, given: str | None) -> None:
         # A name that was made to point here has another host; a page of another site an origin.
         if self.headers.get("host") not in self.server.hosts:
-            raise _RefusedError(403, "wrong host")
+            raise RefusedError(403, "wrong host")
         if self.headers.get("origin") not in (None, *self.server.origins):
-            raise _RefusedError(403, "wrong origin")
+            raise RefusedError(403, "wrong origin")
         token = self.server.token.encode()
         if given is None or not hmac.compare_digest(given.encode(), token):
-            raise _RefusedError(403, "wrong or missing token")
+            raise RefusedError(403, "wrong or missing token")
         self.server.waiting.pop(self.connection, None)
 
     def _page(self) -> tuple[str, int, str, str]:
@@ -198,10 +173,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> Any:
         """The JSON of the request, if it is not too long."""
-        length = max(0, _whole(self.headers.get("content-length", "0")))
+        length = max(0, whole_number(self.headers.get("content-length", "0")))
         body = self.rfile.read(min(length, MOST_BODY + 1))
         if len(body) > MOST_BODY:
-            raise _RefusedError(413, "too long")
+            raise RefusedError(413, "too long")
         return json.loads(body or b"{}")
 
     def _send(self, text: str, status: int, kind: str, policy: str) -> None:
@@ -227,74 +202,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing of requests."""
-
-
-def _node(desk: Desk, given: Mapping[str, str]) -> Any:
-    return desk.node(_whole(given["id"]), _whole(given.get("solution", "0")), PATIENCE)
-
-
-def _extra(desk: Desk, given: Mapping[str, str]) -> Any:
-    return desk.extra(given["name"], _whole(given["id"]), _whole(given.get("solution", "0")))
-
-
-def _solve(desk: Desk, given: Any) -> Any:
-    _object(given)
-    desk.solve(given.get("locks"), given.get("iterations"), given.get("target"))
-    return desk.status()
-
-
-def _stop(desk: Desk, given: Any) -> Any:
-    desk.stop()
-    return desk.status()
-
-
-def _begin(start: Start, given: Any) -> Any:
-    start.begin(given)
-    return start.status()
-
-
-def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
-    """An answer to what is being typed, where a mistake is no bad request: its ``error``."""
-
-    def answer(start: Start, given: Any) -> Any:
-        try:
-            return work(start, given)
-        except (TypeError, ValueError) as error:
-            return {"error": str(error)}
-
-    return answer
-
-
-def _object(given: Any) -> Any:
-    if not isinstance(given, dict):
-        raise TypeError("expected an object")
-    return given
-
-
-FORM = "/api/form/"
-"""Paths of requests of the form."""
-ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "/api/about": ("GET", lambda desk, given: desk.about(PATIENCE)),
-    "/api/node": ("GET", _node),
-    "/api/extra": ("GET", _extra),
-    "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),
-    "/api/status": ("GET", lambda desk, given: desk.status()),
-    "/api/solve": ("POST", _solve),
-    "/api/stop": ("POST", _stop),
-    f"{FORM}about": ("GET", lambda start, given: start.about()),
-    f"{FORM}status": ("GET", lambda start, given: start.status()),
-    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(_object(given).get("text")))),
-    f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
-    f"{FORM}solve": ("POST", _begin),
-}
-"""What the page asks for: the method, and what answers."""
-
-
-def _whole(text: str) -> int:
-    """A whole number of a query."""
-    if not text.lstrip("-").isdecimal() or len(text) > 18:
-        raise ValueError(f"expected a whole number, not {text[:20]!r}")
-    return int(text)
 
 
 @checked()

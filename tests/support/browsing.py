@@ -72,10 +72,10 @@ def table(page: Any) -> dict[str, dict[str, Any]]:
         rows[row.get_attribute("data-infoset")] = {
             "p": [float(cell.get_attribute("data-p")) for cell in cells],
             "q": [float(cell.get_attribute("data-q") or "nan") for cell in cells],
-            "regret": [float(cell.get_attribute("data-regret")) for cell in cells],
             "ev": float(row.locator("td.ev").get_attribute("data-value") or "nan"),
             "reach": float(row.locator("td.reach").get_attribute("data-value")),
             "loss": float(row.locator("td.lost").get_attribute("data-value")),
+            "conditional_regret": float(row.locator("td.regret").get_attribute("data-value")),
         }
     return rows
 
@@ -88,7 +88,7 @@ def assert_shows(page: Any, solution: Solution, label: str) -> None:
     assert list(shown) == [row["infoset"] for row in node["hands"]]
     assert label in shown
     for row in node["hands"]:
-        for key in ("p", "q", "regret"):
+        for key in ("p", "q"):
             assert shown[row["infoset"]][key] == row[key]
-        for key in ("ev", "reach", "loss"):
+        for key in ("ev", "reach", "loss", "conditional_regret"):
             assert shown[row["infoset"]][key] == row[key]

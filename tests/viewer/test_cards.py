@@ -113,6 +113,18 @@ def test_runouts(desk: Desk, turn: Solution) -> None:
         desk.extra("odds", 0, 0)
 
 
+@pytest.mark.parametrize("line", ["", "check", "check check", "allin call", "allin fold"])
+def test_a_whole_node_has_what_takes_longer(desk: Desk, line: str) -> None:
+    number = at(desk, line)
+    whole, node = desk.whole_node(number, 0), desk.node(number, 0)
+    extras = whole.pop("extras")
+    assert whole.keys() == node.keys()
+    kinds = {"decision": {"equity"}, "chance": {"equity", "runouts"}, "terminal": set[str]()}
+    assert extras.keys() == kinds[node["kind"]]
+    for name, found in extras.items():
+        np.testing.assert_equal(found, desk.extra(name, number, 0))
+
+
 def test_too_many_boards_have_no_equity(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BOARDS", 40)
     found = desk.extra("equity", 0, 0)

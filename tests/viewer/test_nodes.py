@@ -99,11 +99,14 @@ def test_public_nodes(name: str) -> None:
             np.testing.assert_array_equal(row["p"], policy.probabilities[at])
             assert row["reach"] == pytest.approx(by_infoset[infoset], abs=1e-14)
             assert row["loss"] == pytest.approx(table.loss[infoset], abs=1e-12)
-            np.testing.assert_allclose(row["regret"], table.regret[at], atol=1e-14)
             if row["ev"] is not None:
+                best, others = table.best[at].max(), table.others_reach[infoset]
+                regret = best / others - row["ev"]
+                assert row["conditional_regret"] == pytest.approx(regret, abs=1e-12)
                 np.testing.assert_allclose(row["q"], table.expected[at], atol=1e-12)
                 assert row["ev"] == pytest.approx(table.infoset_expected[infoset], abs=1e-12)
             else:
+                assert row["conditional_regret"] is None
                 assert np.isnan(table.infoset_expected[infoset])
         if rows and node["reach"] > 0:
             assert node["reach"] == pytest.approx(sum(row["reach"] for row in rows), abs=1e-14)
@@ -232,9 +235,9 @@ def check_against_flat(desk: Desk) -> None:
             assert row["p"] == pytest.approx(same["p"], abs=1e-12)
             assert row["reach"] == pytest.approx(same["reach"], abs=1e-12)
             if same["others"] > 1e-9:
-                for key in ("q", "ev"):
+                for key in ("q", "ev", "conditional_regret"):
                     assert row[key] == pytest.approx(same[key], abs=1e-9)
-            for key in ("regret", "loss", "own", "others"):
+            for key in ("loss", "own", "others"):
                 assert row[key] == pytest.approx(same[key], abs=1e-12)
         if node.get("utility") and node["reach"] > 1e-9:
             assert node["utility"] == pytest.approx(twin["utility"], abs=1e-9)

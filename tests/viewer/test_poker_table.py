@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from support.browsing import IN_BROWSER, READY, click_to, open_page, served
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.games.holdem import grid_label, grid_place
+from tensorcfr.viewer import save_html
+from tensorcfr.viewer.page import PageSize
 
 pytestmark = IN_BROWSER
 TURN: dict[str, Any] = {
@@ -51,10 +54,12 @@ def grid(numbers: np.ndarray) -> dict[str, list[float]]:
     }
 
 
-def assert_alike(shown: dict[str, list[float]], expected: dict[str, list[float]]) -> None:
+def assert_alike(
+    shown: dict[str, list[float]], expected: dict[str, list[float]], rel: float = 0.0
+) -> None:
     assert shown.keys() == expected.keys()
     for hand, numbers in expected.items():
-        assert shown[hand] == pytest.approx(numbers, abs=1e-12), hand
+        assert shown[hand] == pytest.approx(numbers, rel=rel, abs=1e-12), hand
 
 
 def test_the_grid_is_that_of_python(page: Any, turn: Solution) -> None:
@@ -85,12 +90,44 @@ def test_the_grid_is_that_of_python(page: Any, turn: Solution) -> None:
             )
 
 
+def test_a_page_for_sharing_has_equities_and_says_its_size(
+    page: Any, turn: Solution, tmp_path: Path
+) -> None:
+    """A part of the game: the line, and no card that comes after it."""
+    told: list[PageSize] = []
+    path = save_html(turn, tmp_path / "part.html", line="check", street=True, tell=told.append)
+    assert told[0].bytes == pytest.approx(path.stat().st_size, rel=0.3)
+    table = SolvedSpot(turn).table("check")
+    open_page(page, path.as_uri())
+    page.click("#shown button:has-text('equity')")
+    page.wait_for_selector(f"{CELL}[data-value]")
+    assert_alike(cells(page, "value"), grid(table.grid(table.equity)), rel=1e-5)
+    click_to(page, "check")
+    runouts = SolvedSpot(turn).runouts("check check *", equity=True)
+    page.wait_for_selector(f"{CELL}[data-equity]")
+    for (card,), equity in zip(runouts.cards, runouts.equity.tolist(), strict=True):
+        shown = page.locator(f"{CELL}[data-label='{card}']").get_attribute("data-equity")
+        assert float(shown) == pytest.approx(equity, rel=1e-5)
+
+
+def test_a_cell_that_is_pointed_at_stays_when_equities_come(page: Any, turn: Solution) -> None:
+    with served(turn) as server:
+        held: list[Any] = []
+        page.route("**/api/extra*", lambda route: held.append(route))
+        open_page(page, server.url)
+        page.hover(f"{CELL}[data-hand='KK']")
+        assert page.text_content("#combos h3").startswith("KK")
+        assert not page.locator("#combos td.equity").count()
+        for route in held:
+            route.continue_()
+        page.wait_for_selector("#combos h3:has-text('equity')")
+        assert page.text_content("#combos h3").startswith("KK")
+
+
 def test_hands_of_a_cell_and_groups(page: Any, turn: Solution) -> None:
     table = SolvedSpot(turn).table()
     with served(turn) as server:
         open_page(page, server.url)
-        # Equities come later, and show all hands again.
-        page.wait_for_selector("#combos h3:has-text('equity')")
         page.hover(f"{CELL}[data-hand='KK']")
         assert page.text_content("#combos h3").startswith("KK")
         page.wait_for_selector("#combos td.equity")

@@ -7,6 +7,7 @@ const state = {
   equity: null,         // Of the node: hands of both players, for each solution.
   line: [],             // The deepest way that was gone, which the line shows.
   view: {},             // shape, show, cell (classes of hands, commas between), group.
+  pointed: null,        // The class of hands that the pointer is on.
   chosen: null,         // The infoset of one hand.
   locks: {},
   rows: 200,            // Hands that a table shows.
@@ -38,7 +39,7 @@ function readAddress() {
 
 function remember(push) {
   const now = address();
-  if (location.hash === now) return;
+  if (boot.mode === "widget" || location.hash === now) return;  // A frame has no address of its own.
   history[push ? "pushState" : "replaceState"](null, "", now);
 }
 

@@ -13,9 +13,9 @@ function showAbout() {
     `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");
   at("about").hidden = false;
   at("meaning").textContent = about.solutions[0].meaning || "";
-  at("locks").hidden = boot.mode !== "server" && about.solutions.length < 2;
-  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = boot.mode !== "server";
-  at("locks").querySelector(".dim").hidden = boot.mode !== "server";
+  at("locks").hidden = !answers && about.solutions.length < 2;
+  for (const id of ["iterations", "solve"]) at(id).parentElement.hidden = !answers;
+  at("locks").querySelector(".dim").hidden = !answers;
   at("new-spot").hidden = !boot.form;
   showCost();
   showCurve();
@@ -34,10 +34,10 @@ function download(name, kind, text) {
 const quoted = cell => /[",\n]/.test(String(cell)) ? `"${String(cell).replaceAll('"', '""')}"` : String(cell);
 
 function saveCsv() {
-  const lines = [["solution", "infoset", "hand", "action", "probability", "expected_value", "regret", "reach", "loss"]];
+  const lines = [["solution", "infoset", "hand", "action", "probability", "expected_value", "reach", "loss", "conditional_regret"]];
   state.nodes.forEach((node, index) => node.hands.forEach(hand => hand.p.forEach((p, action) => lines.push([
     state.about.names[index], hand.infoset, hand.hand, node.actions[action], p,
-    hand.q ? hand.q[action] ?? "" : "", hand.regret ? hand.regret[action] : "", hand.reach ?? "", hand.loss ?? ""]))));
+    hand.q ? hand.q[action] ?? "" : "", hand.reach ?? "", hand.loss ?? "", hand.conditional_regret ?? ""]))));
   download("node.csv", "text/csv", lines.map(line => line.map(quoted).join(",")).join("\n") + "\n");
 }
 
@@ -100,7 +100,7 @@ async function begin() {
     for (const solution of state.about.solutions) Object.assign(state.locks, solution.locks);
     showAbout();
     showLocks();
-    if (boot.mode === "server") watch();
+    if (answers) watch();
   }
   const wanted = readAddress();
   at("look").hidden = false;

@@ -57,13 +57,18 @@ function square(node, index, title) {
       "aria-label": shown ? `${name}, ${brief(combosOf(hands), 3)} combos, ${shown.said}` : name,
       on: {
         click: event => pick(name, event.shiftKey || event.ctrlKey || event.metaKey),
-        mouseenter: () => showCombos([name]), focus: () => showCombos([name]),
+        mouseenter: () => point(name), focus: () => point(name),
       },
     }, make("b", {}, name), shown && shown.text ? make("span", {}, shown.text) : null);
   });
-  const grid = make("div", {class: "square", role: "group", "aria-label": title, on: {mouseleave: () => showCombos(pickedClasses())}}, ...cells);
+  const grid = make("div", {class: "square", role: "group", "aria-label": title, on: {mouseleave: () => point(null)}}, ...cells);
   moves(grid, ".cell", () => 13);
   return make("figure", {}, title && state.nodes.length > 1 ? make("figcaption", {}, title) : null, grid);
+}
+
+function point(name) {
+  state.pointed = name;
+  showCombos(name ? [name] : pickedClasses());
 }
 
 function pick(name, more) {

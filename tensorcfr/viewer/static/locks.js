@@ -26,7 +26,7 @@ function everyHand() {
 
 function showEditor(chosen = chosenHands()) {
   const editor = at("editor"), node = state.node;
-  if (at("locks").hidden || boot.mode !== "server" || !node.hands.length) { editor.hidden = true; return; }
+  if (at("locks").hidden || !answers || !node.hands.length) { editor.hidden = true; return; }
   editor.hidden = false;
   const all = make("button", {id: "lock-all", on: {click: () => showEditor(everyHand())}}, "all hands of this line");
   if (!chosen) { editor.replaceChildren(all); return; }

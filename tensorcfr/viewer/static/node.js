@@ -11,7 +11,7 @@ async function go(id, infoset, push = true) {
     state.nodes = nodes;
     state.node = nodes[0];
     state.chosen = infoset || null;
-    if (moved) { state.equity = null; state.rows = 200; }
+    if (moved) { state.equity = state.pointed = null; state.rows = 200; }
     if (moved && state.view.group && !state.node.hands.some(hand => inGroup(hand, state.view.group))) state.view.group = "";
     remember(push);
     show();
@@ -87,8 +87,8 @@ function showLegend() {
   at("legend").replaceChildren(...parts, two);
 }
 
-// A page for sharing has no equities, and a card that comes no values.
-const canShow = (show, cards) => show === "strategy" || (show === "equity" ? boot.mode === "server" : !cards);
+// A card that comes has no values.
+const canShow = (show, cards) => show === "strategy" || show === "equity" || !cards;
 
 function showStrategy() {
   const node = state.node, box = at("strategy"), shape = shapeNow();
@@ -111,5 +111,5 @@ function showStrategy() {
     refill(box, "tbody tr", {table, heat}[shape](node, state.nodes[1], hands), more);
     moves(box.querySelector("tbody"), "tr", () => 0);
   }
-  if (poker) { showCombos(pickedClasses()); showGroups(); }
+  if (poker) { point(state.pointed); showGroups(); }
 }

@@ -30,16 +30,15 @@ function table(node, other, shown) {
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {class: "bars"}, "strategy"),
     make("th", {}, "EV"), equal ? make("th", {}, "equity") : null, make("th", {class: "reach"}, "reach"),
     make("th", {class: "lost", title: "against a best response"}, "lost"),
+    make("th", {class: "regret", title: "what a best response from here on earns more, given that the hand gets here"}, "conditional regret"),
     ...node.actions.map(action => make("th", {}, pretty(action))));
   const rows = shown.map(hand => {
     const twin = other ? other.hands[node.hands.indexOf(hand)] : null;
     const actions = hand.p.map((p, action) => make("td", {
       class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null,
-      "data-regret": hand.regret ? hand.regret[action] : null,
     }, percent(p),
       twin ? make("small", {}, `B ${percent(twin.p[action])} (${points(twin.p[action] - p)})`) : null,
-      hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null,
-      hand.regret ? make("small", {class: "regret"}, `regret ${signed(hand.regret[action], 2)}`) : null));
+      hand.q ? make("small", {}, `EV ${signed(hand.q[action])}`) : null));
     return row(hand, [
       make("td", {}, handName(hand, node), fixed(hand, twin)),
       make("td", {class: "bars"}, bar(node, hand.p), twin ? bar(node, twin.p) : null),
@@ -47,6 +46,7 @@ function table(node, other, shown) {
       equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
       make("td", {class: "reach", "data-value": hand.reach}, brief(hand.reach)),
       make("td", {class: "lost", "data-value": hand.loss}, brief(hand.loss, 2)),
+      make("td", {class: "regret", "data-value": hand.conditional_regret}, brief(hand.conditional_regret, 2)),
       ...actions,
     ]);
   });

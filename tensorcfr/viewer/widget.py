@@ -1,0 +1,77 @@
+"""The viewer in a notebook: the same page in a frame, whose requests are the widget's messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Any
+
+from .._util.arguments import Whole, checked
+from .._util.extras import needs
+from ..solvers.solution import Solution
+from .answers import answer_to, refusal
+from .desk import Desk
+from .page import SOLUTION, build_page
+
+HEIGHT = 900
+"""Pixels."""
+
+
+@checked()
+def widget(
+    solution: Annotated[Solution, SOLUTION],
+    other: Annotated[Solution | None, SOLUTION] = None,
+    *,
+    height: Annotated[int, Whole(100, 10_000)] = HEIGHT,
+) -> Any:
+    """A solution in a notebook, Jupyter or marimo, as :func:`view` shows it in the browser.
+
+    A cell shows the widget that its last expression is.  The kernel computes nodes between cells.
+
+    Args:
+        solution: The solution.
+        other: Another solution of the same game, to compare it with.
+        height: Pixels of the frame.
+
+    Returns:
+        An ``anywidget.AnyWidget``.
+
+    Raises:
+        MissingExtraError: anywidget is not installed; it comes with ``tensorcfr[notebook]``.
+        ValueError: The solutions are of different games.
+    """
+    desk = Desk(solution, other)
+    made = _frame()(page=build_page({"mode": "widget"}), height=height)
+
+    def reply(sender: Any, asked: Mapping[str, Any], _: Any) -> None:
+        sender.send({"number": asked["number"], **reply_to(desk, asked)})
+
+    made.on_msg(reply)
+    return made
+
+
+def reply_to(desk: Desk, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The ``status`` and the ``text`` of the answer to a message with ``method``, ``path`` and, as
+    JSON, ``body``."""
+    method, path = str(asked.get("method")), str(asked.get("path"))
+    try:
+        body = json.loads(asked.get("body") or "{}")
+        return {"status": 200, "text": answer_to(desk, None, method, path, body)}
+    except Exception as error:
+        status, reason = refusal(error, path)
+        return {"status": status, "text": reason}
+
+
+@cache
+def _frame() -> Any:
+    """The class of the widgets."""
+    anywidget, traitlets = needs("anywidget", "notebook"), needs("traitlets", "notebook")
+
+    class Frame(anywidget.AnyWidget):  # type: ignore[misc,name-defined]
+        _esm = (files(__package__) / "static" / "widget.js").read_text("utf-8")
+        page = traitlets.Unicode().tag(sync=True)
+        height = traitlets.Int().tag(sync=True)
+
+    return Frame
