@@ -1,5 +1,5 @@
-"""Regrets given that an infoset is reached, with and without a falling floor: the table of
-docs/results/off-the-path.md.
+"""Regrets given that an infoset is reached, with and without a falling floor, and of mirror descent
+at every infoset: the table of docs/results/off-the-path.md.
 
 python -m scripts.off_the_path      some minutes
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks._common import progress, table
 from tensorcfr import compile_game, solve
-from tensorcfr.algorithms import DCFR, Algorithm
+from tensorcfr.algorithms import DCFR, MMD_AGENT, Record
 from tensorcfr.analysis import conditional_regrets
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
@@ -21,7 +21,7 @@ from .spots import SPOTS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "off-the-path.md"
 FALLING = {"floor": 0.1, "floor_fall": 0.5, "average_power": 4}
-GAMES: dict[str, tuple[Any, float, Algorithm, tuple[int, ...]]] = {
+GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
     "Leduc": ("leduc", 2.0, DCFR, (250, 1000, 5000)),
     "liar's dice": ("liars_dice", 2.0, DCFR, (140, 1000, 5000)),
     "river": (SPOTS["choose"]["river"], 200.0, CARDS_ALGORITHM, (140, 1000, 5000)),
@@ -37,19 +37,18 @@ def main() -> None:
     rows = []
     for name, (rules, pot, record, marks) in GAMES.items():
         game = compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
-        for floored in (False, True):
-            solution = None
+        ways = {"none": record, "falls": record(**FALLING), "`mmd-agent`": MMD_AGENT}
+        for way, algorithm in ways.items():
+            whole, done, solution = game.flat() if algorithm is MMD_AGENT else game, 0, None
             for mark in marks:
-                done = 0 if solution is None else solution.iterations
-                if solution is None:
-                    solution = solve(game, record(**FALLING) if floored else record, iters=mark)
-                else:
-                    solution = solve(game, start=solution, iters=mark - done)
-                found = conditional_regrets(game, solution.policy)
+                begun = {"algorithm": algorithm} if solution is None else {"start": solution}
+                solution = solve(whole, iters=mark - done, **begun)
+                done = mark
+                found = conditional_regrets(whole, solution.policy)
                 led_to, every = found.by_mistakes, found.everywhere
                 figures = solution.exploitability, led_to.largest, every.largest, every.mean
                 shares = [f"{100 * figure / pot:.3g}" for figure in figures]
-                rows.append([name, "falls" if floored else "none", f"{mark:,}", *shares])
+                rows.append([name, way, f"{mark:,}", *shares])
                 progress(" ".join(rows[-1]))
     header = ["game", "floor", "iterations", "exploitability", "largest, own reach from 0.01"]
     text = table([*header, "largest", "mean"], rows)

@@ -44,7 +44,15 @@ from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
 from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
 from .sampling import Sampling
-from .unscheduled import EFCCE, EFCE, EGT, Correlated, ExcessiveGap
+from .unscheduled import (
+    EFCCE,
+    EFCE,
+    EGT,
+    MMD_AGENT,
+    AgentDescent,
+    Correlated,
+    ExcessiveGap,
+)
 
 __all__ = [
     "ALGORITHMS",
@@ -72,6 +80,7 @@ __all__ = [
     "LCFR",
     "LP",
     "MMD",
+    "MMD_AGENT",
     "MMD_MOVING",
     "OUTCOME_SAMPLING",
     "PCFR_PLUS",
@@ -83,6 +92,7 @@ __all__ = [
     "SAPCFR_PLUS",
     "SD_CFR",
     "WHOLE_TRAVERSAL",
+    "AgentDescent",
     "Algorithm",
     "Correlated",
     "Decomposition",

@@ -1,19 +1,19 @@
 """Algorithms without a schedule, as data: dynamics whose joint play converges to correlated
-equilibria, and first-order methods on realization plans."""
+equilibria, and first-order methods on realization plans and on conditional values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Self
+from typing import Annotated, Any, Self
 
-from .._util.arguments import OneOf
+from .._util.arguments import Number, OneOf
 from .registry import Record, publish
 
 
 class Unscheduled(Record):
-    """A record without a schedule: no iteration depends on its number."""
+    """A record without a schedule: what depends on the number of an iteration, the solver knows."""
 
     is_plain = True
     alternating = False
@@ -130,4 +130,60 @@ EGT = ExcessiveGap(
 )
 """The excessive gap technique with aggressive steps, for two players and a constant sum."""
 
-publish(EFCE, EFCCE, EGT)
+
+@dataclass(frozen=True, repr=False)
+class AgentDescent(Unscheduled):
+    """Mirror descent at every infoset on its own, on values given that it is reached.
+
+    Reaches do not weigh these values, so that the strategy of an infoset is learned as fast behind
+    many mistakes as before any.  Call a record to change some of it: ``MMD_AGENT(alpha=0.1)``.
+    """
+
+    solvers = MappingProxyType({"flat": "refinements.agent_descent:AgentSolver"})
+
+    name: str
+    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    formula: str
+    """What it does, in a line."""
+    source: str
+    """The paper it comes from."""
+    eta: Annotated[float, Number(above=0, finite=True)] = 3.0
+    """How fast strategies follow values, before any of them has changed."""
+    alpha: Annotated[float, Number(0, finite=True)] = 0.0
+    """``a``: the temperature, in the game's unit of utility; 1 over the ``lambda`` of a logit
+    equilibrium."""
+    floor: Annotated[float, Number(0, 1, "a probability")] = 0.1
+    """``f``: every action has at least the probability ``f / t ** floor_fall / |A|``."""
+    floor_fall: Annotated[float, Number(0, finite=True)] = 1.0
+    """How fast the floor falls."""
+    average_power: Annotated[float, Number(0, finite=True)] = 4.0
+    """Iteration ``t`` enters the average with the weight ``t ** average_power`` times own reach."""
+
+    def __post_init__(self) -> None:
+        self._check_options()
+
+    def to_dict(self) -> dict[str, Any]:  # noqa: D102
+        return {"name": self.name, **self.options}
+
+    def restore(self, values: Mapping[str, Any]) -> AgentDescent:  # noqa: D102
+        return self(**{option: values[option] for option in self.options})
+
+
+MMD_AGENT = AgentDescent(
+    "mmd-agent",
+    formula="strategy proportional to (strategy exp(h (2 d - d before)))^(1 / (1 + h a)), where d "
+    "is q(a) - v given that the infoset is reached, and h = eta / (scale sqrt(1 + the sum of the "
+    "squares of what d / scale changed by, at most, in every iteration)); then 1 - f / t of it "
+    "and f / t of the uniform one; average weighted by t^4",
+    source="behavioural form of magnetic mirror descent: S. Sokota, R. D'Orazio, J. Z. Kolter, "
+    "N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, C. Kroer, 'A unified approach to "
+    "reinforcement learning, quantal response equilibria, and two-player zero-sum games', ICLR "
+    "2023; steps that shrink as predictions fail: A. Rakhlin, K. Sridharan, 'Online learning with "
+    "predictable sequences', COLT 2013; this library puts them together, with floors and scales",
+)
+"""Magnetic mirror descent in the agent form, optimistic, with a floor that falls.  The scale of an
+infoset is the largest size of its value, given that it is reached, when the others play uniformly.
+With ``alpha`` above 0 and no floor, its last iterate settles, if at all, at an agent quantal
+response equilibrium."""
+
+publish(EFCE, EFCCE, EGT, MMD_AGENT)

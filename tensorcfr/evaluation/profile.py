@@ -112,15 +112,22 @@ class ProfileValues:
 def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
     """Strategies, own reaches, values and best values of a game without chunks, float64 (ROWS,
     sequences), from behaviour strategies, float64 (sequences,)."""
-    found, unused = np.zeros((ROWS, form.n_sequences)), np.zeros((2, form.n_sequences))
-    expected, best = np.empty((2, form.n_players))
+    found, (expected, best) = np.zeros((ROWS, form.n_sequences)), np.empty((2, form.n_players))
     found[STRATEGY] = strategy
-    evaluation.realization_plan(form, found[STRATEGY], found[REACH])
-    for player in range(form.n_players):
-        given = found[STRATEGY], found[REACH], found[VALUE], *unused
-        evaluation.add_regrets(form, player, *given, None)
+    put_values(form, found[STRATEGY], found[REACH], found[VALUE])
     evaluation.judge_whole(form, found[REACH], found[BEST], expected, best, None)
     return found
+
+
+def put_values(
+    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, value: np.ndarray
+) -> None:
+    """Own reaches and counterfactual values of behaviour strategies, all float64 (sequences,), in a
+    game without chunks; ``reach`` and ``value`` are modified in place."""
+    unused = np.zeros((2, form.n_sequences))
+    evaluation.realization_plan(form, strategy, reach)
+    for player in range(form.n_players):
+        evaluation.add_regrets(form, player, strategy, reach, value, *unused, None)
 
 
 def judged(
