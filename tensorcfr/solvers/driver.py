@@ -37,7 +37,7 @@ from .arguments import (
     own_amount,
 )
 from .base import IterativeSolver
-from .request import SolveRequest, make_solver, marks
+from .request import SolveRequest, make_solver, marks, next_chance
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
@@ -50,12 +50,6 @@ LOG = logging.getLogger(__name__)
 """Begin, checkpoints and end of every solve, at the level INFO."""
 LOG_SECONDS = 30.0
 """Seconds without a checkpoint after which a solve logs its progress."""
-
-STEEPEST = 4.0
-"""Power of the iterations with which exploitability is expected to fall at most: a checkpoint on
-the way to a target is passed over where even that would not reach it."""
-LONGEST_WAY = 2.0
-"""Factor of the iterations between two of these checkpoints, at most."""
 
 
 @dataclass(frozen=True)
@@ -159,9 +153,10 @@ def solve(
         time_limit: Seconds after which to end, evaluations included; compiling kernels is not.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
-        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten;
-            where a target is the only stop rule the more often, the nearer it is), a number ``n``
-            (every ``n`` iterations), or the iterations themselves.  The end is always recorded.
+        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten,
+            and where a target can be expected to be reached; there alone if a target is the only
+            stop rule), a number ``n`` (every ``n`` iterations), or the iterations themselves.  The
+            end is always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
         warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
@@ -286,6 +281,8 @@ class _Run:
         self.begun = time.perf_counter()
         self.compiling = self.evaluating = 0.0
         """Seconds of compiling kernels of evaluations, and of the last evaluation otherwise."""
+        self.evaluated: tuple[int, Evaluation] | None = None
+        """The iteration of the last evaluation, and what this found."""
         start = request.start
         self.trace: list[TracePoint] = list(start.trace) if start else []
         self.seconds_before = start.seconds if start else 0.0
@@ -342,28 +339,13 @@ class _Run:
         return self.solution(status)
 
     def next_mark(self) -> int | None:
-        """The next iteration at which to evaluate.  Where a target alone is asked for, those are
-        passed over at which it cannot be expected.
-
-        Decided by evaluations at such iterations, and not by one where a solve was interrupted: a
-        solve that goes on ends where an uninterrupted one does.
-        """
+        """The next iteration at which to evaluate."""
         request, done, target = self.request, self.solver.iteration, self.request.target
-        coming = marks(request.checkpoints, done, to_target=target is not None)
-        if not target or self.keep_best or not request.is_for_target:
-            return next(coming, None)
-        known = {point.iteration: point.exploitability for point in self.trace}
-        # The average of a strategy that no longer changes falls by one power more than its weights
-        # grow.
-        power, earliest = getattr(request.record, "average_power", 0.0), 0.0
-        steepest = STEEPEST if callable(power) else max(STEEPEST, power)
-        for mark in marks("geometric", 0, to_target=True):
-            if mark >= earliest:
-                if mark > done:
-                    return mark
-                way = (known.get(mark, target) / target) ** (1 / steepest)
-                earliest = mark * min(way, LONGEST_WAY)
-        return None
+        coming = next(marks(request.checkpoints, done), None)
+        if not target or coming is None or not isinstance(request.checkpoints, str):
+            return coming
+        chance = next_chance(self.trace, done, target)
+        return chance if request.is_for_target and not self.keep_best else min(chance, coming)
 
     def keep_with(self, error: Exception) -> None:
         """Give an error the solution so far."""
@@ -429,7 +411,7 @@ class _Run:
         state = self.solver.state
         # Views, because the solver goes on with the arrays themselves.
         views = type(state)(*(array.view() for array in state))
-        so_far = self.packed(Status.INTERRUPTED, self.solver.evaluate(), views)
+        so_far = self.packed(Status.INTERRUPTED, self.evaluate(), views)
         _save(so_far, self.request.checkpoint)
         self.saved_at, self.saved_iteration = time.monotonic(), self.solver.iteration
 
@@ -519,8 +501,14 @@ class _Run:
         self.evaluating = time.perf_counter() - begun - sum(compiled)
         return evaluation
 
+    def evaluate(self) -> Evaluation:
+        """Evaluate the average strategy, once in an iteration."""
+        if self.evaluated is None or self.evaluated[0] != self.solver.iteration:
+            self.evaluated = self.solver.iteration, self.solver.evaluate()
+        return self.evaluated[1]
+
     def _record(self) -> Evaluation:
-        evaluation = self.solver.evaluate()
+        evaluation = self.evaluate()
         is_new, last = not self._is_recorded, None
         if self.keep_best and (is_new or self.best is None):
             last = self.solver.evaluate_current()

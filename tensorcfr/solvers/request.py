@@ -21,7 +21,7 @@ from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amo
 from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
 from .choose import asked_algorithm, asked_precision, choose
 from .sampling import refuse_uncompiled
-from .solution import Solution
+from .solution import Solution, TracePoint
 from .warm_start import WarmStart, warm_state
 
 if TYPE_CHECKING:
@@ -32,10 +32,12 @@ MEANS_ITERATIONS = ("iters", "time_limit", "nodes", "warm_start", "precision", "
 """Arguments that the linear program does not take."""
 PER_DECADE = 10
 """Geometric checkpoints per factor of ten in iterations."""
-
-PER_DECADE_TO_TARGET = 25
-"""The same while looking for a target exploitability, which ends within a tenth of the
-iterations that it needs."""
+STEEPNESS = 2.5
+"""Power of the iterations with which exploitability is expected to fall, unless it was seen to fall
+faster: on the way to a target, the next checkpoint is where the target would be reached then.
+Chosen on half of the spots in ``scripts/spots.py``, and judged on the other half."""
+NEAREST, FARTHEST = 1.03, 4.0
+"""Factors of the iterations between two of these checkpoints, at least and at most."""
 USUAL_ITERATIONS = 1000
 """Iterations of a solve if nothing says when to end, and the game has no usual target."""
 
@@ -316,12 +318,11 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     return kind(request.game, record, **options)
 
 
-def marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool) -> Iterator[int]:
+def marks(checkpoints: str | int | Iterable[int], after: int) -> Iterator[int]:
     """The iterations beyond ``after`` at which to evaluate, ascending, each once."""
     candidates: Iterable[int]
     if isinstance(checkpoints, str) and checkpoints == "geometric":
-        per_decade = PER_DECADE_TO_TARGET if to_target else PER_DECADE
-        candidates = (round(10 ** (k / per_decade)) for k in count())
+        candidates = (round(10 ** (k / PER_DECADE)) for k in count())
     elif isinstance(checkpoints, str):
         raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
     elif isinstance(checkpoints, Iterable):
@@ -338,3 +339,26 @@ def marks(checkpoints: str | int | Iterable[int], after: int, *, to_target: bool
         if candidate > after:
             after = candidate
             yield candidate
+
+
+def next_chance(trace: Iterable[TracePoint], after: int, target: float) -> int:
+    """The next iteration at which a target may be reached.
+
+    It depends on the evaluations at such iterations alone, and not on where a solve was
+    interrupted: a solve that goes on ends where an uninterrupted one does.
+
+    Args:
+        trace: What was evaluated.
+        after: The iterations that are done.
+        target: The exploitability.
+    """
+    known = {point.iteration: point.exploitability for point in trace}
+    mark, last, before = 1, 0, math.inf
+    while mark <= after:
+        found, steepness = known.get(mark, target), STEEPNESS
+        if 0.0 < found < before < math.inf:
+            steepness = max(steepness, math.log(before / found) / math.log(mark / last))
+        last, before = mark, found
+        way = (found / target) ** (1 / steepness)
+        mark = max(mark + 1, round(mark * min(max(way, NEAREST), FARTHEST)))
+    return mark
