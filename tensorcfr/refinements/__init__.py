@@ -1,5 +1,6 @@
-"""Equilibria that hold off the path: quasi-perfect ones of small games, exactly."""
+"""Equilibria that hold off the path: quasi-perfect ones and quantal responses of small games."""
 
 from .perturbed_programs import QuasiPerfect, quasi_perfect
+from .quantal import QuantalResponse, quantal_responses
 
-__all__ = ["QuasiPerfect", "quasi_perfect"]
+__all__ = ["QuantalResponse", "QuasiPerfect", "quantal_responses", "quasi_perfect"]

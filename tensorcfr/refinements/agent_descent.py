@@ -82,7 +82,7 @@ class AgentSolver(IterativeSolver):
         self.game, self.algorithm = game, self._checked(game, algorithm)
         require(8 * ARRAYS * game.n_sequences, f"solving {game.name}", memory_limit)
         self.iteration = iteration
-        self._infosets = _Infosets(game)
+        self._infosets = Infosets(game)
         if state is None:
             zeros = np.zeros((3, game.n_sequences))
             self._state = AgentState(evaluation.normalise(game.form, zeros[0]), *zeros)
@@ -115,7 +115,7 @@ class AgentSolver(IterativeSolver):
         self.iteration += iterations
 
 
-class _Infosets:
+class Infosets:
     """The infosets of a game, as arrays over its sequences; the empty sequence of each player
     counts as an infoset with one action."""
 
