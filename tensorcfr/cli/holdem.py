@@ -120,6 +120,7 @@ class HoldemOptions:
         bool,
         typer.Option(
             "--forget-rivers",
+            hidden=True,
             help="With --save, a far smaller file without the last street, which is solved again "
             "where it is looked at.",
         ),
