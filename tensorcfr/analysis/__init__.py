@@ -12,7 +12,7 @@ from .comparison import Comparison, Difference, HeadToHead, compare, head_to_hea
 from .hands import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
-from .policy_values import Values, best_responses, values
+from .policy_values import Exactness, Values, best_responses, values
 from .reached_regrets import ConditionalRegrets, RegretSpread, conditional_regrets
 from .regret_bounds import RegretPoint, regrets
 from .responses import RobustResponses, robust_responses
@@ -25,6 +25,7 @@ __all__ = [
     "Comparison",
     "ConditionalRegrets",
     "Difference",
+    "Exactness",
     "HandTable",
     "HeadToHead",
     "HistoryValues",

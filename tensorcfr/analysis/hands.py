@@ -22,7 +22,7 @@ from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
 from .equity import equities
-from .policy_values import ChunkValues
+from .policy_values import ChunkValues, Exactness
 from .tables import save_rows
 
 LONGEST_LINE = 10_000
@@ -341,6 +341,15 @@ class SolvedSpot:
         node = self.nodes.find_line(line)
         first, second = self._values.of_players(node)
         return first + self._put_in(node, 0), second + self._put_in(node, 1)
+
+    @checked()
+    def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:
+        """How exact the solution is from a line on, in chips.
+
+        Args:
+            line: As for :meth:`table`.
+        """
+        return self._values.exactness(self.nodes.find_line(line))
 
     @checked()
     def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -244,6 +245,23 @@ COLUMNS = {
 """The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
+class Exactness(NamedTuple):
+    """How exact a policy is from a public node on."""
+
+    gains: tuple[float, ...]
+    """What a best response of each player from there on earns more than their policy, given that
+    the policy gets there; NaN where it never does."""
+    raised: tuple[float, ...]
+    """By how much, at most, the value of each player's best response to the whole policy is above
+    what is said of it, because the strategies of this part of the game were forgotten and solved
+    again; 0 for policies that forget nothing.  Those of several parts add up."""
+
+    @property
+    def exploitability(self) -> float:
+        """The mean of :attr:`gains`."""
+        return sum(self.gains) / len(self.gains)
+
+
 class ChunkValues(Values):
     """The values of a policy of a game in chunks; a chunk is worked out when it is looked at.
 
@@ -260,6 +278,17 @@ class ChunkValues(Values):
 
     def at(self, numbers: np.ndarray) -> Actions:  # noqa: D102
         return self._profile.at(numbers)
+
+    def exactness(self, node: int) -> Exactness:
+        """How exact the policy is from a decision on."""
+        own, gains = self.own_reaches(node), []
+        for player, mine in enumerate(own):
+            worth, best = self.worth(node, player, own)
+            reached = float(mine @ self.nodes.others_reach(node, player, own))
+            gains.append(float(mine @ (best - worth)) / reached if reached > 0.0 else math.nan)
+        chunk = self.nodes.layout(node).chunk
+        raised = self._profile.raised(chunk) if chunk >= 0 else (0.0,) * len(own)
+        return Exactness(tuple(gains), raised)
 
     def rows(self, player: int) -> Iterator[ValueRows]:
         """The infosets of a player, public node by public node."""

@@ -25,6 +25,7 @@ from ..model.public_nodes import START
 from ..solvers.driver import run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
+from ..subgames import forget_subgames
 from . import arguments, holdem_report
 from .console import plain_console, solve_bar, takes
 from .report import print_line
@@ -115,6 +116,15 @@ class HoldemOptions:
         Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
     ] = None
     save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
+    forget_rivers: Annotated[
+        bool,
+        typer.Option(
+            "--forget-rivers",
+            hidden=True,
+            help="With --save, a far smaller file without the last street, which is solved again "
+            "where it is looked at.",
+        ),
+    ] = False
     force: arguments.Force = False
 
 
@@ -137,11 +147,16 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         if asked.size:
             return
         limit = arguments.read_memory_limit(asked.memory_limit)
-        game = compile_game("holdem", memory_limit=limit, **options)
+        # What is forgotten lies in chunks that are not cut again.
+        cut = True if asked.forget_rivers else "auto"
+        game = compile_game("holdem", cut=cut, memory_limit=limit, **options)
+        if asked.forget_rivers and not game.chunks.n_chunks:
+            raise ValueError("--forget-rivers: the spot is a river")
         with put_off(), solve_bar(0, asked.time_limit) as show:
             solution = run(_request(asked, game), show.solving)
         if asked.save:
-            solution.save(asked.save, force=True)
+            saved = forget_subgames(solution) if asked.forget_rivers else solution
+            saved.save(asked.save, force=True)
         if asked.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
@@ -172,6 +187,9 @@ def _show(
         else:
             last = shown.table(text)
             holdem_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.rows)
+            if solution.algorithm.forgets_subgames:
+                exactness = shown.exactness(text)
+                holdem_report.print_exactness(console, exactness, units, UNIT_NAMES[unit])
     if asked.output:
         last.save(asked.output)
     if asked.plot:
@@ -188,6 +206,8 @@ def _check(asked: HoldemOptions) -> None:
     arguments.check_target("--save-spot", asked.save_spot_as)
     if asked.size and (asked.save or asked.output or asked.plot or asked.node):
         raise ValueError("--size solves nothing: there is nothing to save, write or show")
+    if asked.forget_rivers and (asked.save is None or asked.locks):
+        raise ValueError("--forget-rivers goes with --save, and not with --lock")
     if asked.unit not in UNITS:
         raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
     if asked.of not in SHARES:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from ..analysis import BoardReport, HandTable, Runouts
+from ..analysis import BoardReport, Exactness, HandTable, Runouts
 from ..games.holdem import Holdem, grid_label
 from ..games.holdem.betting import CALL, CHECK, FOLD
 from ..games.holdem.spot import PLAYERS
@@ -77,6 +77,21 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
         print_line(console, f"  {table.hands[h]:<6}{table.weight[h]:7.3f} {frequencies}   {worth}")
     if len(listed) < len(order):
         print_line(console, f"  and {len(order) - len(listed):,} more; --rows 0 prints them all")
+
+
+def print_exactness(console: Console, found: Exactness, units: Units, unit: str) -> None:
+    """What is lost where a street was forgotten and solved again."""
+    gains = ", ".join(
+        f"{name} {float(units(gain)):.3g}" for name, gain in zip(PLAYERS, found.gains, strict=True)
+    )
+    raised = float(units(sum(found.raised) / len(found.raised)))
+    print_line(console, "")
+    print_line(console, f"  from here on a best response earns more: {gains} {unit}")
+    if raised > 0.0:
+        print_line(
+            console,
+            f"  solved again: the exploitability of the whole is at most {raised:.2g} {unit} more",
+        )
 
 
 def print_runouts(console: Console, found: Runouts, units: Units) -> None:

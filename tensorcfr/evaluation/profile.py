@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..kernels.evaluation import Looks
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
-from ..model.policy import Policy
+from ..model.policy import KnownValues, Policy
 from ..model.public_nodes import PublicNodes
 from ..model.shares import share_of_locks, some_chunks, way_to
 
@@ -67,7 +68,16 @@ class ProfileValues:
             evaluation.match_weights(game.trunk, weight.trunk, 0.0, strategy, locks)
             self._trunk = rows_of_whole(game.trunk, strategy)
         else:
-            self._look(game, ALL, np.zeros((ROWS, game.most_sequences)))
+            self._look_at_trunk()
+
+    def _look_at_trunk(self) -> None:
+        """Work out the arrays of the trunk."""
+        self._look(self._game, ALL, np.zeros((ROWS, self._game.most_sequences)))
+
+    @property
+    def known(self) -> KnownValues:
+        """What is left of the values without the chunks, in new arrays."""
+        return KnownValues(self._trunk[VALUE].copy(), self._entries[1].copy())
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -91,6 +101,11 @@ class ProfileValues:
         of the part)."""
         return self._trunk if part == 0 else self._chunks.get(part - 1, self._of_chunk)
 
+    def raised(self, chunk: int) -> tuple[float, ...]:
+        """By how much the value of each player's best response may be above :attr:`best_responses`
+        because of a chunk: by nothing, where these are of the strategies that are looked at."""
+        return (0.0,) * self._game.n_players
+
     def _of_chunk(self, chunk: int) -> np.ndarray:
         found = np.zeros((ROWS, self._game.most_sequences))
         self._look(way_to(self._game, chunk), CHUNKS, found)
@@ -107,6 +122,46 @@ class ProfileValues:
         rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
         scratch = _scratch(*rows, dtype=self._weight.trunk.dtype)
         evaluation.judge(*given, *scratch, *results_for(game), looks, self._locks)
+
+
+class ValuesFromEntries(ProfileValues):
+    """The same of a profile whose chunks are made one by one where they are looked at.
+
+    Args:
+        game: Trunk and chunks, with none below another.
+        parts: The strategies of a part, float64 (numbers of the part,); the trunk is part 0.
+        known: What is known of the chunks without their strategies.
+    """
+
+    def __init__(
+        self, game: ChunkedForm, parts: Callable[[int], np.ndarray], known: KnownValues
+    ) -> None:
+        self._parts, self._known = parts, known
+        super().__init__(game, plain_numbers(parts(0)), None)
+
+    def _look_at_trunk(self) -> None:
+        none = np.zeros((ROWS, self._game.most_sequences))
+        self._look(self._game, DOWN, none)
+        self._entries[1] = self._known.best
+        self._look(self._game, UP, none)
+        self._trunk[VALUE] = self._known.trunk
+
+    def _of_chunk(self, chunk: int) -> np.ndarray:
+        some = some_chunks(self._game, chunk, chunk + 1)
+        room = aligned(some.n_numbers, self._trunk.dtype)
+        room[some.first[0] :] = self._parts(chunk + 1)
+        self._weight = plain_numbers(room)
+        found = np.zeros((ROWS, self._game.most_sequences))
+        self._look(way_to(some, 0), CHUNKS, found)
+        return found
+
+    def raised(self, chunk: int) -> tuple[float, ...]:
+        """As :meth:`ProfileValues.raised`, in the unit of the arrays: the sum over a player's
+        entries of what they are worth to a best response beyond what is known."""
+        self.of_part(chunk + 1)
+        more = np.maximum(self._entries[1] - self._known.best, 0.0)
+        offset = self._game.entry_offset[chunk]
+        return tuple(float(more[begin:end].sum()) for begin, end in pairwise(offset.tolist()))
 
 
 def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
@@ -197,6 +252,8 @@ def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:
 
 def profile_of(policy: Policy) -> ProfileValues:
     """The values of a policy."""
+    if policy.known is not None:
+        return ValuesFromEntries(policy.game.chunks, policy.part, policy.known)
     weights, locks = policy.made_from()
     return ProfileValues(policy.game.chunks, Numbers(*weights), locks)
 

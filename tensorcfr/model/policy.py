@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain, islice
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,16 @@ SUM_TOLERANCE = 1e-9
 
 MadeFrom = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | None]
 """See :meth:`Policy.made_from`."""
+
+
+class KnownValues(NamedTuple):
+    """What a policy of a game in chunks is worth, in the unit of the arrays."""
+
+    trunk: np.ndarray
+    """float64 (sequences of the trunk,): counterfactual values."""
+    best: np.ndarray
+    """float64 (entries,): counterfactual values of the entries of the chunks if their player goes
+    on with a best response."""
 
 
 class Policy(Tabular, Mapping[str, dict[str, float]]):
@@ -65,6 +75,9 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         self.game = game
         self.probabilities = probabilities
         probabilities.flags.writeable = False
+
+    known: KnownValues | None = None
+    """Values that need not be worked out from the chunks, where these take long to make."""
 
     @classmethod
     @checked()
@@ -193,6 +206,10 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         begin, end = bounds_of_parts(self.game.chunks)[[first, last]].tolist()
         return self.probabilities[begin:end]
 
+    def part(self, part: int) -> np.ndarray:
+        """The probabilities in one part, as :meth:`parts` has them; not to be written to."""
+        return self.parts(part, part + 1)
+
     def made_from(self) -> MadeFrom:
         """What regret matching makes the strategies from: numbers, their scales if they are in 16
         bits, and the numbers of the trunk; and the locks that stand in place of it."""
@@ -262,11 +279,12 @@ class PolicyByParts(Policy):
         where = np.arange(form.n_numbers)[numbers] if isinstance(numbers, slice) else numbers
         part = part_of(form, where)
         begin = int(form.first[part - 1]) if part else 0
-        found: np.ndarray = self._kept.get(part, self._part)[where - begin]
+        found: np.ndarray = self.part(part)[where - begin]
         return found
 
-    def _part(self, part: int) -> np.ndarray:
-        return self.parts(part, part + 1)
+    def part(self, part: int) -> np.ndarray:
+        """The probabilities in one part, which are kept if they are few."""
+        return self._kept.get(part, super().part)
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]

@@ -2,6 +2,7 @@
 
 from .beliefs import Belief, belief
 from .cfr_d import DecomposedSolver
+from .forgotten import forget_subgames
 from .part import put_back, subgame
 from .play import Match
 from .resolving import Resolution, ResolvedSubgame, resolve
@@ -15,6 +16,7 @@ __all__ = [
     "ResolvedSubgame",
     "Roots",
     "belief",
+    "forget_subgames",
     "put_back",
     "resolve",
     "subgame",

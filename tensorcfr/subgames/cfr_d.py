@@ -24,11 +24,12 @@ from ..kernels import evaluation
 from ..kernels import iteration as kernels
 from ..kernels.parts import Part
 from ..model.arguments import Compiled, laid_out
+from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
-from ..model.policy import Policy, PolicyByParts
+from ..model.policy import KnownValues, Policy, PolicyByParts
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver, Setting
-from ..solvers.kept import Expected
+from ..solvers.kept import Expected, copied
 from .one_chunk import SubgameSolver, bytes_of_one
 from .part import check_constant_sum
 from .roots import PLAYERS, find_roots, subgame_roots
@@ -41,6 +42,12 @@ Weigh = Callable[[int, np.ndarray], np.ndarray]
 TOGETHER = 1 << 14
 """Sequences that neighbouring subtrees may have which are solved as one subgame: one call of a
 kernel for each of several small subtrees takes longer than the work on them."""
+
+
+NOTHING = np.zeros(0)
+NOTHING.flags.writeable = False
+FORGOTTEN = ("cumulative", "root_values", "touched", "trunk_values")
+"""The arrays of a state that a file of a solution whose chunks were forgotten has."""
 
 
 class DecomposedState(NamedTuple):
@@ -60,6 +67,11 @@ class DecomposedState(NamedTuple):
     each entry of the chunks."""
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
+    trunk_values: np.ndarray = NOTHING
+    """float64 (sequences of the trunk,): counterfactual values, of a solution that was found
+    otherwise and whose chunks were forgotten.  The averages of the state are of weight 1 then, and
+    ``root_values`` are those of the entries if their player answers what was forgotten optimally.
+    Otherwise (0,)."""
 
 
 @lru_cache(maxsize=1)
@@ -74,7 +86,6 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
     Raises:
         ValueError: It is no such game, or is cut elsewhere already.
     """
-    check_constant_sum(game)
     if game.chunks.n_chunks:
         if cut != "auto":
             raise ValueError(
@@ -130,6 +141,8 @@ class DecomposedSolver(IterativeSolver):
         memory_limit: Limit = None,
     ) -> None:
         record = self._checked(game, algorithm)
+        if state is None:
+            check_constant_sum(game)
         self.game, self.algorithm, self.iteration = game, record, iteration
         self._cut = cut_game_of(game, record.cut)
         self._form = self._cut.chunks
@@ -139,13 +152,18 @@ class DecomposedSolver(IterativeSolver):
         if state is None:
             expected = self.expected(self.setting, {})
             zeros = {name: np.zeros(*of) for name, of in expected.items()}
-            strategy, reach = self._plan(zeros["cumulative"])
+            strategy, reach = _plan(self._form.trunk, zeros["cumulative"])
             self._state = DecomposedState(**{**zeros, "strategy": strategy, "reach": reach})
         else:
             self._state = self.restore(self.setting, self.kept(state))
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
+        if self._state.trunk_values.size:
+            raise ValueError(
+                f"the subgames of this solution of {self.game.name} were forgotten, and its "
+                "regrets with them: it cannot be gone on from"
+            )
         schedule = record.variant.schedule(first, iterations)
         floors = record.variant.floors(first, iterations)
         for row, floor in zip(schedule, floors, strict=True):
@@ -209,9 +227,31 @@ class DecomposedSolver(IterativeSolver):
     @classmethod
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         form = cut_game_of(setting.game, setting.algorithm.cut).chunks
-        arrays = dict.fromkeys(DecomposedState._fields, ((form.trunk.n_sequences,), np.float64))
-        entries = {"root_values": ((form.n_entries,), np.float64)}
-        return {**arrays, **entries, "touched": ((2,), np.int64)}
+        names = FORGOTTEN if "trunk_values" in kept else DecomposedState._fields[:-1]
+        arrays = dict.fromkeys(names, ((form.trunk.n_sequences,), np.float64))
+        floats = np.float32 if "trunk_values" in kept else np.float64
+        return arrays | {"root_values": ((form.n_entries,), floats), "touched": ((2,), np.int64)}
+
+    @classmethod
+    def kept(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
+        """As :meth:`IterativeSolver.kept`; of forgotten subgames what cannot be made again, with
+        ``root_values`` in single precision, which is exact enough for resolving."""
+        names = FORGOTTEN if state.trunk_values.size else state._fields[:-1]
+        arrays = {name: getattr(state, name) for name in names}
+        if state.trunk_values.size:
+            arrays["root_values"] = arrays["root_values"].astype(np.float32)
+        return arrays
+
+    @classmethod
+    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
+        owner = f"{setting.game.name} and {setting.algorithm.name}"
+        given = copied(kept, cls.expected(setting, kept), owner)
+        if "trunk_values" in given:
+            trunk = cut_game_of(setting.game, setting.algorithm.cut).chunks.trunk
+            strategy, reach = _plan(trunk, given["cumulative"])
+            given |= {"regret": np.zeros_like(reach), "strategy": strategy, "reach": reach}
+            given["root_values"] = given["root_values"].astype(np.float64)
+        return DecomposedState(**given)
 
     @classmethod
     def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
@@ -241,7 +281,7 @@ class DecomposedSolver(IterativeSolver):
         (numbers of that part,); the chunk is resolved."""
         if self._cut is not self.game:
             return self.average_probabilities()
-        strategy, reach = self._plan(self._state.cumulative)
+        strategy, reach = _plan(self._form.trunk, self._state.cumulative)
         if part == 0:
             return np.append(strategy, np.ones(int(self._form.first[0]) - len(strategy)))
         return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
@@ -281,7 +321,7 @@ class DecomposedSolver(IterativeSolver):
     def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
         """Values and best-response values, one chunk after the other, from weights of the trunk's
         strategies, float64 (sequences of the trunk,), and what makes those of a chunk."""
-        strategy, reach = self._plan(weight)
+        strategy, reach = _plan(self._form.trunk, weight)
 
         def weights(first: int, last: int) -> np.ndarray:
             if first == 0:
@@ -293,7 +333,7 @@ class DecomposedSolver(IterativeSolver):
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
         """Strategies of the whole game, float64 (numbers,); arguments as for :meth:`_judge`."""
-        form, (strategy, reach) = self._form, self._plan(weight)
+        form, (strategy, reach) = self._form, _plan(self._form.trunk, weight)
         found = np.ones(form.n_numbers)
         found[: len(strategy)] = strategy
         for c in range(form.n_chunks):
@@ -303,12 +343,13 @@ class DecomposedSolver(IterativeSolver):
             return found
         return same_strategies(Policy(self._cut, found), self.game).probabilities
 
-    def _plan(self, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
-        trunk,) each."""
-        strategy, reach = evaluation.normalise(self._form.trunk, weight), np.empty(len(weight))
-        evaluation.realization_plan(self._form.trunk, strategy, reach)
-        return strategy, reach
+
+def _plan(trunk: SequenceForm, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
+    trunk,) each."""
+    strategy, reach = evaluation.normalise(trunk, weight), np.empty(len(weight))
+    evaluation.realization_plan(trunk, strategy, reach)
+    return strategy, reach
 
 
 class _ResolvedPolicy(PolicyByParts):
@@ -318,6 +359,9 @@ class _ResolvedPolicy(PolicyByParts):
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game
         self._solver = solver
+        state: DecomposedState = solver.state
+        if state.trunk_values.size:
+            self.known = KnownValues(state.trunk_values, state.root_values)
         self.forget()
 
     def parts(self, first: int, last: int) -> np.ndarray:

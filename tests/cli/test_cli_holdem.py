@@ -314,3 +314,24 @@ def test_options_of_a_spot_for_another_game() -> None:
     said = refused(USAGE, "play", "leduc", "--pot", "100", "--board", "QsJh2h8d3c")
     assert said == "leduc is neither 'holdem' nor a file with a spot: it takes no board, pot"
     assert refused(USAGE, "play", "holdem", *TINY[2:]).startswith("the spot needs --board")
+
+
+def test_a_file_without_rivers(tmp_path: Path) -> None:
+    """The file has no strategies of rivers; how exact they are then is printed."""
+    file = tmp_path / "small.npz"
+    turn = (*TINY[2:], "--board", "QsJh2h8d", "--iters", "20", "--rows", "1")
+    refusal = "--forget-rivers goes with --save, and not with --lock"
+    assert refused(USAGE, "holdem", *turn, "--forget-rivers") == refusal
+    river = ("holdem", *TINY, "--iters", "1", "--forget-rivers", "--save", file)
+    refused_river = invoke(*river)
+    assert refused_river.exit_code == USAGE
+    assert "--forget-rivers: the spot is a river" in refused_river.stderr
+    printed("holdem", *turn, "--forget-rivers", "--save", file)
+    read = Solution.load(file)
+    assert read.algorithm.forgets_subgames
+    exact = SolvedSpot(read).exactness("check check 3c")
+    report = printed("holdem", file, "--node", "check check 3c", "--rows", "1")
+    gains = ", ".join(f"{n} {g:.3g}" for n, g in zip(("oop", "ip"), exact.gains, strict=True))
+    assert f"from here on a best response earns more: {gains} chips" in report
+    raised = sum(exact.raised) / 2
+    assert f"the exploitability of the whole is at most {raised:.2g} chips more" in report

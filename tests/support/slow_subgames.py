@@ -3,7 +3,7 @@ gadget as a rule of two actions inside the iteration, CFR-D.  Shares no code wit
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import numpy as np
@@ -383,18 +383,48 @@ def cfr_d(
                     )
             for mover in movers:
                 trunk.values(mover, trunk.ones, weight=t, played=played)
-    found = trunk.averages()
+    return trunk.averages() | resolve_groups(
+        subgames,
+        lambda spot: trunk.reach(spot, trunk.average),
+        lambda spot, player: sums[spot.path][player] / total,
+        resolving,
+        restarts,
+    )
+
+
+def entry_of(spot: Spot, player: int) -> Any:
+    """The last action of a player before a public node."""
+    return next((acted[1:] for acted in spot.acted[::-1] if acted[0] == player), "start")
+
+
+def resolve_groups(
+    subgames: list[list[Spot]],
+    ranges: Callable[[Spot], list[np.ndarray]],
+    values: Callable[[Spot, int], np.ndarray],
+    resolving: int,
+    restarts: Container[int] = (),
+) -> dict[str, np.ndarray]:
+    """The gadgets of some subgames by CFR+, for each player; average strategies.
+
+    Args:
+        subgames: The public nodes of each subgame.
+        ranges: The own reaches of both players at a node.
+        values: The counterfactual values of a player's hands at a node, which that player may take
+            in place of the subgame.
+        resolving: Iterations on each gadget.
+        restarts: As for :func:`cfr_d`.
+    """
+    found = {}
     for group in subgames:
         for player in (0, 1):
             learners, entries, alternative = [], [], {}
             for spot in group:
-                own = np.maximum(trunk.reach(spot, trunk.average)[player], LEAST_RANGE)
+                own = np.maximum(ranges(spot)[player], LEAST_RANGE)
                 deals = spot.chance * (own[:, None] if player == 0 else own)
                 learners.append(Learner(spot, deals))
-                entry = next((s[1:] for s in spot.acted[::-1] if s[0] != player), "start")
+                entry = entry_of(spot, 1 - player)
                 entries.append(entry)
-                value = sums[spot.path][1 - player] / total
-                alternative[entry] = alternative.get(entry, 0.0) + value
+                alternative[entry] = alternative.get(entry, 0.0) + values(spot, 1 - player)
             gadget_cfr_plus(learners, entries, player, alternative, resolving, restarts)
             for learner in learners:
                 found |= {
