@@ -1,7 +1,7 @@
 """How far seeds of the sampling algorithms lie apart, by the way in which they average.
 
 python -m scripts.averaging          measure, docs/figures/averaging.csv; then draw and write
-python -m scripts.averaging draw     draw the picture from the table, and write docs/sampling.md
+python -m scripts.averaging draw     draw the picture from the table, and write results/sampling.md
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "figures" / "averaging.csv"
-PAGE = ROOT / "docs" / "sampling.md"
+PAGE = ROOT / "docs" / "results" / "sampling.md"
 
 SCHEMES: tuple[Sampling, ...] = (
     CHANCE_SAMPLING,
