@@ -114,11 +114,11 @@ def _run(solver: SampledSolver, marks: np.ndarray) -> list[float]:
 
 
 def draw(rows: Sequence[Spread]) -> None:
-    """A row of panels for each game, a panel for each scheme, a line for each way to average."""
-    figure = new_figure(4.4 * len(SCHEMES), 7.0)
-    panels = figure.subplots(len(NODES), len(SCHEMES), squeeze=False, sharex="row", sharey="row")
+    """A column of panels for each game, a row for each scheme, a line for each way to average."""
+    figure = new_figure(9.0, 3.2 * len(SCHEMES))
+    panels = figure.subplots(len(SCHEMES), len(NODES), squeeze=False, sharex="col", sharey="col")
     ends: dict[Axes, list[End]] = {}
-    for line, game in zip(panels, NODES, strict=True):
+    for line, game in zip(panels.T, NODES, strict=True):
         line[0].set_ylabel(metric({2}))
         for scheme, ax in zip(SCHEMES, line, strict=True):
             log_axes(ax)
