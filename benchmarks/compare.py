@@ -3,8 +3,7 @@
 ``python -m benchmarks.compare`` measures (some three minutes), writes
 ``benchmarks/results/speed.json`` and ``docs/results/speed.md``, and prints the latter.
 ``--quick`` skips what takes longest, solving to a target; ``--stored`` measures nothing and
-writes the page again; ``--readme`` also writes the first table into README.md, between the
-comments that mark its place.
+writes the page again.  ``python -m scripts.headlines`` writes a figure of it into README.md.
 """
 
 from __future__ import annotations
@@ -50,8 +49,6 @@ from .footprint import footprint
 
 COMMAND = "python -m benchmarks.compare"
 ROUNDS = 7
-README_BEGIN = "<!-- speed table: written by benchmarks/compare.py -->"
-README_END = "<!-- end of speed table -->"
 TARGETS = (1e-2, 1e-3, 1e-4)
 """Exploitabilities to reach."""
 TARGET_BUDGET = 4.0
@@ -320,29 +317,6 @@ def _iterations_table(found: dict[str, Any], peers: list[str]) -> str:
     )
 
 
-def readme_with_table(readme: str, found: dict[str, Any]) -> str:
-    """The README with the speed table between its two comments.
-
-    Raises:
-        ValueError: The comments are not there.
-    """
-    before, begin, rest = readme.partition(README_BEGIN)
-    _, end, after = rest.partition(README_END)
-    if not end:
-        raise ValueError(f"README.md lacks {README_BEGIN!r} and {README_END!r}")
-    tools = next(iter(found["games"].values()))["tools"]
-    peers = [tool for tool in ("OpenSpiel", "LiteEFG") if tool in tools]
-    versions = found["machine"]["versions"]
-    text = (
-        "One CFR iteration with averaging, float64, one core ("
-        f"{found['machine']['cpu']}), after compilation; "
-        + ", ".join(f"{peer} {versions[peer]}" for peer in peers)
-        + " beside it in one run:\n\n"
-        + _iterations_table(found, peers)
-    )
-    return f"{before}{begin}\n\n{text}\n\n{end}{after}"
-
-
 def _remarks(found: dict[str, Any]) -> str:
     """What to know about the peers' times."""
     per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
@@ -560,7 +534,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__)
     parser.add_argument("--quick", action="store_true", help="skip what takes longest")
     parser.add_argument("--stored", action="store_true", help="write the last figures again")
-    parser.add_argument("--readme", action="store_true", help="also write README.md's table")
     options = parser.parse_args()
     started = time.perf_counter()
     stored = RESULTS / "speed.json"
@@ -569,9 +542,6 @@ def main() -> None:
     stored.write_text(json.dumps(found, indent=1) + "\n")
     page = markdown(found)
     (ROOT / "docs" / "results" / "speed.md").write_text(page)
-    if options.readme:
-        readme = ROOT / "README.md"
-        readme.write_text(readme_with_table(readme.read_text(), found))
     print(page)
     progress(goals(found))
     progress(f"{time.perf_counter() - started:.0f} s in all")

@@ -1,7 +1,7 @@
 """How far seeds of the sampling algorithms lie apart, by the way in which they average.
 
 python -m scripts.averaging          measure, docs/figures/averaging.csv; then draw and write
-python -m scripts.averaging draw     draw the picture from the table, and write docs/sampling.md
+python -m scripts.averaging draw     draw the picture from the table, and write results/sampling.md
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs" / "figures" / "averaging.csv"
-PAGE = ROOT / "docs" / "sampling.md"
+PAGE = ROOT / "docs" / "results" / "sampling.md"
 
 SCHEMES: tuple[Sampling, ...] = (
     CHANCE_SAMPLING,
@@ -114,11 +114,11 @@ def _run(solver: SampledSolver, marks: np.ndarray) -> list[float]:
 
 
 def draw(rows: Sequence[Spread]) -> None:
-    """A row of panels for each game, a panel for each scheme, a line for each way to average."""
-    figure = new_figure(4.4 * len(SCHEMES), 7.0)
-    panels = figure.subplots(len(NODES), len(SCHEMES), squeeze=False, sharex="row", sharey="row")
+    """A column of panels for each game, a row for each scheme, a line for each way to average."""
+    figure = new_figure(9.0, 3.2 * len(SCHEMES))
+    panels = figure.subplots(len(SCHEMES), len(NODES), squeeze=False, sharex="col", sharey="col")
     ends: dict[Axes, list[End]] = {}
-    for line, game in zip(panels, NODES, strict=True):
+    for line, game in zip(panels.T, NODES, strict=True):
         line[0].set_ylabel(metric({2}))
         for scheme, ax in zip(SCHEMES, line, strict=True):
             log_axes(ax)

@@ -1,4 +1,4 @@
-"""The pictures and tables of docs/tutorials.md: what the theory of CFR says, measured.
+"""The pictures and tables of docs/results/tutorials.md: what the theory of CFR says, measured.
 
 python -m scripts.theory            all of them, a minute
 python -m scripts.theory --quick    the same in seconds, into build/theory
@@ -42,7 +42,7 @@ from tensorcfr.sweep import read_algorithm
 from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tutorials.md"
+PAGE = ROOT / "docs" / "results" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")

@@ -1,6 +1,6 @@
 """A tutorial's claims on Kuhn poker with three cards, on loops and on Bluff, measured.
 
-python -m scripts.tutorial_curves            measure (minutes), draw, write docs/tutorials.md
+python -m scripts.tutorial_curves            measure (minutes), draw, write results/tutorials.md
 python -m scripts.tutorial_curves --quick    the same in seconds, into build/tutorial
 python -m scripts.tutorial_curves figures    the table of what scripts/figures.py ran
 
@@ -40,7 +40,7 @@ from ._pages import page_with
 from .figures import COMPARISONS
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tutorials.md"
+PAGE = ROOT / "docs" / "results" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 PRINTED = -0.05666979368427769
 """What programs of J. Sermeno's print after 10,000 iterations: the mean of the values of the
@@ -473,7 +473,7 @@ def figure_table(name: str) -> str:
         f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
         f"nodes touched; of what is sampled {seeds_said}.  "
         f"{'; '.join(dict.fromkeys(f'{row.machine}, {row.date}' for row in rows))}.\n\n"
-        f"![{game_title(rows[0].game)}: exploitability against {axes}](figures/{name}.png)"
+        f"![{game_title(rows[0].game)}: exploitability against {axes}](../figures/{name}.png)"
     )
 
 

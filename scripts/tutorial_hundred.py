@@ -1,7 +1,7 @@
 """A tutorial's own experiment, Kuhn poker with 100 cards: its loops, and the engine on one axis.
 
 python -m scripts.tutorial_hundred            what is missing in docs/figures/tutorial_hundred.csv,
-                                              the picture, and the tables of docs/tutorials.md
+                                              the picture, and the tables of results/tutorials.md
 python -m scripts.tutorial_hundred --far      the engine's sampling, too, to the tutorial's end
 python -m scripts.tutorial_hundred --quick    the same in seconds, into build/tutorial
 
@@ -43,7 +43,7 @@ from tensorcfr.plots.style import (
 from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tutorials.md"
+PAGE = ROOT / "docs" / "results" / "tutorials.md"
 FIGURES = ROOT / "docs" / "figures"
 CARDS = 100
 STAGES = {"": 0, "p": 1, "b": 2, "pb": 3}

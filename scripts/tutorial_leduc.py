@@ -1,6 +1,6 @@
 """Why a tutorial's program prints +1.58 for the value of no-limit Leduc, which is -0.069.
 
-python -m scripts.tutorial_leduc            some minutes; writes the table of docs/tutorials.md
+python -m scripts.tutorial_leduc            some minutes; writes the table of results/tutorials.md
 python -m scripts.tutorial_leduc --quick    the same with few iterations, into build/
 
 The program is that of the chapter "CFR" of M. Chiswick's AI Poker Tutorial (https://aipokertutorial.com),
@@ -26,7 +26,7 @@ from tensorcfr._util.machine import machine, versions
 from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs" / "tutorials.md"
+PAGE = ROOT / "docs" / "results" / "tutorials.md"
 Bets = tuple[tuple[int, ...], tuple[int, ...]]
 BEHIND = 19
 """Chips of each player after the ante."""

@@ -8,7 +8,7 @@ python -m scripts.variants write              tables and pictures of docs/result
 python -m scripts.variants peers              OpenSpiel and LiteEFG, results/algorithms.md
 python -m scripts.variants auto               the table that "auto" rests on
 python -m scripts.variants slopes             last iterates, results/algorithms.md
-python -m scripts.variants own-draws          samplers of own actions, docs/sampling.md
+python -m scripts.variants own-draws          samplers of own actions, docs/results/sampling.md
 
 ``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
 games that ``games`` has saved, and takes some ten minutes for each part on one core.
@@ -74,7 +74,7 @@ SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
 PAGE = ROOT / "docs" / "results" / "variants.md"
 CHOICE = ROOT / "docs" / "results" / "algorithms.md"
-SAMPLERS = ROOT / "docs" / "sampling.md"
+SAMPLERS = ROOT / "docs" / "results" / "sampling.md"
 
 AUTO_GAMES = (
     "leduc",

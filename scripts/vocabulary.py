@@ -1,5 +1,5 @@
-"""Tables of ``docs/looking.md``: what to call for what one wants, and words that mean the same in
-Python, on the command line, in files of settings and in files of spots.
+"""Tables of pages: what to call for what one wants (``docs/looking.md``), and words that mean the
+same in Python, on the command line and in files of settings (``docs/reference/words.md``).
 
     python -m scripts.vocabulary
 
@@ -28,7 +28,8 @@ from tensorcfr.sweep import sweep
 
 from ._pages import page_with
 
-PAGE = Path("docs/looking.md")
+PAGES = {"wanted": Path("docs/looking.md"), "words": Path("docs/reference/words.md")}
+"""Where each table is."""
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "solve": solve,
     "Solver": Solver,
@@ -79,7 +80,7 @@ def meaning(word: str, functions: list[str]) -> str:
 
 
 def tables() -> dict[str, str]:
-    """The parts of the page."""
+    """The tables, by name."""
     wanted = ["| I want to | command | in Python |", "| --- | --- | --- |"]
     wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in WANTED]
     rows = ["| Python | command | settings | meaning |", "| --- | --- | --- | --- |"]
@@ -95,9 +96,10 @@ def tables() -> dict[str, str]:
 
 
 def main() -> None:
-    """Write the page."""
-    page = PAGE.read_text(encoding="utf-8")
-    PAGE.write_text(page_with(page, "vocabulary", tables()), encoding="utf-8")
+    """Write them."""
+    for name, text in tables().items():
+        page = PAGES[name].read_text(encoding="utf-8")
+        PAGES[name].write_text(page_with(page, "vocabulary", {name: text}), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -140,9 +140,15 @@ def format_bytes(count: int) -> str:
     return f"{size:.1f} PiB" if count < MOST_BYTES else f"{size:.0f} PiB"
 
 
+MOST_LISTED = 40
+"""Words that an error lists."""
+
+
 def suggest(word: str, known: Collection[str]) -> str:
-    """``did you mean 'leduc'?``, or the list of what there is."""
+    """``did you mean 'leduc'?``, or what there is: all of it, or a few of many."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"
+    if len(known) > MOST_LISTED:
+        return f"there are {len(known):,}, such as {', '.join(sorted(known)[:3])}"
     return f"there are: {', '.join(sorted(known))}" if known else "it has none"

@@ -242,10 +242,12 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
+    several = False
     for game, algorithms in games.items():
         table = new_table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
+            several = several or bool(seeds)
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
         _print(console, table)
         _print(console, "")
@@ -253,8 +255,8 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         console,
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
-            "at or below the exploitability (nash_conv / players); x5: median of 5 runs; -: not "
-            "reached.",
+            "at or below the exploitability (nash_conv / players); "
+            f"{'x5: median of 5 runs; ' if several else ''}-: not reached.",
             "dim",
         ),
     )

@@ -72,6 +72,11 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         OSError: The file cannot be read.
         TypeError: This is no source of a game, or one that takes no parameters.
     """
+    if isinstance(source, str) and source.partition(":")[0].endswith(".py"):
+        raise GameError(
+            f"{source}: rules of your own are given in Python, compile_game(MyGame()); commands "
+            "take the file of the solution, solve(...).save(...)"
+        )
     if isinstance(source, str) and not is_foreign(source):
         text, rules = _built_in_name(source, parameters), make_game(source, **parameters)
         return FoundRules(_short(text, rules), rules, text)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def convergence(
-    solutions: Iterable[Solution],
+    solutions: Solution | Iterable[Solution],
     *,
     x: Effort = "iterations",
     path: str | Path | None = None,
@@ -44,7 +44,7 @@ def convergence(
     any other checkpoint.
 
     Args:
-        solutions: Solutions to compare; usually of one game by several algorithms.
+        solutions: A solution, or several to compare; usually of one game by several algorithms.
         x: The effort: iterations, nodes touched, decision nodes among them, or seconds.
         path: File for the picture; its suffix gives the format.
         ax: Axes to draw on; by default those of a new figure.
@@ -57,7 +57,7 @@ def convergence(
             ``path`` is no picture format.
         MissingExtraError: Matplotlib is not installed; names the extra.
     """
-    solutions = list(solutions)
+    solutions = [solutions] if isinstance(solutions, Solution) else list(solutions)
     if x not in X_AXES:
         raise ValueError(f"there is no x axis {x!r}; {suggest(x, X_AXES)}")
     if not solutions:

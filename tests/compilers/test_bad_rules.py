@@ -525,6 +525,12 @@ def test_an_unknown_game_lists_what_there_is() -> None:
         compile_game("zzzz")
 
 
+def test_rules_in_a_file_of_python_are_told_how_they_are_given() -> None:
+    for source in ("mine.py", "mine.py:Game"):
+        with pytest.raises(GameError, match=r"rules of your own are given in Python, compile_game"):
+            compile_game(source)
+
+
 def test_parameters_are_for_names() -> None:
     with pytest.raises(TypeError, match=r"^parameters ranks are for built-in games"):
         compile_game(Said({}), ranks=3)

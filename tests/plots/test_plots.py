@@ -81,7 +81,7 @@ def test_names_tell_where_an_algorithm_departs_from_the_published_one(
 
 def test_an_algorithm_of_one_s_own_is_named_in_full() -> None:
     own = type(CFR)("mine", CFR.rule, "formula", "here", average_power=3)
-    figure = convergence([solve(compile_game("kuhn"), own, iters=3)])
+    figure = convergence(solve(compile_game("kuhn"), own, iters=3))
     assert names(figure)[0].get_text() == str(own)
 
 

@@ -108,7 +108,7 @@ def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in KINDS}
     assert {path.name for path in tmp_path.iterdir()} == names
-    page = (ROOT / "docs" / "tutorials.md").read_text()
+    page = (ROOT / "docs" / "results" / "tutorials.md").read_text()
     for name in ("dealt", "plus", "loops", "said"):
         assert f"\n{name}\n\n" in f"\n{done.stdout}"
         assert page.count(f"<!-- {name}: written by scripts/tutorial_curves.py -->") == 1

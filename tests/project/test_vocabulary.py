@@ -25,11 +25,12 @@ ip = "AA-TT,AKs,AQs,AKo"
 """
 
 
-def test_the_page() -> None:
-    page = (ROOT / vocabulary.PAGE).read_text(encoding="utf-8")
-    assert page == page_with(page, "vocabulary", vocabulary.tables()), (
-        "run: python -m scripts.vocabulary"
-    )
+def test_the_pages() -> None:
+    for name, text in vocabulary.tables().items():
+        page = (ROOT / vocabulary.PAGES[name]).read_text(encoding="utf-8")
+        assert page == page_with(page, "vocabulary", {name: text}), (
+            "run: python -m scripts.vocabulary"
+        )
 
 
 OWN_DEFAULTS = {

@@ -174,7 +174,7 @@ def test_going_on_gives_the_same_bits(record: Sampling, tmp_path: Path) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("variant", ["cfr", "cfr+", "lcfr"])
 def test_it_is_less_exploitable_at_equal_nodes(variant: str) -> None:
-    """The goal is 15 %; measured are 60 % and more (docs/sampling.md)."""
+    """The goal is 15 %; measured are 60 % and more (docs/results/sampling.md)."""
     game = compile_game("kuhn")
     median = {
         draws: statistics.median(
