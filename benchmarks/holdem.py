@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tensorcfr import Solver, compile_game
+from tensorcfr import Solver, compile_game, solve
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.solver import bytes_needed
 
@@ -93,15 +93,11 @@ def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     done = parts * (iterations // parts)
     mean, used = (time.perf_counter() - begin) / done, (time.process_time() - cpu) / done
     memory = bytes_needed(game, solver.algorithm, "float32", threads=threads) + game.nbytes
-    solver = Solver(game, precision="float32", threads=threads)
     begin, cpu = time.perf_counter(), time.process_time()
-    while True:
-        solver.step(10)
-        if solver.evaluate().exploitability <= TARGET:
-            break
+    solution = solve(game, target=TARGET, precision="float32", threads=threads)
     end, used_end = time.perf_counter(), time.process_time()
     speed = (1e3 * mean, 1e3 * least, 1e3 * used)
-    return [*speed, solver.iteration, end - begin, used_end - cpu, float(memory)]
+    return [*speed, solution.iterations, end - begin, used_end - cpu, float(memory)]
 
 
 def main() -> None:

@@ -4,10 +4,11 @@
     python -m scripts.preset --page
 
 The free preset of PioSOLVER, as the tests of postflop-solver have it (``solve_pio_preset_normal``),
-to 0.1 % of the pot: in single precision and 16 bits, on one thread and two.  Every run is a process
-of its own, which is timed from its start to its end; its peak of memory is what the operating
-system says.  ``PATH`` is as for :mod:`benchmarks.holdem`; without it this library runs alone.  The
-medians go to ``benchmarks/results/preset.json``, and from there to ``docs/results/spots.md``.
+to 0.1 % of the pot: in single precision and 16 bits, on one thread and two.  This library also
+solves the smaller tree that its usual thresholds make.  Every run is a process of its own, which is
+timed from its start to its end; its peak of memory is what the operating system says.  ``PATH`` is
+as for :mod:`benchmarks.holdem`; without it this library runs alone.  The medians go to
+``benchmarks/results/preset.json``, and from there to ``docs/results/spots.md``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from datetime import date
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from numba.core.event import install_timer
 
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
@@ -45,17 +48,26 @@ TARGET = 0.001 * POT
 SPOT: dict[str, Any] = {
     **{"board": "QsJh2h", "ranges": RANGES, "pot": POT, "stacks": STACKS, "raises": RAISES},
     "bets": dict(zip(("flop", "turn", "river"), BETS, strict=True)),
-    # Postflop-solver's test sets no threshold, which is 0 there.
-    **{"add_allin": 0, "force_allin": 0, "merging": 0},
 }
-OWN, PEER = "tensorcfr", "postflop-solver"
+# Postflop-solver's test sets no threshold, which is 0 there.
+NO_THRESHOLDS = {"add_allin": 0, "force_allin": 0, "merging": 0}
+OWN, OWN_TREE, PEER = "tensorcfr", "tensorcfr, thresholds as usual", "postflop-solver"
 
 
-def solve_here(precision: str, threads: int) -> None:
+def solve_here(program: str, precision: str, threads: int) -> None:
     """What a process of this library does; prints its figures as JSON."""
-    game = compile_game("holdem", **SPOT)
-    solution = solve(game, target=TARGET, precision=precision, threads=threads)
+    begin, compiled = time.perf_counter(), list[float]()
+    with install_timer("numba:compile", compiled.append):
+        game = compile_game("holdem", **SPOT | (NO_THRESHOLDS if program == OWN else {}))
+        laid_out = time.perf_counter()
+        solution = solve(game, target=TARGET, precision=precision, threads=threads)
+    solved = time.perf_counter()
+    if compiled:
+        raise SystemExit("kernels were compiled in a process that is timed: measure again")
     figures = {
+        "compiling the game": laid_out - begin,
+        "evaluating": solved - laid_out - solution.seconds,
+        "evaluations": len(solution.trace),
         "iterations": solution.iterations,
         "iterating": solution.seconds,
         "exploitability": solution.exploitability / POT,
@@ -80,8 +92,9 @@ def timed(command: list[str]) -> tuple[str, dict[str, float]]:
 
 def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict[str, float]:
     """The figures of one solve."""
-    if program == OWN:
-        command = [sys.executable, "-m", "scripts.preset", "--solve", precision, str(threads)]
+    if program != PEER:
+        solves = [program, precision, str(threads)]
+        command = [sys.executable, "-m", "scripts.preset", "--solve", *solves]
         output, usage = timed(command)
         return usage | json.loads(output)
     spot = [*RANGES, SPOT["board"], POT, STACKS, "/".join(BETS), RAISES, "-", 0, 0]
@@ -102,8 +115,8 @@ def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
     found: dict[str, list[dict[str, float]]] = {}
     for number in range(rounds):
         for precision, threads in ways:
-            for program in [OWN, *([PEER] if anchor else [])]:
-                name = f"{program}, {precision}, {threads}"
+            for program in [OWN, OWN_TREE, *([PEER] if anchor else [])]:
+                name = f"{program}; {precision}; {threads}"
                 found.setdefault(name, []).append(run(program, anchor, precision, threads))
                 progress(f"round {number + 1}, {name}: {found[name][-1]}")
     middle = {
@@ -118,7 +131,7 @@ def part_of_page() -> str:
     """The table."""
     kept, body = json.loads(RESULTS.read_text()), []
     for name, row in kept["runs"].items():
-        program, precision, threads = name.split(", ")
+        program, precision, threads = name.split("; ")
         value = f"{row['value']:.2f}" if "value" in row else ""
         body.append(
             [
@@ -140,10 +153,10 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--page", action="store_true", help="only write the page again")
-    parser.add_argument("--solve", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--solve", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.solve:
-        solve_here(options.solve[0], int(options.solve[1]))
+        solve_here(*options.solve[:2], int(options.solve[2]))
         return
     if not options.page:
         anchor = build_anchor(Path(options.anchor)) if options.anchor else None

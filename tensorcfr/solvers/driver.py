@@ -43,6 +43,9 @@ from .warm_start import WarmStart
 
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
+TOGETHER, TOGETHER_SECONDS = 8, 2.0
+"""Iterations that run together even if they take longer, and how long at most: in games in chunks,
+the first of several works out one player's reaches once more, a tenth of its time."""
 
 CHECKPOINT_SECONDS = 600.0
 """Seconds between two checkpoint files."""
@@ -153,9 +156,9 @@ def solve(
         time_limit: Seconds after which to end, evaluations included; compiling kernels is not.
         nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
             reached is the last.
-        checkpoints: When to evaluate and record: ``"geometric"`` (ten times per factor of ten,
-            and where a target can be expected to be reached; there alone if a target is the only
-            stop rule), a number ``n`` (every ``n`` iterations), or the iterations themselves.  The
+        checkpoints: When to evaluate and record: ``"geometric"``, a number ``n`` (every ``n``
+            iterations), or the iterations themselves.  Geometric is ten times per factor of ten,
+            and where a target can be expected; there alone if a target is the only stop rule.  The
             end is always recorded.
         start: A solution of this game to go on from; the result has the same bits as one
             uninterrupted run.
@@ -472,8 +475,11 @@ class _Run:
             self.solver.deadline = time.perf_counter() + self.time_left()
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
-        budget = min(CHUNK_SECONDS, self.time_left())
-        return max(1, min(2 * pace, int(budget / max(each, 1e-9))))
+        soon, late = (
+            int(min(seconds, self.time_left()) / max(each, 1e-9))
+            for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
+        )
+        return max(1, min(2 * pace, max(soon, min(TOGETHER, late))))
 
     def iterations_within(self, last_node: int) -> int:
         """Iterations, at least one, that will hardly go beyond a number of nodes touched.

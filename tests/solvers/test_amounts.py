@@ -19,7 +19,7 @@ from tensorcfr.evaluation import Evaluation, best_response
 from tensorcfr.formats import policy_table, save_policy
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.limit_poker import LimitPoker
-from tensorcfr.solvers import driver
+from tensorcfr.solvers import base, driver
 from tensorcfr.solvers.arguments import own_amount
 from tensorcfr.solvers.solution import Status
 
@@ -137,7 +137,8 @@ class TestUsual:
 class TestTimeLimit:
     def test_evaluations_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """By a clock on which an evaluation takes 20 seconds and nothing else takes any: a limit of
-        200 has room for nine evaluations after as many iterations, and for a tenth at its end."""
+        200 has room for nine evaluations after as many iterations, and for no tenth: the end of the
+        ninth is evaluated already."""
         judge, clock = Solver.evaluate, [0.0]
 
         def slowly(solver: Solver) -> Evaluation:
@@ -151,7 +152,35 @@ class TestTimeLimit:
         assert solution.status is Status.TIME_LIMIT
         assert [point.iteration for point in solution.trace] == list(range(1, 10))
         assert solution.iterations == 9
-        assert clock[0] == 200.0
+        assert clock[0] == 180.0
+
+    @pytest.mark.parametrize(
+        ("each", "expected"),
+        [
+            (0.2, [1, 2, 4, 8, 8, 8]),
+            (0.6, [1, 2, 3, 3, 3]),
+            (3.0, [1, 1, 1]),
+            (1e-6, [1, 2, 4, 8, 16]),
+        ],
+    )
+    def test_slow_iterations_run_together(
+        self, each: float, expected: list[int], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """By a clock on which an iteration takes some seconds: up to eight, which take no more than
+        two seconds, or as many as take a twentieth of one."""
+        run, clock, counts = Solver._run, [0.0], list[int]()
+
+        def slowly(solver: Solver, count: int) -> None:
+            clock[0] += each * count
+            counts.append(count)
+            run(solver, count)
+
+        monkeypatch.setattr(Solver, "_run", slowly)
+        told = SimpleNamespace(perf_counter=lambda: clock[0], monotonic=time.monotonic)
+        monkeypatch.setattr(driver, "time", told)
+        monkeypatch.setattr(base, "time", told)
+        solve(KUHN, "cfr", iters=sum(expected), checkpoints=[1000])
+        assert counts == expected
 
     def test_nothing_at_once(self) -> None:
         assert solve(KUHN, time_limit=0).iterations == 0
