@@ -159,7 +159,10 @@ class Differing(NamedTuple):
         order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
         labels = [self.infosets.labels[at] for at in order.tolist()]
         columns = (column[order].tolist() for column in self[1:])
-        return [Difference(row[0], self.infosets.player, *row[1:]) for row in zip(labels, *columns, strict=True)]
+        return [
+            Difference(row[0], self.infosets.player, *row[1:])
+            for row in zip(labels, *columns, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
