@@ -205,6 +205,7 @@ def test_compiling_pairs_of_hands_is_told() -> None:
     """Payoffs before the first deal are worked out for every pair of 1,326 hands: fifty times the
     compiled game, of which only what its nodes need stays."""
     told = game_size("push_or_fold").bytes_compiling
+    compiled("push_or_fold(stacks=4)")  # Loads kernels and modules.
     holdem_runouts.cache_clear()
     tracemalloc.start()
     game = compiled("push_or_fold")
