@@ -49,6 +49,7 @@ TURN: dict[str, Any] = {
     "ranges": ("22+,A2s+,K8s+,Q9s+,ATo+,KQo", "22+,A2s+,K5s+,Q8s+,J8s+,A8o+"),
     **{"pot": 20, "stacks": 190, "bets": "33%,75%", "raises": "60%"},
 }
+SMALL_POKER = "nolimit_poker(stacks=4, ranks='JQKA', suits=2, hand=1, deals=(1, 1))"
 THREE_SIZES = {"bets": "33%,75%,a"}
 WIDE_FLOP = TURN | {"board": FLOP["board"]}
 
@@ -190,14 +191,21 @@ DOORS = (
         40,
         partial(compiling, "bluff(dice=(2,2))", {"cut": 20}, "leduc"),
     ),
-    Door("compile, a flop", 30, partial(compiling_spot, FLOP | THREE_SIZES, True)),
+    Door("compile, a flop", 7, partial(compiling_spot, FLOP | THREE_SIZES, True)),
     Door(
         "compile, a flop, just enough",
-        41,
+        10,
         partial(compiling_spot, FLOP | THREE_SIZES, True),
         fits=True,
     ),
-    Door("compile, a flop of many hands", 150, partial(compiling_spot, WIDE_FLOP, True)),
+    Door("compile, a flop of many hands", 30, partial(compiling_spot, WIDE_FLOP, True)),
+    Door("compile, push or fold", 90, partial(compiling, "push_or_fold", {}, SMALL_POKER)),
+    Door(
+        "compile, push or fold, just enough",
+        125,
+        partial(compiling, "push_or_fold", {}, SMALL_POKER),
+        fits=True,
+    ),
     Door("compile, a turn in one piece", 200, partial(compiling_spot, TURN, False)),
     Door("lay out a turn", 200, partial(laying_out, TURN)),
     Door("load a name, many hands", 200, partial(loading_name, "kuhn(cards=10000)")),

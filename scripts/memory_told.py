@@ -1,8 +1,8 @@
 """Memory that is told before a solve, against the peak that was measured; and limits, held.
 
-``python -m scripts.memory_told`` measures twenty games, each in a process of its own, and writes a
-table with the ratio of told to measured; it ends with status 1 if one is off by more than a
-twentieth.
+``python -m scripts.memory_told`` measures twenty-five games, each in a process of its own, and
+writes a table with the ratio of told to measured; it ends with status 1 if one is off by more than
+a twentieth.
 
 ``python -m scripts.memory_told --limits`` gives a limit at every door (``scripts._limited_doors``),
 each in a process of its own: what does not fit must end with a MemoryLimitError, what fits by a
@@ -45,6 +45,7 @@ from tensorcfr.sweep import read_algorithm
 
 ROOT = Path(__file__).parent.parent
 TOLERANCE = 0.05
+NOLIMIT = "nolimit_poker(stacks=20, raises='50%,a', bets='50%,a', deals=(3,), flops=2)"
 CASES = (
     ("bluff(dice=(2,1))", "cfr", "float64"),
     ("bluff(dice=(2,1), faces=7)", "cfr+", "float64"),
@@ -66,6 +67,11 @@ CASES = (
     ("flop", "dcfr", "int16"),
     ("flop, two sizes", "dcfr", "float32"),
     ("flop, two sizes", "cfr+", "int16"),
+    ("flop, cut twice", "dcfr", "float32"),
+    ("flop, cut twice", "dcfr", "int16"),
+    ("flop, cut twice", "cfr+", "float64"),
+    (NOLIMIT, "dcfr", "float32"),
+    (NOLIMIT, "dcfr", "int16"),
 )
 """Game or spot, algorithm, precision: large enough that arrays count, small enough to be compiled
 soon."""
@@ -80,13 +86,18 @@ SPOTS = {
         "ranges": ("TT+,AQs+", "QQ-99,AJs+"),
         **{"pot": 55, "stacks": 200, "bets": "50%"},
     },
+    "flop, cut twice": {
+        "board": "Ks8h3d",
+        "ranges": ("99+,AJs+", "88-TT,AQs+,KQs"),
+        **{"pot": 60, "stacks": 150, "bets": "40%,a", "cut": 1},
+    },
     "flop, two sizes": {
         "board": "Ks8h3d",
         "ranges": ("99+,AJs+", "88-TT,AQs+,KQs"),
         **{"pot": 60, "stacks": 150, "bets": "40%,a"},
     },
 }
-"""Options of hold'em, by the names of spots above."""
+"""Options of hold'em, and of ``compile_game``, by the names of spots above."""
 
 
 MMAP_THRESHOLD = -3

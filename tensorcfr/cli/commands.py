@@ -150,6 +150,8 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+    except RecursionError:
+        raise ValueError(f"{path}: it is nested too deeply") from None
     options = {name: options_of(command) for name, command in commands.items()}
     found: dict[str, dict[str, Any]] = {name: {} for name in commands}
     for key, value in given.items():

@@ -58,6 +58,7 @@ def test_a_file_of_settings(tmp_path: Path) -> None:
         ("[solv]\niters = 7", "there is no command 'solv'; did you mean 'solve'?"),
         ("[solve]\nnode = 7", "solve has no 'node'; did you mean 'nodes'?"),
         ("iters =", "s.toml: "),
+        ("iters = " + "[" * 3000, "s.toml: it is nested too deeply"),
     ],
 )
 def test_wrong_settings(tmp_path: Path, text: str, message: str) -> None:

@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ from support.spoiling import (
 )
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
-from tensorcfr.invariants import INVARIANTS, check, merged
+from tensorcfr.invariants import INVARIANTS, check, merged, payoff
 from tensorcfr.model import flat_game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.flat_game import FlatGame
@@ -710,3 +712,23 @@ def test_payoffs_that_cancel_are_no_difference() -> None:
 
 def test_the_error_is_a_game_error() -> None:
     assert issubclass(InvariantError, GameError)
+
+
+def test_the_order_of_entries_is_checked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever pieces begin, every row must ascend from its first entry to its last one."""
+    monkeypatch.setattr(payoff, "TOGETHER", 3)
+    entries = compile_game("kuhn", cut=False).form.operator[0]
+    reader: Any = SimpleNamespace(
+        entries=entries, sequence=str, entry_row=np.zeros(len(entries.value), dtype=int)
+    )
+    payoff.check_entry_order(reader)
+    tried = 0
+    for offset, rows, count in zip(entries.offset, entries.rows, entries.entries, strict=True):
+        for here in range(offset, offset + rows * (count - 1)):
+            column = entries.column.copy()
+            column[:, [here, here + rows]] = column[:, [here + rows, here]]
+            reader.entries = entries._replace(column=column)
+            with pytest.raises(InvariantError, match="the columns of"):
+                payoff.check_entry_order(reader)
+            tried += 1
+    assert tried > 20

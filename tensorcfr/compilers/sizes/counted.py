@@ -40,9 +40,12 @@ BYTES_OF_ENTRY = 12
 """Of a payoff of a pair of hands, for one player."""
 BYTES_OF_CHUNK = 600
 """What is kept of each chunk of a game of cards apart from its hands and entries."""
-COMPILING_STATES, COMPILING_CARDS = 1.15, 1.5
-"""What compiling a public tree or a game of cards into chunks takes at most, in sizes of the
-compiled game."""
+COMPILING = 1.15
+"""What compiling into chunks takes at most, in sizes of the compiled game."""
+COMPILING_CARDS = 3 << 19
+"""Bytes that compiling a game of cards takes in addition, for betting, boards and hands."""
+COMPILING_PAIRS = 68
+"""Bytes of a pair of hands while payoffs before the first deal are worked out pair by pair."""
 SHARED = 16
 """Numbers of a solver for each byte of a public tree in chunks, about: its shapes are shared."""
 
@@ -66,7 +69,7 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     solved = int(ways @ np.where(graph.fan > 1, own, 0))  # The others are left out.
     ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
     two = rules.n_players == 2
-    chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING_STATES)
+    chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)
     return Size(
         name=name,
         n_players=rules.n_players,
@@ -102,6 +105,7 @@ def size_of_cards(
     first = deal_to_cut_at(rules, name, symmetric=symmetric) if cut is None else cut
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
+    beside = COMPILING_CARDS
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
@@ -125,6 +129,7 @@ def size_of_cards(
             )
         if r == 0 and (rules.boards or table[0, RUNOUTS]):
             compiled += 2 * BYTES_OF_ENTRY * over * lanes[0] * lanes[1]
+            beside += COMPILING_PAIRS * hands[0] * hands[1]
     counts = count_cards(rules, table, deals)
     return Size(
         name=name,
@@ -135,7 +140,7 @@ def size_of_cards(
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
-        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING_CARDS),
+        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside),
         is_cut=True,
     )
 

@@ -46,7 +46,9 @@ class Chunks(NamedTuple):
     nbytes: float
     """Bytes of the arrays of the compiled game, to a few percent."""
     compiling: float
-    """What compiling takes at most, in sizes of the compiled game."""
+    """What compiling takes at most, in sizes of the compiled game ..."""
+    beside: int = 0
+    """... and bytes that do not depend on that size."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Size:
     def bytes_compiling(self) -> float:
         """Bytes that compiling takes at least, the compiled game included."""
         if chunks := self._solved:
-            return chunks.compiling * chunks.nbytes
+            return chunks.compiling * chunks.nbytes + chunks.beside
         if self.public_nodes is None:
             return self.histories * histories.BYTES_AFTER_WALK
         return self.public_nodes * BYTES_LAID_OUT + self.bytes_compiled[0]

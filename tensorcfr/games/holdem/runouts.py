@@ -106,30 +106,32 @@ def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Which pairs of hands permutations make of each other, in either order.
 
     Returns:
-        int64 (hands, hands): the same number for pairs that are alike; and bool (hands, hands):
-        whether the hands of a pair are the other way around in it.
+        int32 (hands, hands): the same number for pairs that are alike, from 0; and bool (hands,
+        hands): whether the hands of a pair are the other way around in it.
     """
     count = moved.shape[1]
-    number = np.full((count, count), count * count)
+    number = np.full((count, count), count * count, dtype=np.int32)
     turned = np.zeros((count, count), dtype=bool)
-    for own in moved:
+    for own in moved.astype(np.int32):
         low = np.minimum(own[:, None], own)
         code = low * count + np.maximum(own[:, None], own)
         less = code < number
         number[less] = code[less]
         turned[less] = (own[:, None] != low)[less]
-    return number, turned
+    # The first pair of a kind has its own place as number; sorting would take far more memory.
+    kinds = np.zeros(count * count, dtype=np.int32)
+    kinds[number] = 1
+    return (np.cumsum(kinds, dtype=np.int32) - 1)[number], turned
 
 
 @cache
 def holdem_runouts() -> tuple[np.ndarray, np.ndarray]:
     """On how many of 1,712,304 boards each hand of :data:`HANDS` wins and ties against each other
-    one; int64 (1326, 1326) twice, 0 for hands with a common card."""
-    number, turned = kinds_of_pairs(moved_hands(HANDS, orders_of_suits(len(RANKS), len(SUITS))))
-    kinds, kind = np.unique(number, return_inverse=True)
+    one; int32 (1326, 1326) twice, 0 for hands with a common card."""
+    kind, turned = kinds_of_pairs(moved_hands(HANDS, orders_of_suits(len(RANKS), len(SUITS))))
     with np.load(FILE, allow_pickle=False) as counted:
-        won, tied = (counted[name].astype(np.int64)[kind] for name in ("won", "tied"))
-    assert len(kinds) == int(kind.max()) + 1
+        won, tied = (counted[name][kind] for name in ("won", "tied"))
+        assert len(counted["won"]) == int(kind.max()) + 1
     apart = ~(HANDS[:, None, :, None] == HANDS[None, :, None, :]).any(axis=(2, 3))
     boards = comb(len(CARDS) - 4, BOARD)
     return np.where(turned, boards - won - tied, won) * apart, tied * apart
