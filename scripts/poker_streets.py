@@ -2,7 +2,7 @@
 
 python -m scripts.poker_streets ways     20 big blinds to the turn, in memory, in files, by workers
 python -m scripts.poker_streets limit    limit hold'em on a few flops, and the whole computed
-python -m scripts.poker_streets buckets  flop hold'em with hands in buckets, before and after the flop
+python -m scripts.poker_streets buckets  flop hold'em with hands in buckets in both rounds
 python -m scripts.poker_streets page     the tables, in results/large-games.md
 
 The others write docs/figures/poker_ways.csv, poker_limit.csv and poker_buckets.csv.
@@ -230,9 +230,9 @@ def buckets_table() -> str:
     last = rows[-1]
     return (
         "\n".join(lines) + "\n\n"
-        f"{last['buckets']} buckets by expected strength, before the flop and on it; exploitability "
-        f"by exact best responses.  {int(last['numbers']):,} numbers, {last['peak_gib']} GiB at "
-        f"most, {last['seconds']} s of iterating.  "
+        f"{last['buckets']} buckets by expected strength, before the flop and on it; "
+        f"exploitability by exact best responses.  {int(last['numbers']):,} numbers, "
+        f"{last['peak_gib']} GiB at most, {last['seconds']} s of iterating.  "
         f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
     )
 
