@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("what", choices=["ways", "limit", "buckets", "page"])
     given = parser.parse_args()
     if given.what == "page":
-        parts = {"ways": ways_table(), "limit": limit_table(), "buckets": buckets_table()}
+        parts = {"ways": ways_table(), "limit": limit_table()}
         PAGE.write_text(page_with(PAGE.read_text(), "poker_streets", parts))
     else:
         {"ways": ways, "limit": limit, "buckets": buckets}[given.what]()
@@ -218,21 +218,6 @@ def ways_table() -> str:
         "\n".join(lines) + "\n\n"
         f"{ITERATIONS} iterations in single precision; the state takes "
         f"{last['state_gib']} GiB, and the bits are the first of their SHA-256.  "
-        f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
-    )
-
-
-def buckets_table() -> str:
-    """What buckets lose in flop hold'em."""
-    rows = read("poker_buckets")
-    lines = ["| iterations | in the abstraction | in the full game |", "| ---: | ---: | ---: |"]
-    lines += [f"| {row['iterations']} | {row['inside']} mbb | {row['full']} mbb |" for row in rows]
-    last = rows[-1]
-    return (
-        "\n".join(lines) + "\n\n"
-        f"{last['buckets']} buckets by expected strength, before the flop and on it; "
-        f"exploitability by exact best responses.  {int(last['numbers']):,} numbers, "
-        f"{last['peak_gib']} GiB at most, {last['seconds']} s of iterating.  "
         f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
     )
 

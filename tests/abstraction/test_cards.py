@@ -96,7 +96,7 @@ def buckets_of_infosets(game: CompiledGame, labels: Any, rules: list[Any]) -> di
 
 
 @pytest.mark.parametrize("name", tiered(GAMES, FAST))
-@pytest.mark.parametrize("early", [True, pytest.param(False, marks=pytest.mark.full)])
+@pytest.mark.parametrize("early", [True, False])
 def test_equal_to_infosets_that_share_a_strategy(name: str, early: bool) -> None:
     """The lifted averages after 1, 2, 3 and 10 iterations of CFR; buckets differ between players,
     hands of one have different weights; wherever the game is cut."""
