@@ -104,6 +104,10 @@ RUNS = {
 POKER = {
     "flop_holdem": ("flop hold'em", 100.0 / 1000, "mbb", (37.0, 10.0, 1.0, 0.1)),
     "rhode_island": ("Rhode Island hold'em", 1.0, "chips", (1.0, 0.1, 0.01, 0.001)),
+    "nolimit_turn": (
+        *("no-limit, 20 big blinds, 25 flops, to the turn", 0.015, "% of the blinds"),
+        (10.0, 1.0, 0.5),
+    ),
 }
 """Poker from the first card: title, chips of a unit, its name, and what is to be reached; 37 mbb is
 a published bound on Deep CFR's strategies (Brown et al., ICML 2019, figure 1)."""
@@ -248,11 +252,13 @@ def poker_table() -> str:
         "| --- | ---: | ---: | ---: | ---: | --- | ---: |",
     ]
     said: dict[str, str] = {}
+    where: dict[str, None] = {}
     for name, (title, unit, called, targets) in POKER.items():
         rows = curve(name)
         if not rows:
             continue
         said, middle = rows[-1], rows[len(rows) // 2]
+        where[f"{title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
         each = (float(said["seconds"]) - float(middle["seconds"])) / (
             int(said["iteration"]) - int(middle["iteration"])
         )
@@ -277,7 +283,7 @@ def poker_table() -> str:
         "\n".join(lines) + "\n\n"
         "Exploitability of the average strategies by an exact best response in the whole game; a "
         "mbb is a thousandth of the big blind, and the value is player 0's, who has the big blind. "
-        f"Evaluations come on top.  {said['machine']}; {said['versions']}; {said['date']}."
+        f"Evaluations come on top.  {'.  '.join(where)}, with other programs at work."
     )
 
 

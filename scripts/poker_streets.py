@@ -2,9 +2,10 @@
 
 python -m scripts.poker_streets ways     20 big blinds to the turn, in memory, in files, by workers
 python -m scripts.poker_streets limit    limit hold'em on a few flops, and the whole computed
+python -m scripts.poker_streets buckets  flop hold'em with hands in buckets in both rounds
 python -m scripts.poker_streets page     the tables, in results/large-games.md
 
-``ways`` and ``limit`` write docs/figures/poker_ways.csv and poker_limit.csv.
+The others write docs/figures/poker_ways.csv, poker_limit.csv and poker_buckets.csv.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from tensorcfr import Solver, compile_game, evaluate
 from tensorcfr._util.machine import machine, versions
+from tensorcfr.abstraction import abstract_cards, lift
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.formats import ByLine
@@ -38,17 +40,20 @@ FLOPS = {"one": ("Kh9h4h",), "two": ("Kh7h2d", "Kh7d2c")}
 """The flop on which limit hold'em is iterated, the smallest kind, which fits; and two of the
 largest kinds, a thousandth of all, on which a strategy is measured that nobody keeps."""
 
+BUCKETS = (20, 10)
+"""Before the flop, and on a flop in each of these."""
+
 
 def main() -> None:
     """Measure, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["ways", "limit", "page"])
+    parser.add_argument("what", choices=["ways", "limit", "buckets", "page"])
     given = parser.parse_args()
     if given.what == "page":
         parts = {"ways": ways_table(), "limit": limit_table()}
         PAGE.write_text(page_with(PAGE.read_text(), "poker_streets", parts))
     else:
-        {"ways": ways, "limit": limit}[given.what]()
+        {"ways": ways, "limit": limit, "buckets": buckets}[given.what]()
 
 
 def ways() -> None:
@@ -154,6 +159,33 @@ def limit() -> None:
     )
     took = timed(lambda: print(evaluate(game, policy)))
     note("best response to a function of lines", flops, numbers, *took)
+
+
+def buckets() -> None:
+    """Flop hold'em with hands in buckets, measured there and in the full game."""
+    full, rows = compile_game("flop_holdem"), []
+    started = time.perf_counter()
+    small = abstract_cards(full, BUCKETS)
+    compiling = time.perf_counter() - started
+    print(f"{small.n_numbers:,} numbers, compiled in {compiling:.0f} s", flush=True)
+    solver = Solver(small, precision="float32", threads=2)
+    for count in (15, 15, 30, 60):
+        solver.step(count)
+        lost = evaluate(full, lift(solver.average_policy())).exploitability
+        rows.append(
+            {
+                "buckets": " and ".join(map(str, BUCKETS)),
+                "numbers": small.n_numbers,
+                "compile_seconds": f"{compiling:.0f}",
+                "iterations": solver.iteration,
+                "seconds": f"{solver.seconds:.1f}",
+                "inside": f"{10 * solver.evaluate().exploitability:.3g}",
+                "full": f"{10 * lost:.4g}",
+                "peak_gib": f"{peak():.2f}",
+            }
+        )
+        print(rows[-1], flush=True)
+        write("poker_buckets", rows)
 
 
 def peak() -> float:

@@ -136,7 +136,7 @@ def _bucketed(
 ) -> Symmetry:
     """The same boards with hands in buckets."""
     strength = _strengths(cards) if any(isinstance(one, int) for one in buckets) else None
-    known: dict[tuple[bytes, ...], int] = {}
+    known: dict[tuple[Any, ...], int] = {}
     played: list[tuple[HandClasses, HandClasses]] = []
     rounds, before = [], list[tuple[HandClasses, HandClasses]]()
     for r, (of_round, rule) in enumerate(zip(symmetry.rounds, buckets, strict=True)):
@@ -163,8 +163,9 @@ def _bucketed(
                 both.append(_divided(coarser, own, live))
             here.append((both[0], both[1]))
         kinds = []
-        for both_players in here:
-            key = tuple(own.of_hand.tobytes() for own in both_players)
+        for kind_of_board, both_players in zip(of_round.classes.tolist(), here, strict=True):
+            # Boards of one kind of decisions share a chunk's structure, that of terminals, too.
+            key = r, kind_of_board, *(own.of_hand.tobytes() for own in both_players)
             if key not in known:
                 known[key] = len(played)
                 played.append(both_players)
@@ -247,16 +248,16 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
         weight = cards.dealing.weights(after.cards)
         means = []
         for player in range(2):
-            rows = np.empty((len(begin), len(rules.hands[player])))
+            mean = np.empty((len(begin), len(rules.hands[player])))
             for k, children in enumerate(map(np.arange, begin, end)):
-                sums, counts = np.zeros((2, rows.shape[1]))
+                sums, counts = np.zeros((2, mean.shape[1]))
                 for child in children.tolist():
                     turned = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
                     own = found[0][player][symmetry.rounds[r + 1].of_board[child]][turned]
                     live = ~np.isnan(own)
                     sums[live] += weight[child] * own[live]
                     counts[live] += weight[child]
-                rows[k] = np.divide(sums, counts, np.full(len(sums), np.nan), where=counts > 0)
-            means.append(rows)
+                mean[k] = np.divide(sums, counts, np.full(len(sums), np.nan), where=counts > 0)
+            means.append(mean)
         found.insert(0, (means[0], means[1]))
     return found

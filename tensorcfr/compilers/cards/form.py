@@ -267,9 +267,9 @@ class CardForm:
                 if one != player:
                     continue
                 for node in nodes:
-                    waits = isinstance(node, Wait)
-                    before = node.last if waits else self.last[player][node]
-                    above = self.sequences_above(player, before, self._round(node), ends=waits)
+                    r, ends = self._round(node), isinstance(node, Wait)
+                    before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    above = self.sequences_above(player, before, r, ends=ends)
                     parents.append(above.astype(np.uint32))
                 start = self.ends[player] + begin
                 rows.append((player, depth + int(self.rooted), fan, width, start))

@@ -111,8 +111,8 @@ def symmetry_of(
                 permutation=permutation,
             )
         )
-    classes = tuple((_classes(first[list(own)]), _classes(second[list(own)])) for own in groups)
-    found = Symmetry(cards, (first, second), classes, classes, tuple(rounds))
+    both = tuple((_classes(first[list(own)]), _classes(second[list(own)])) for own in groups)
+    found = Symmetry(cards, (first, second), both, both, tuple(rounds))
     _check(rules, name, boards, found)
     return found
 
