@@ -118,7 +118,7 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
     Raises:
         ValueError: The numbers are no program; says where in ``code``.
     """
-    at = begin
+    at, alone = begin, list[int]()  # Numbers that have no weight.
 
     def number(most: int | None = None) -> int:
         nonlocal at
@@ -127,8 +127,7 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
         found = int(code[at])
         if found < 0 or (most is not None and found > most):
             raise ValueError(f"blocks.code[{at}] is {found}")
-        if weight[at]:
-            raise ValueError(f"blocks.weight[{at}] is {weight[at]}, beside no hand and no term")
+        alone.append(at)
         at += 1
         return found
 
@@ -149,4 +148,7 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
     ]
     if at != end:
         raise ValueError(f"the program ends at blocks.code[{at}], not [{end}]")
+    for at in alone:
+        if weight[at]:
+            raise ValueError(f"blocks.weight[{at}] is {weight[at]}, beside no hand and no term")
     return Program(pools, classes)
