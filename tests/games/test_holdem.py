@@ -509,6 +509,12 @@ def test_spots_are_games_by_name() -> None:
     assert rules.name == "holdem QsJh2h8d3c"
 
 
+def test_errors_name_the_board_and_not_the_whole_call() -> None:
+    spot: Any = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 300}
+    with pytest.raises(MemoryLimitError, match=r"^compiling holdem QsJh2h8d3c needs"):
+        compile_game("holdem", **spot, memory_limit=1000)
+
+
 # ----------------------------------------------------------------------------------- solved spots
 
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
