@@ -362,7 +362,7 @@ def test_fractions_of_chips() -> None:
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
     for options, message in [
-        ({"pot": 5.5}, "pot must be a multiple of the smallest chip 1, not 5.5"),
+        ({"pot": 5.5}, "multiple of the smallest chip 1, not 5.5; a smaller one is given as chip"),
         ({"pot": 1, "stacks": 2.25, "chip": 0.1}, "stacks must be a multiple of .* 0.1, not 2.25"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("bet0.15",)}, "from 0.1 to 2"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("betx",)}, "from 0.1 to 2"),
@@ -487,7 +487,10 @@ def test_rake() -> None:
         ({"stacks": 0}, "stacks must be above 0"),
         ({"pot": 0}, "pot must be above 0"),
         ({"bets": "50%,60p"}, "bets: '60p' at character 5 is no size"),
-        ({"bets": {"river": {"oop": "x"}}}, "says nothing of the river or ip|'x'"),
+        (
+            {"bets": {"river": {"oop": "x"}}},
+            "no sizes for ip on the river: give 'river' or 'ip'|'x'",
+        ),
         ({"bets": {"flop": "half", "turn": "", "river": "50%"}}, r"bets\['flop'\].*'half'"),
         ({"donk": {"turn": "much"}}, r"donk\['turn'\].*'much'"),
         ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
