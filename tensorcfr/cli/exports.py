@@ -11,7 +11,7 @@ import typer
 
 from ..analysis import compare as compare_policies
 from ..analysis import values as values_of
-from ..errors import CutError, suggest
+from ..errors import suggest
 from ..formats import policy_table, save_efg, save_nfg, save_policy
 from ..formats.policies import FORMATS, is_policy_file
 from ..model.arguments import laid_out
@@ -97,12 +97,7 @@ def compare(
     one = Solution.load(first, registered=False)
     is_solution = second.suffix == ".npz" and not is_policy_file(second)
     other = Solution.load(second, registered=False) if is_solution else second
-    try:
-        compared = compare_policies(one, other)
-    except CutError as error:
-        raise ValueError(
-            f"{error.problem}; side by side: tensorcfr view {first} {second}"
-        ) from None
+    compared = compare_policies(one, other)
     if as_json:
         machine.print_json(machine.of_comparison(compared, rows))
     else:

@@ -127,6 +127,8 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
         found = int(code[at])
         if found < 0 or (most is not None and found > most):
             raise ValueError(f"blocks.code[{at}] is {found}")
+        if weight[at]:
+            raise ValueError(f"blocks.weight[{at}] is {weight[at]}, beside no hand and no term")
         at += 1
         return found
 

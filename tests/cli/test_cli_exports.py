@@ -79,8 +79,6 @@ def test_compare(solution: Path, tmp_path: Path) -> None:
     assert printed("compare", solution, path, "--rows", "3") == report
     other = solve(compile_game("kuhn"), iters=1).save(tmp_path / "kuhn.npz")
     assert refused(USAGE, "compare", solution, other) == "second is for kuhn, not for leduc"
-    cut = solve(compile_game("leduc", cut=3), iters=1).save(tmp_path / "cut.npz")
-    assert f"side by side: tensorcfr view {cut} {cut}" in refused(USAGE, "compare", cut, cut)
     path.write_text("player,infoset,action,probability\n0,[Observer: 0][Private: 0],Call,1\n")
     said = refused(USAGE, "compare", solution, path)
     assert said.endswith("there are 936, such as Jh, Jh c, Jh cc/Js")

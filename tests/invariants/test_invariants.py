@@ -693,6 +693,9 @@ def test_every_change_of_a_block_is_found(name: str) -> None:
             value = getattr(blocks, field)[at] * (1 + 1e-6)
             with pytest.raises(InvariantError, match=r"^(P7|V12) "):
                 check(form(f"blocks.{field}", at, to=value)(game))
+    for at in np.flatnonzero(blocks.weight == 0.0).tolist():
+        with pytest.raises(InvariantError, match=rf"blocks\.weight\[{at}\] is 1\.0, beside no hand"):
+            check(form("blocks.weight", at, to=1.0)(game))
 
 
 def test_payoffs_that_cancel_are_no_difference() -> None:
