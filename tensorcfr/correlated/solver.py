@@ -79,11 +79,11 @@ class CorrelatedSolver(IterativeSolver):
         self.game, self.algorithm = game, self._checked(game, algorithm)
         self.iteration = iteration
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
-        self._triggers = triggers_of(game, self.algorithm)
-        n, regrets = game.n_sequences, int(self._triggers.swap[-1])
-        own = np.diff(game.form.player_sequences)
-        self._held = 8 * (regrets + len(self._triggers.sequence) + 4 * n + int((own**2).sum()))
+        counts, regrets = count_triggers(game, self.algorithm)
+        n, own = game.n_sequences, np.diff(game.form.player_sequences)
+        self._held = 8 * (regrets + int(counts.sum()) + 4 * n + int((own**2).sum()))
         self._check_memory(0)
+        self._triggers = triggers_of(game, self.algorithm)
         if state is None:
             strategy = evaluation.normalise(game.form, zeros := np.zeros(n))
             state = CorrelatedState(np.zeros(regrets), strategy, zeros, np.empty((0, n)))
@@ -100,8 +100,12 @@ class CorrelatedSolver(IterativeSolver):
         """Make sure that there is room for the strategies of more iterations."""
         needed = self._held + 8 * (self.iteration + more) * self.game.n_sequences
         if needed > self.memory_limit:
-            what = f"{self.algorithm.name} on {self.game.name} until iteration"
-            raise MemoryLimitError(f"{what} {self.iteration + more:,}", needed, self.memory_limit)
+            what = (
+                f"{self.algorithm.name} on {self.game.name} ({self.game.n_sequences:,} sequences)"
+            )
+            if count := self.iteration + more:
+                what += f" for {count:,} iterations"
+            raise MemoryLimitError(what, needed, self.memory_limit)
 
     @property
     def state(self) -> CorrelatedState:  # noqa: D102
@@ -110,7 +114,7 @@ class CorrelatedSolver(IterativeSolver):
     @classmethod
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         n, played = setting.game.n_sequences, kept["played"]
-        regrets = int(triggers_of(setting.game, setting.algorithm).swap[-1])
+        _, regrets = count_triggers(setting.game, setting.algorithm)
         return {
             "regret": ((regrets,), np.float64),
             "strategy": ((n,), np.float64),
@@ -187,6 +191,23 @@ class CorrelatedSolver(IterativeSolver):
         return Evaluation(found.values, found.deviations)
 
 
+def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, int]:
+    """How many triggers each infoset has, int64 (infosets,), and how many regrets they have in all.
+
+    Quick: it says what :func:`triggers_of` takes before that is made.
+    """
+    form, sees = game.form, algorithm.kind == "efce"
+    at_sequence, _ = form.owners
+    n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
+    before = at_sequence[form.infoset_parent]
+    added = np.where(before < 0, 0, n_actions[before] - 1) if sees else np.ones_like(before)
+    counts: list[int] = []
+    for above, more in zip(before.tolist(), added.tolist(), strict=True):
+        counts.append(more if above < 0 else more + counts[above])
+    found = np.array(counts, dtype=np.int64)
+    return found, int(found @ n_actions) + (int((n_actions**2).sum()) if sees else 0)
+
+
 def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     """The triggers at every infoset.
 
@@ -196,7 +217,7 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     infosets on the way, the last one included, each with the sequence before it.
     """
     form = game.form
-    begin, end = form.player_sequences[:-1].tolist(), form.player_sequences.tolist()
+    begin = form.player_sequences[:-1].tolist()
     at_sequence, _ = form.owners
     sees = algorithm.kind == "efce"
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
@@ -209,7 +230,8 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
         elif parent in begin:
             found.append([])
         else:
-            beside = np.arange(end[-1])[game.sequences(int(at_sequence[parent]))]
+            own = game.sequences(int(at_sequence[parent]))
+            beside = np.arange(own.start, own.stop, own.step)
             found.append([*before, *beside[beside != parent].tolist()])
     counts = np.array([len(own) for own in found], dtype=np.int64)
     of_triggers = np.concatenate([[0], np.cumsum(np.repeat(n_actions, counts))])

@@ -81,7 +81,7 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
     source = policy_of(source)
     if isinstance(source, Policy):
         if source.game is not game and source.game.digest != game.digest:
-            raise ValueError(f"{name} is for {source.game.name}, not for {game.name}")
+            raise ValueError(f"{name} is for {_told_apart(source.game, game)}")
         return source
     if isinstance(source, (Batched, ByLine)):
         return policy_of_function(game, source)
@@ -101,6 +101,16 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
         f"{name} must be a Policy, a mapping of infosets to actions to probabilities, a function "
         f"of infosets, a file, a table, or a policy of OpenSpiel or pygambit, not {brief(source)}"
     )
+
+
+def _told_apart(one: CompiledGame, other: CompiledGame) -> str:
+    """Two different games for an error: what the first is, and what it is not."""
+    if one.name != other.name:
+        return f"{one.name}, not for {other.name}"
+    ours, theirs = ("in chunks" if game.layout == "chunks" else "laid out" for game in (one, other))
+    if ours != theirs:
+        return f"{one.name} {ours}, not {theirs}: compile both with the same cut"
+    return f"another game that is called {one.name}: its rules or its cut differ"
 
 
 def is_policy_file(path: Path) -> bool:

@@ -24,7 +24,7 @@ from .openspiel import OpenSpielGame
 from .spots import ENDINGS, SPOT, read_spot
 from .universal_poker import poker_of
 
-LONGEST_NAME = 100
+LONGEST_NAME = 60
 """Characters of a name, which errors repeat, at most; longer texts of games are shortened."""
 
 

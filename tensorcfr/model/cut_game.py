@@ -12,7 +12,7 @@ import numpy as np
 from .arrays import FREE, named_arrays, there
 from .chunks import ChunkedForm, Entered
 from .flat_game import FlatGame
-from .game import CompiledGame, InfosetRows, Located
+from .game import CompiledGame, InfosetRows, Located, Recipe
 from .public_nodes import PublicNodes
 
 
@@ -34,19 +34,6 @@ class Counts(NamedTuple):
     def infosets(self) -> int:
         """Infosets of all players."""
         return sum(self.player_infosets)
-
-
-class Recipe(NamedTuple):
-    """How to compile a game in chunks again."""
-
-    source: str | None
-    """Name and parameters of a built-in game; None for games of one's own."""
-    cut: bool | int | tuple[int, ...] | tuple[str, ...]
-    """Where it was cut, as for :func:`tensorcfr.compile_game`."""
-    limit: int
-    """Sequences that a chunk of several subtrees may have."""
-    symmetry: bool
-    """As for :func:`tensorcfr.compile_game`."""
 
 
 class CutGame(CompiledGame):
@@ -86,6 +73,7 @@ class CutGame(CompiledGame):
 
     chunks: ChunkedForm
     nodes: PublicNodes
+    recipe: Recipe
     utilities: np.ndarray
     n_players: int
     n_numbers: int

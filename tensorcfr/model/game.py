@@ -55,6 +55,19 @@ class InfosetRows(NamedTuple):
         return InfosetRows(self.player, labels, actions, self.numbers[at], self.stands_for[at])
 
 
+class Recipe(NamedTuple):
+    """How to compile a game in chunks again."""
+
+    source: str | None
+    """Name and parameters of a built-in game; None for games of one's own."""
+    cut: bool | int | tuple[int, ...] | tuple[str, ...]
+    """Where it was cut, as for :func:`tensorcfr.compile_game`."""
+    limit: int
+    """Sequences that a chunk of several subtrees may have."""
+    symmetry: bool
+    """As for :func:`tensorcfr.compile_game`."""
+
+
 class PayingGame:
     """What follows from the utilities of a game, and from its fingerprint, alone."""
 
@@ -119,6 +132,8 @@ class CompiledGame(PayingGame, ABC):
     tied_to: np.ndarray | None = None
     """uint32 (infosets,): in an abstraction with imperfect recall, the first infoset of those that
     share one strategy with each; see :mod:`tensorcfr.abstraction`."""
+    recipe: Recipe | None = None
+    """How to compile a game in chunks again; None of other games, whose arrays files keep."""
     is_compiled = True
     """Whether all infosets and histories are known; of games by their rules they are not."""
     is_laid_out: bool = False

@@ -11,7 +11,7 @@ from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
 from ..evaluation.profile import ProfileValues, strategies_at
 from ..kernels.pass_arrays import Numbers
-from ..model.cut_game import CutGame
+from ..model.arrays import there
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
@@ -146,12 +146,11 @@ def unmerged(game: CompiledGame) -> CompiledGame:
     Raises:
         MemoryLimitError: It is too large.
     """
-    if not game.merges_hands or not isinstance(game.nodes, CardNodes):
+    if not (game.merges_hands and game.is_of_cards):
         return game
-    assert isinstance(game, CutGame)
+    rules, source = CardNodes.of(game).rules, there(game.recipe).source
     with budget(f"compiling {game.name} without merged hands", free_memory()) as own:
-        source = game.recipe.source
-        return compile_rules(game.nodes.rules, game.name, own, symmetric=False, source=source)
+        return compile_rules(rules, game.name, own, symmetric=False, source=source)
 
 
 def check_merges_nothing(game: CompiledGame) -> None:

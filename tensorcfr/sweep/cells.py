@@ -99,14 +99,11 @@ def cells(
         ValueError: A name or a parameter is unknown, or a list is empty.
     """
     named: dict[str, str | CompiledGame] = {}
+    digests: dict[str, str] = {}
     for source in _several(games, "game"):
-        name = _check_game(source)
-        known = named.setdefault(name, source)
-        if (
-            isinstance(known, CompiledGame)
-            and isinstance(source, CompiledGame)
-            and known.digest != source.digest
-        ):
+        name, digest = _identify(source)
+        named.setdefault(name, source)
+        if digest is not None and digests.setdefault(name, digest) != digest:
             raise ValueError(f"two of the games are called {name}: the table could not tell them")
     records = {
         spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
@@ -192,11 +189,11 @@ def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
     return listed
 
 
-def _check_game(source: str | CompiledGame) -> str:
-    """The name of a game, whose rules can be made; does not compile the game."""
+def _identify(source: str | CompiledGame) -> tuple[str, str | None]:
+    """The name of a game, whose rules can be made, and, if it is compiled, its digest."""
     if isinstance(source, CompiledGame):
-        return source.name
+        return source.name, source.digest
     if not isinstance(source, str):
         raise TypeError(f"games must be names or compiled games, not {brief(source)}")
     find_rules(source)
-    return source.strip()
+    return source.strip(), None

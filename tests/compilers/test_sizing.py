@@ -142,8 +142,16 @@ def test_a_game_that_never_ends() -> None:
 def test_a_pass_that_does_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     size = game_size(Deep(2000), seconds=1e-4)
     assert math.isinf(size.relative_error)
-    assert "more than" in str(size)
+    assert re.search(r"more than \S+ histories\n  more than [\d,]+ infosets\n", str(size))
     assert size.to_dict()["relative_error"] is None
+
+
+def test_a_game_that_no_machine_holds() -> None:
+    """A game of 2 ** 200 histories: chess was said to take 1024 PiB and 8e37 years an iteration."""
+    said = str(game_size(Deep(200), seconds=0.1))
+    assert "too large to compile: that would take more than 1,024 PiB" in said
+    assert "per iteration" not in said
+    assert "1024 PiB" not in said
 
 
 def test_progress_while_histories_are_walked(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -245,6 +245,10 @@ def test_policies_move_by_label() -> None:
         Policy.uniform(compile_game("chicken")).moved_to(compile_game("stag_hunt"))
     with pytest.raises(ValueError, match="policy is for chicken, not for stag_hunt"):
         evaluate(compile_game("stag_hunt"), Policy.uniform(compile_game("chicken")))
+    with pytest.raises(ValueError, match="policy is for leduc laid out, not in chunks: compile"):
+        evaluate(cut, policy)
+    with pytest.raises(ValueError, match="another game that is called leduc: its rules or its cut"):
+        evaluate(cut, Policy.uniform(compile_game("leduc", cut=1, symmetry=False)))
     with pytest.raises(ValueError, match="leduc has no infoset 'J' like kuhn"):
         policy.moved_to(compile_game("kuhn"))
 

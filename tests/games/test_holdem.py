@@ -362,7 +362,7 @@ def test_fractions_of_chips() -> None:
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
     for options, message in [
-        ({"pot": 5.5}, "pot must be a multiple of the smallest chip 1, not 5.5"),
+        ({"pot": 5.5}, "multiple of the smallest chip 1, not 5.5; a smaller one is given as chip"),
         ({"pot": 1, "stacks": 2.25, "chip": 0.1}, "stacks must be a multiple of .* 0.1, not 2.25"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("bet0.15",)}, "from 0.1 to 2"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("betx",)}, "from 0.1 to 2"),
@@ -487,7 +487,10 @@ def test_rake() -> None:
         ({"stacks": 0}, "stacks must be above 0"),
         ({"pot": 0}, "pot must be above 0"),
         ({"bets": "50%,60p"}, "bets: '60p' at character 5 is no size"),
-        ({"bets": {"river": {"oop": "x"}}}, "says nothing of the river or ip|'x'"),
+        (
+            {"bets": {"river": {"oop": "x"}}},
+            "no sizes for ip on the river: give 'river' or 'ip'|'x'",
+        ),
         ({"bets": {"flop": "half", "turn": "", "river": "50%"}}, r"bets\['flop'\].*'half'"),
         ({"donk": {"turn": "much"}}, r"donk\['turn'\].*'much'"),
         ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
@@ -507,6 +510,12 @@ def test_spots_are_games_by_name() -> None:
     rules = make_game("holdem(board='QsJh2h8d3c', ranges=('AA', 'KK'), pot=100, stacks=300)")
     assert isinstance(rules, Holdem)
     assert rules.name == "holdem QsJh2h8d3c"
+
+
+def test_errors_name_the_board_and_not_the_whole_call() -> None:
+    spot: Any = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 300}
+    with pytest.raises(MemoryLimitError, match=r"^compiling holdem QsJh2h8d3c needs"):
+        compile_game("holdem", **spot, memory_limit=1000)
 
 
 # ----------------------------------------------------------------------------------- solved spots

@@ -269,6 +269,10 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(fresh, "_lay_out", lambda limit: pytest.fail("the flat game is made"))
     np.testing.assert_array_equal(Locks(fresh, locks).probabilities(), expected)
     assert Locks(fresh, locks)["KK"] == {"check": 0.75, "bet60": 0.25}
+    named = [Locks(fresh, {label: {"check": 0.5}}) for label in ("*", "start", "* start")]
+    assert [list(own) for own in named] == [["*"]] * 3  # The first decision has three names.
+    bets = Locks(fresh, {"KK start": {"bet60": 1}}).probabilities()
+    np.testing.assert_array_equal(bets, Locks(fresh, {"KK": {"bet60": 1}}).probabilities())
 
 
 @pytest.mark.parametrize(
@@ -282,6 +286,7 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
         ("AA:0.5 check bet60", "has weights"),
         ("AX check bet60", "'AX' at character 1 is no group of hands"),
         ("", "a lock names hands and a line"),
+        ("start check", "no group of hands"),
         ("8d8c check", "symmetry=False"),
         ("88 check check 2c check", "symmetry=False"),
     ],

@@ -17,7 +17,8 @@ from support.reference import build_tree
 from support.slow_triggers import SlowTriggers
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
-from tensorcfr.algorithms import EFCE, Correlated
+from tensorcfr.algorithms import EFCCE, EFCE, Correlated
+from tensorcfr.correlated import solver
 from tensorcfr.evaluation import correlation_gap
 
 TWINS: dict[str, Any] = {
@@ -151,10 +152,39 @@ class TestKept:
                 solve(game, "efce", iters=1, **option)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="efce takes no locks"):
             solve(game, "efce", iters=1, locks={"K": {"bet": 1}})
-        with pytest.raises(MemoryLimitError, match=r"efce on kuhn until iteration [\d,]+ needs"):
+        with pytest.raises(
+            MemoryLimitError, match=r"efce on kuhn \(\d+ sequences\) for [\d,]+ iter"
+        ):
             solve(game, "efce", iters=1_000_000, memory_limit=10**6, checkpoints=10**6)
         with pytest.raises(ValueError, match="mine: kind must be one of"):
             Correlated("mine", "ce", "", "")
+
+
+@pytest.mark.parametrize("kind", [EFCCE, EFCE], ids=str)
+@pytest.mark.parametrize("name", list(TWINS))
+def test_triggers_are_counted_before_they_are_listed(name: str, kind: Correlated) -> None:
+    rules = as_game(TWINS[name]())
+    slow = SlowTriggers(tree := build_tree(rules), sees=kind is EFCE)
+    n_actions = {label: len(infoset.actions) for label, infoset in tree.infosets.items()}
+    counts, regrets = solver.count_triggers(game := compile_game(rules), kind)
+    slow_counts = {label: len(slow.triggers(label)) for label in n_actions}
+    assert dict(zip(game.infoset_labels, counts.tolist(), strict=True)) == slow_counts
+    swaps = sum(n**2 for n in n_actions.values()) if slow.sees else 0
+    assert regrets == swaps + sum(n_actions[label] * n for label, n in slow_counts.items())
+    triggers = solver.triggers_of(game, kind)
+    assert np.diff(triggers.first).tolist() == counts.tolist()
+    assert triggers.swap[-1] == regrets
+
+
+def test_a_large_game_is_refused_before_triggers_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It took nine minutes to list those of Bluff with two dice and one, which need 3.7 TiB."""
+    game = compile_game("liars_dice")
+    monkeypatch.setattr(solver, "triggers_of", None)
+    said = r"efce on liars_dice \([\d,]+ sequences\) needs at least 9.0 GiB, the limit is 1.0 MiB"
+    with pytest.raises(MemoryLimitError, match=said):
+        solve(game, "efce", iters=2, memory_limit="1MiB")
 
 
 @pytest.mark.parametrize("checkpoints", [[7, 150], "geometric", 1, 10], ids=str)

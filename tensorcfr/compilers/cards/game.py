@@ -29,7 +29,8 @@ from ...model.chunks import (
     tiled,
     trunk_alone,
 )
-from ...model.cut_game import CutGame, Recipe
+from ...model.cut_game import CutGame
+from ...model.game import Recipe
 from ...rules import CardGame
 from ..sizes.counted import (
     count_betting,

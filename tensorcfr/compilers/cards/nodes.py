@@ -13,7 +13,7 @@ from ...errors import suggest
 from ...model.arrays import CHANCE, TERMINAL
 from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, BettingTree, Boards, Symmetry
 from ...model.game import CompiledGame
-from ...model.public_nodes import FoundInfoset, NodeLayout, PublicNodes, Step, steps_of
+from ...model.public_nodes import START, FoundInfoset, NodeLayout, PublicNodes, Step, steps_of
 from ...rules import CardGame, Chips, Runout, Usual
 from .flat import HandByHand
 from .rules import (
@@ -29,8 +29,8 @@ from .rules import (
 
 BOARDS_KEPT = 16
 """Boards whose possible hands are kept, about: all lines of a board are asked about together."""
-ANY_CARD = "*"
-"""In a line, any card that can be dealt."""
+ANY_CARD = ALL_HANDS = "*"
+"""In a line, any card that can be dealt; in front of it, all hands of the player."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -426,15 +426,16 @@ class CardNodes(PublicNodes):
 
     def _hands_at(self, label: str) -> tuple[list[int], np.ndarray]:
         """The public nodes, and the hands, bool (hands,), that a label names."""
-        words, game = label.split(), self.name_of_game
-        if not words:
+        game = self.name_of_game
+        if not label.split():
             raise ValueError(f"{game}: a lock names hands and a line, 'AA-TT,AKs check bet66'")
-        nodes = self.find_lines(words[1:])
+        hands, *line = _words(label)
+        nodes = self.find_lines(line)
         player = self.player(nodes[0])
         if player < 0:
-            raise ValueError(f"{game}: nobody acts after {' '.join(words[1:])!r}")
+            raise ValueError(f"{game}: nobody acts after {' '.join(line)!r}")
         try:
-            named = self.rules.named_hands(player, words[0])
+            named = self.rules.named_hands(player, hands)
         except ValueError as error:
             raise ValueError(f"lock of {label!r}: {error}") from None
         if not any((named & self.free(node, player)).any() for node in nodes):
@@ -442,7 +443,12 @@ class CardNodes(PublicNodes):
         return nodes, named
 
 
+def _words(label: str) -> list[str]:
+    """Hands, then the steps of a line; ``start`` alone is all hands at the first decision."""
+    hands, *line = label.split()
+    return [ALL_HANDS if hands == START and not line else hands, *steps_of(line)]
+
+
 def _spelled(label: str) -> str:
     """Hands and a line, as they are kept: one blank between two words, and no ``start``."""
-    hands, *line = label.split()
-    return " ".join([hands, *steps_of(line)])
+    return " ".join(_words(label))

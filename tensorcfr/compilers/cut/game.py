@@ -13,9 +13,9 @@ from ..._util.machine import second_level_cache
 from ..._util.memory import Budget
 from ...errors import GameError
 from ...model.arrays import CHANCE
-from ...model.cut_game import CutGame, Recipe
+from ...model.cut_game import CutGame
 from ...model.flat_game import FlatGame, utilities_of
-from ...model.game import CompiledGame
+from ...model.game import CompiledGame, Recipe
 from ...model.labels import PublicGame, follow
 from ...rules import PublicTreeGame
 from .. import laid_out, public_tree

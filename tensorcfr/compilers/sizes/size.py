@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from ...errors import format_bytes
+from ...errors import MOST_BYTES, format_bytes
 from .. import histories
 
 # Measured on the built-in games.
@@ -225,13 +225,19 @@ class Size:
             lines.append(f"  {number(self.histories)} histories (95 %: {low} to {high})")
         if self.public_nodes is not None:
             lines.append(f"  {self.public_nodes:,} nodes in the public tree")
-        between = ""
-        if not self.is_exact:
-            low, high = map(three_digits, self.infosets_interval)
-            between = f" (95 %: {low} to {high})"
+        low, high = map(three_digits, self.infosets_interval)
+        between = "" if self.is_exact else f" (95 %: {low} to {high})"
         lines.append(
             f"  {number(self.infosets)} infosets{between}, {number(self.sequences)} sequences"
+            if self.is_exact or math.isfinite(self.relative_error)
+            else f"  more than {low} infosets"
         )
+        if self.bytes_compiling >= MOST_BYTES:
+            lines.append(
+                f"  too large to compile: that would take more than {MOST_BYTES >> 50:,} PiB; "
+                "sampling algorithms can play it by its rules (UncompiledGame)"
+            )
+            return "\n".join(lines)
         in_all = (format_bytes(int(b)) for b in self.bytes_in_all())
         low_bytes, high_bytes = (format_bytes(int(b)) for b in self.bytes_compiled)
         lines += [

@@ -67,7 +67,7 @@ class Holdem(CardGame):
             from the ones to a mapping from the others).
         raises: Sizes of raises, likewise.
         donk: Sizes with which player 0 opens the turn or the river after calling the last bet of
-            the street before; None for ``bets``.
+            the street before, so not where the spot begins; None for ``bets``.
         rake: Share of the pot that the house takes from the winner.
         rake_cap: Chips that it takes at most.
         add_allin: All-in is added to the sizes where it is at most so many times the pot.
@@ -226,7 +226,8 @@ def _multiple(what: str, chips: float, chip: float) -> int:
     number = Decimal(str(chips)) / Decimal(str(chip))
     if number != int(number):
         raise ValueError(
-            f"holdem: {what} must be a multiple of the smallest chip {chip}, not {chips}"
+            f"holdem: {what} must be a multiple of the smallest chip {chip}, not {chips}; "
+            "a smaller one is given as chip=0.1, say"
         )
     return int(number)
 
@@ -245,7 +246,8 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
         found = [key for key in (STREETS[street], PLAYERS[player]) if key in given]
         if not found:
             raise ValueError(
-                f"holdem: {where} says nothing of the {STREETS[street]} or {PLAYERS[player]}"
+                f"holdem: {where} has no sizes for {PLAYERS[player]} on the {STREETS[street]}: "
+                f"give {STREETS[street]!r} or {PLAYERS[player]!r}, which may be ''"
             )
         if len(found) == 2:
             raise ValueError(f"holdem: {where} must be by street or by player, not by both at once")
