@@ -142,7 +142,7 @@ def test_a_game_that_never_ends() -> None:
 def test_a_pass_that_does_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     size = game_size(Deep(2000), seconds=1e-4)
     assert math.isinf(size.relative_error)
-    assert re.search(r"more than \S+ histories\n  more than [\d,]+ infosets\n", str(size))
+    assert re.search(r"more than .* histories\n  more than [\d,]+ infosets\n", str(size))
     assert size.to_dict()["relative_error"] is None
 
 
