@@ -391,6 +391,15 @@ def test_workers_that_are_lost(monkeypatch: pytest.MonkeyPatch, fakes: None) -> 
     ]
 
 
+def test_pieces_reach_the_end_of_the_longest_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_workers, "PIECE", 10)
+    workers = object.__new__(cluster_workers.Workers)
+    workers._bounds = [(100, 125, 3), (125, 130, 0)]
+    first, second = zip(*workers._pieces(), strict=True)
+    assert first == ((97, (3, 13)), (97, (13, 23)), (97, (23, 28)))
+    assert second == ((125, (0, 5)), (125, (5, 5)), (125, (5, 5)))
+
+
 def test_losses_within_snapshots_in_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fakes: None
 ) -> None:
