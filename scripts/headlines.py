@@ -49,7 +49,7 @@ def preset() -> list[str]:
     """The flop that solvers are compared on, processes from start to end."""
     runs = json.loads((RESULTS / "preset.json").read_text("utf-8"))["runs"]
     here, there = (
-        runs[f"{name}, float32, 2"]["in all"] for name in ("tensorcfr", "postflop-solver")
+        runs[f"{name}; float32; 2"]["in all"] for name in ("tensorcfr", "postflop-solver")
     )
     return [
         "[PioSOLVER's free preset](docs/results/spots.md#the-preset-that-solvers-are-compared-on), "
