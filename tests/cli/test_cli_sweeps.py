@@ -170,7 +170,9 @@ def running_sweep(path: Path, processes: int) -> Iterator[subprocess.Popen[str]]
     """A sweep in a session of its own, all its processes at work, one cell finished; a test that
     fails leaves none of them."""
     words = ["sweep", path, "-g", "kuhn", "-a", "lp", "-a", "cfr", "-a", "cfr+"]
-    words += ["--time-limit", "600", "--processes", processes]
+    settings = path.with_suffix(".toml")
+    settings.write_text(f"processes = {processes}\n")
+    words += ["--time-limit", "600", "--settings", settings]
     command = [sys.executable, "-m", "tensorcfr", *map(str, words)]
     running = subprocess.Popen(
         command, cwd=ROOT, stderr=subprocess.PIPE, text=True, start_new_session=True

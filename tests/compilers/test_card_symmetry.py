@@ -244,7 +244,7 @@ def test_a_turn_spot() -> None:
     game, whole = (compile_game("holdem", **SPOT, symmetry=s) for s in (True, False))
     assert isinstance(game, CutGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
-    one, other = (solve(g, "cfr+", iters=40) for g in (game, whole))
+    one, other = (solve(g, "cfr+", iters=40, precision="float64") for g in (game, whole))
     assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)
     assert one.exploitability == pytest.approx(other.exploitability, abs=1e-9)
     for line in ("", "check bet60", "check bet60 call 7s", "check bet60 call 7c", "check check Ah"):
@@ -267,6 +267,7 @@ def test_a_flop_spot() -> None:
         Solver(
             compile_game("holdem", **spot, symmetry=s),  # type: ignore[arg-type]
             VARIANTS["cfr+"][0](floor=0.01),
+            precision="float64",
         )
         for s in (True, False)
     )

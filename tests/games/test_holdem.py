@@ -684,7 +684,7 @@ def test_every_hand_of_a_turn(tmp_path: Path) -> None:
         "bets": "50%",
         "raises": "a",
     }
-    solution = solve(compile_game("holdem", **spot), "dcfr", iters=30)
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=30, precision="float64")
     first, second = hand_table(solution), hand_table(solution, "check")
     assert first.share @ first.value == pytest.approx(solution.value[0], abs=1e-9)
     checks = first.share @ (first.strategy[:, 0] * first.values[:, 0])

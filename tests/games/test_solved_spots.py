@@ -203,7 +203,8 @@ def test_locks() -> None:
     game = compile_game("holdem", **RIVER)
     flat = compile_game(game.nodes.rules, cut=False)
     locks = {label: {"check": 0.25, "bet50": 0.75} for label in game.nodes.hands[0]}
-    found, expected = (solve(g, "cfr+", iters=50, locks=locks) for g in (game, flat))
+    double = {"precision": "float64", "locks": locks}
+    found, expected = (solve(g, "cfr+", iters=50, **double) for g in (game, flat))
     np.testing.assert_allclose(found.value, expected.value, rtol=0, atol=1e-9)
     assert found.exploitability == pytest.approx(expected.exploitability, abs=1e-9)
     np.testing.assert_allclose(hand_table(found).strategy[:, 1], 0.75, rtol=0, atol=1e-12)
@@ -212,7 +213,7 @@ def test_locks() -> None:
         f"{label} bet50": {"fold": 1.0, "call": 0.0, "allin": 0.0} for label in game.nodes.hands[1]
     }
     only = {label: {"check": 1.0, "bet50": 0.0} for label in game.nodes.hands[0]}
-    unreached = solve(game, "cfr+", iters=5, locks=never | only)
+    unreached = solve(game, "cfr+", iters=5, **double | {"locks": never | only})
     assert (hand_table(unreached, "bet50").strategy[:, 0] == 1.0).all()
     np.testing.assert_allclose(hand_table(unreached).values[:, 1], 50.0, rtol=0, atol=1e-9)
     # A lock costs: the free game is solved to a better value for player 0.
