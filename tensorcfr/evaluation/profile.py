@@ -58,21 +58,21 @@ class ProfileValues:
     """
 
     def __init__(self, game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> None:
-        weight = frozen_arrays(weight)
-        self._game, self._weight, self._locks = game, weight, locks
+        self._game, self._weight, self._locks = game, frozen_arrays(weight), locks
         self._trunk = np.zeros((ROWS, game.trunk.n_sequences))
         self._entries = np.zeros((2, game.n_entries))
         self._chunks = Recent()
         if game.shapes is None:
             strategy = np.ones(game.trunk.n_sequences)
-            evaluation.match_weights(game.trunk, weight.trunk, 0.0, strategy, locks)
+            evaluation.match_weights(game.trunk, self._weight.trunk, 0.0, strategy, locks)
             self._trunk = rows_of_whole(game.trunk, strategy)
         else:
             self._look_at_trunk()
 
     def _look_at_trunk(self) -> None:
         """Work out the arrays of the trunk."""
-        self._look(self._game, ALL, np.zeros((ROWS, self._game.most_sequences)))
+        none = np.zeros((ROWS, self._game.most_sequences))
+        self._look(self._game, self._weight, ALL, none)
 
     @property
     def known(self) -> KnownValues:
@@ -108,19 +108,19 @@ class ProfileValues:
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
         found = np.zeros((ROWS, self._game.most_sequences))
-        self._look(way_to(self._game, chunk), CHUNKS, found)
+        self._look(way_to(self._game, chunk), self._weight, CHUNKS, found)
         return found[:, self._game.room[chunk] :]
 
-    def _look(self, game: ChunkedForm, stage: int, below: np.ndarray) -> None:
+    def _look(self, game: ChunkedForm, weight: Numbers, stage: int, below: np.ndarray) -> None:
         """Work out the arrays of the trunk and of all chunks, of which the last one's are left in
         ``below``; or of the chunks that a game's visits go to."""
         trunk = self._trunk
         looks = Looks(
             trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
         )
-        given = game, stage, 0, 1, self._weight, 0.0
+        given = game, stage, 0, 1, weight, 0.0
         rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
-        scratch = _scratch(*rows, dtype=self._weight.trunk.dtype)
+        scratch = _scratch(*rows, dtype=weight.trunk.dtype)
         evaluation.judge(*given, *scratch, *results_for(game), looks, self._locks)
 
 
@@ -141,18 +141,17 @@ class ValuesFromEntries(ProfileValues):
 
     def _look_at_trunk(self) -> None:
         none = np.zeros((ROWS, self._game.most_sequences))
-        self._look(self._game, DOWN, none)
+        self._look(self._game, self._weight, DOWN, none)
         self._entries[1] = self._known.best
-        self._look(self._game, UP, none)
+        self._look(self._game, self._weight, UP, none)
         self._trunk[VALUE] = self._known.trunk
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
         some = some_chunks(self._game, chunk, chunk + 1)
         room = aligned(some.n_numbers, self._trunk.dtype)
         room[some.first[0] :] = self._parts(chunk + 1)
-        self._weight = plain_numbers(room)
         found = np.zeros((ROWS, self._game.most_sequences))
-        self._look(way_to(some, 0), CHUNKS, found)
+        self._look(way_to(some, 0), frozen_arrays(plain_numbers(room)), CHUNKS, found)
         return found
 
     def raised(self, chunk: int) -> tuple[float, ...]:

@@ -12,7 +12,7 @@ import pytest
 from support.card_games import LeducOfCards, RandomCards, RandomSuits
 from support.equality import TOLERANCE
 from support.interpreted import interpret
-from support.layouts import farthest, in_chunks
+from support.layouts import farthest, in_chunks, ways_to_cards
 from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
 from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
@@ -21,7 +21,6 @@ from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL
-from tensorcfr.model.cards import DEAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 from tensorcfr.subgames import DecomposedSolver, Match, belief, resolve, subgame, subgame_roots
 from tensorcfr.subgames.card_part import CardPart, CompiledCardPart, follow
@@ -436,16 +435,7 @@ def test_cfr_d_equals_the_slow_reference(name: str, monkeypatch: pytest.MonkeyPa
     for where in ("support.slow_subgames", "tensorcfr.subgames.one_chunk"):
         monkeypatch.setattr(f"{where}.LEAST_RANGE", 1e-6)
     game = compiled(name)
-    nodes = CardNodes.of(game)
-    betting, rules = nodes.betting, HandByHand(nodes.rules)
-    lines = []
-    for node in np.flatnonzero(betting.kind == DEAL).tolist():
-        steps = []
-        while node:
-            steps.append(betting.step[node])
-            node = int(betting.parent[node])
-        lines.append(tuple(steps[::-1]))
-    groups = [[(*line, card) for line in lines] for card in nodes.rules.cards]
+    rules, groups = HandByHand(CardNodes.of(game).rules), ways_to_cards(game)
     record = CFR_D(subgame_iterations=3, resolve_iterations=4)
     solver = DecomposedSolver(game, record(variant=CFR_D.variant(alternating=False)))
     solver.step(2)

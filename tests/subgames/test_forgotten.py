@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from support.card_games import LeducOfCards, RandomCards
+from support.layouts import ways_to_cards
 from support.slow_subgames import Spot, entry_of, resolve_groups
 from support.tiers import tiered
 from tensorcfr import CompiledGame, Policy, Solution, compile_game, evaluate, solve
@@ -20,7 +21,6 @@ from tensorcfr.analysis import SolvedSpot
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.evaluation.profile import profile_of
-from tensorcfr.model.cards import DEAL
 from tensorcfr.rules import CardGame
 from tensorcfr.subgames import belief, forget_subgames, subgame
 
@@ -52,17 +52,9 @@ def forgotten(name: str) -> Solution:
 
 
 def groups_of(game: CompiledGame) -> list[list[Spot]]:
-    """For each card, the public nodes after it is dealt: the subgames, in the order of chunks."""
-    nodes = CardNodes.of(game)
-    betting, rules = nodes.betting, HandByHand(nodes.rules)
-    lines = []
-    for node in np.flatnonzero(betting.kind == DEAL).tolist():
-        steps = []
-        while node:
-            steps.append(betting.step[node])
-            node = int(betting.parent[node])
-        lines.append(tuple(steps[::-1]))
-    return [[Spot(rules, (*line, card)) for line in lines] for card in nodes.rules.cards]
+    """The public nodes with which the subgames begin, in the order of chunks."""
+    rules = HandByHand(CardNodes.of(game).rules)
+    return [[Spot(rules, way) for way in ways] for ways in ways_to_cards(game)]
 
 
 def best_at_entries(group: list[Spot], policy: Any, player: int) -> dict[Any, np.ndarray]:

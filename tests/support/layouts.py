@@ -1,10 +1,14 @@
-"""Policies of a game in chunks beside those of the same game laid out."""
+"""Policies of a game in chunks beside those of the same game laid out, and where chunks begin."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from tensorcfr import CompiledGame, FlatGame, Policy
+from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.model.cards import DEAL
 
 
 def numbers_of(game: CompiledGame, flat: FlatGame) -> np.ndarray:
@@ -45,3 +49,18 @@ def farthest(one: Policy, other: Policy) -> float:
                 there = other.at(other.game.locate(label).numbers)
                 found = max(found, float(np.abs(row - there).max()))
     return found
+
+
+def ways_to_cards(game: CompiledGame) -> list[list[tuple[Any, ...]]]:
+    """For each card, the steps from the root to the nodes after it is dealt: the chunks of a game
+    of cards with one deal, in their order."""
+    nodes = CardNodes.of(game)
+    betting = nodes.betting
+    lines = []
+    for node in np.flatnonzero(betting.kind == DEAL).tolist():
+        steps = []
+        while node:
+            steps.append(betting.step[node])
+            node = int(betting.parent[node])
+        lines.append(tuple(steps[::-1]))
+    return [[(*line, card) for line in lines] for card in nodes.rules.cards]
