@@ -22,7 +22,7 @@ from ..model.locks import LocksLike, locks_for, part_locks
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import product
-from .profile import TOGETHER, judged
+from .profile import judged, judging_bytes
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or whatever else
@@ -112,12 +112,7 @@ def evaluate(
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
-    # Strategies, reaches and values of the trunk; values of the entries; strategies, reaches and
-    # values of the chunks that are judged together.
-    form = game.chunks
-    together = TOGETHER if form.n_chunks else 0
-    needed = 24 * (form.trunk.n_sequences + form.most_sequences) + 8 * (form.n_entries + together)
-    require(needed, f"evaluating a policy of {game.name}")
+    require(judging_bytes(game.chunks), f"evaluating a policy of {game.name}")
     locked = part_locks(game, game.chunks, locks_for(game, locks))
     if game.chunks.n_chunks:
         return _in_unit(game, *judged(game.chunks, found.parts, locked, progress))

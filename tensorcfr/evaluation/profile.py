@@ -189,6 +189,7 @@ def judged(
     weights: Weights,
     locks: ChunkLocks | None,
     progress: Callable[[int, int], object] | None = None,
+    together: int = TOGETHER,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the strategies that some weights make by regret matching are worth, in the unit of the
     arrays, in one pass over the chunks; best responses play the locks, too.
@@ -199,6 +200,8 @@ def judged(
             returned before is not looked at any more.
         locks: Locked infosets, or None.
         progress: Called with the number of chunks that are done, and of all chunks.
+        together: As many numbers at most are asked for at a time, but at least those of one chunk
+            and of the chunks below it.
 
     Returns:
         Expected values, float64 (players,), and those of best responses.
@@ -213,7 +216,7 @@ def judged(
     bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
     numbers, room, branch = game.first[bounds], np.zeros(0), 0
     while branch < len(bounds) - 1:
-        after = int(np.searchsorted(numbers, numbers[branch] + TOGETHER, side="right")) - 1
+        after = int(np.searchsorted(numbers, numbers[branch] + together, side="right")) - 1
         begin, branch = int(bounds[branch]), max(branch + 1, after)
         end = int(bounds[branch])
         some = some_chunks(game, begin, end)
@@ -227,6 +230,17 @@ def judged(
             progress(end, game.n_chunks)
     evaluation.judge(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
     return expected.sum(axis=0), best
+
+
+def judging_bytes(game: ChunkedForm, together: int = TOGETHER) -> int:
+    """Bytes that :func:`judged` takes at most: three arrays of the trunk and of a chunk, the values
+    of the entries, and what is judged together, which whoever is asked for weights has twice more:
+    in pieces, and put together."""
+    asked = 0
+    if game.n_chunks:
+        branches = np.append(game.first[:-1][game.above == 0], game.n_numbers)
+        asked = min(game.n_numbers, max(together, int(np.diff(branches).max())))
+    return 8 * (3 * (game.trunk.n_sequences + game.most_sequences + asked) + game.n_entries)
 
 
 def _scratch(

@@ -18,7 +18,7 @@ from .._util.one_line import arrays_in_line
 from ..algorithms import Decomposition
 from ..compilers.cut.game import cut_compiled
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import judged
+from ..evaluation.profile import judged, judging_bytes
 from ..invariants.strategies import wrong_state
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
@@ -326,9 +326,9 @@ class DecomposedSolver(IterativeSolver):
         def weights(first: int, last: int) -> np.ndarray:
             if first == 0:
                 return strategy
-            return np.concatenate([weigh(c - 1, reach).copy() for c in range(first, last)])
+            return weigh(first - 1, reach)
 
-        values, best = judged(self._form, weights, None)
+        values, best = judged(self._form, weights, None, together=0)
         return Evaluation(tuple(values.tolist()), tuple(best.tolist()))
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
@@ -380,7 +380,6 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     and the trunk and the shapes of the subgames, where the game was not compiled in chunks."""
     cut = cut_game_of(game, record.cut)
     form = cut.chunks
-    # State, values of an iteration; strategies, reaches, values and weights of an evaluation.
-    trunk = 8 * 12 * form.trunk.n_sequences
-    entries = 8 * 2 * form.n_entries
-    return trunk + entries + bytes_of_one(form) + (0 if cut is game else cut.nbytes)
+    # State and values of an iteration.
+    own = 8 * (9 * form.trunk.n_sequences + form.n_entries) + bytes_of_one(form)
+    return own + judging_bytes(form, together=0) + (0 if cut is game else cut.nbytes)

@@ -224,7 +224,8 @@ def test_a_solve_goes_on_to_the_same_bits(tmp_path: Path, alternating: bool) -> 
 
 
 def test_the_arrays_of_a_solver_are_told() -> None:
-    """How large a chunk is depends on the machine; that the solver's arrays are told does not."""
+    """How large a chunk is depends on the machine; that the solver's arrays are told does not.  An
+    evaluation takes as much again."""
     game = compile_game("bluff", dice=(2, 1), cut=True)
     DecomposedSolver(game)
     tracemalloc.start()
@@ -232,7 +233,7 @@ def test_the_arrays_of_a_solver_are_told() -> None:
     held = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     needed = decomposed_bytes(game, solver.algorithm)
-    assert 0.6 * needed < held < needed
+    assert 0.3 * needed < held < 0.6 * needed
     with pytest.raises(MemoryLimitError, match="solving bluff"):
         DecomposedSolver(game, memory_limit=held)
 
