@@ -192,7 +192,7 @@ def test_suits_on_a_monotone_board_lose_nothing() -> None:
     assert [len(own) for own in small.public.hands] == [own.max() + 1 for own in classes]
     # JJ: with the J of hearts, or without it; TT likewise; KQ of hearts, or of another suit.
     assert len(small.public.hands[0]) == 6
-    solution = solve(small, "dcfr", iters=300)
+    solution = solve(small, "dcfr", iters=300, precision="float64")
     assert exploitability(spot, lift(solution)) == pytest.approx(
         solution.exploitability, rel=0, abs=1e-10
     )

@@ -652,7 +652,7 @@ def test_values_of_spots_solved_on(name: str) -> None:
 def test_every_hand_of_a_river() -> None:
     """Values of actions worked out by hand from the ranges at the line."""
     spot, _, _, _ = SPOTS["river_tiny"]
-    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100)
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100, precision="float64")
     root, bet = hand_table(solution), hand_table(solution, "bet50")
     assert root.actions == ("check", "bet50")
     assert root.share @ root.value == pytest.approx(solution.value[0], abs=1e-9)

@@ -92,7 +92,7 @@ def best_response(shown: SolvedSpot, player: int) -> float:
 def test_the_exploitability_of_a_river(ranges: tuple[str, str]) -> None:
     """Best responses of the kernel equal those of matrices of hands x hands."""
     spot = RIVER | {"ranges": ranges, "bets": "50%,100%", "rake": 0.05, "rake_cap": 20}
-    solution = solve(compile_game("holdem", **spot), "dcfr", iters=60)
+    solution = solve(compile_game("holdem", **spot), "dcfr", iters=60, precision="float64")
     shown = SolvedSpot(solution)
     found = [best_response(shown, player) for player in range(2)]
     assert solution.nash_conv == pytest.approx(sum(found) - sum(solution.value), abs=1e-9)
