@@ -8,15 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numba
 from numba.core.dispatcher import Dispatcher
 
 SECONDS = 1.0
 """So long coverage watches a test: what the test does later repeats what it did before.  Seconds of
 the processor, without those in which kernels are compiled."""
-CAN_TIME = hasattr(signal, "setitimer") and not numba.config.DISABLE_JIT
-"""Where not, coverage watches to the end: on Windows, and where kernels run as Python, whose lines
-nothing else shows."""
+CAN_TIME = hasattr(signal, "setitimer")
+"""Windows cannot; there coverage watches to the end."""
 
 
 def compile_untraced() -> None:
