@@ -9,14 +9,12 @@
 from __future__ import annotations
 
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numba
 import pytest
 from hypothesis import Phase, settings
-from numba.core.dispatcher import Dispatcher
 
 from tensorcfr import ALGORITHMS
 
@@ -47,33 +45,37 @@ def pytest_configure(config: pytest.Config) -> None:
     heard, which a shell turns off in what it starts in the background."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    _compile_untraced()
-    from support import properties
+    from support import properties, tracing
 
+    tracing.compile_untraced()
     factor = config.getoption("--examples")
     if factor is None:
         factor = FAST_EXAMPLES if config.option.markexpr.startswith("fast") else 1.0
     properties.FACTOR = factor
 
 
-def _compile_untraced() -> None:
-    """Coverage looks away while numba compiles, which is a third of the time that it would cost."""
-    compile_one = Dispatcher.compile
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Iterator[None]:
+    """Coverage watches the beginning of a test."""
+    from support.tracing import traced_at_first
 
-    def compile_untraced(dispatcher: Dispatcher, signature: object) -> object:
-        tracer = sys.gettrace()
-        sys.settrace(None)
-        try:
-            return compile_one(dispatcher, signature)
-        finally:
-            sys.settrace(tracer)
+    with traced_at_first():
+        return (yield)
 
-    Dispatcher.compile = compile_untraced
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Only files whose tests may be selected are imported: all of them take ten seconds."""
+    from support.tiers import is_left_out
+
+    if collection_path.suffix != ".py" or not collection_path.is_relative_to(TESTS):
+        return None
+    path = collection_path.relative_to(TESTS).as_posix()
+    return True if is_left_out(path, config.option.markexpr) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests are fast unless marked; with the JIT off, some would take too long."""
-    from support.tiers import AS_PYTHON, CHECKS_INDICES, in_slice, is_among
+    from support.tiers import in_slice, repeats_of
 
     if place := config.getoption("--slice"):
         left_out = [item for item in items if not in_slice(item.nodeid, place)]
@@ -84,10 +86,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if not any(item.get_closest_marker(tier) for tier in ("full", "slow")):
             item.add_marker("fast")
         if item.path.is_relative_to(TESTS):
-            path = item.path.relative_to(TESTS).as_posix()
-            for marker, places in (("as_python", AS_PYTHON), ("checks_indices", CHECKS_INDICES)):
-                if is_among(path, places):
-                    item.add_marker(marker)
+            for marker in repeats_of(item.path.relative_to(TESTS).as_posix()):
+                item.add_marker(marker)
         if numba.config.DISABLE_JIT and item.get_closest_marker("compiled"):
             item.add_marker(skip)
 

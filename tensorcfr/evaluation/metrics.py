@@ -161,7 +161,7 @@ def judge_strategies(
 
 def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
     """The same where several sequences lead to an infoset."""
-    form, strategy = game.form._replace(operator=()), probabilities.copy()
+    form, strategy = game.form.bare, probabilities.copy()
     reach, values, best = np.empty(game.n_sequences), [], []
     links.spread(form, game.links, strategy, reach)
     for side in range(game.n_players):

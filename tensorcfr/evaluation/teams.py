@@ -92,7 +92,7 @@ def team_equilibrium(
         )
     both = team_game(game, teams, memory_limit=memory_limit)
     policy, evaluation = equilibrium(both, memory_limit=memory_limit)
-    form, reach = both.form._replace(operator=()), np.empty(both.n_sequences)
+    form, reach = both.form.bare, np.empty(both.n_sequences)
     kernels.spread(form, both.links, policy.probabilities, reach)
     plans = tuple(
         tuple(_plans(game, dag, reach[place]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +39,18 @@ def _work(locks: ChunkLocks | None) -> Work:
     return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks))
 
 
+def _of_bare(found: Any) -> Any:
+    """A kernel whose first argument is a game without its payoffs, which Python calls with the
+    game."""
+
+    @wraps(found, updated=())
+    def call(game: SequenceForm | ChunkedForm, *others: Any) -> None:
+        found(game.bare, *others)
+
+    call.py_func = getattr(found, "py_func", found)  # type: ignore[attr-defined]
+    return call
+
+
 def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     """Behaviour strategy from non-negative weights; uniform at infosets with total weight 0.
 
@@ -53,6 +66,7 @@ def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     return strategy
 
 
+@_of_bare
 @kernel_with(_work)
 def match_weights(
     form: SequenceForm,
@@ -68,6 +82,7 @@ def match_weights(
     strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.own)
 
 
+@_of_bare
 @kernel
 def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
     """Overwrite a behaviour strategy at locked infosets with their locked probabilities.
@@ -86,6 +101,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
         share_out(strategy[first:], form.bucket_lanes[b], probability, 0.0)
 
 
+@_of_bare
 @kernel_with(lambda: np.empty(TILE))
 def realization_plan(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
@@ -107,6 +123,7 @@ def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None)
     return Work(numbers, np.empty(TILE), np.empty(0), lock_table(locks))
 
 
+@_of_bare
 @kernel_with(_work_of_parts)
 def strategies_of_parts(
     game: ChunkedForm,
@@ -145,6 +162,7 @@ def strategies_of_parts(
         strategies(form, own, floor, found, base - at, locked, work.own)
 
 
+@_of_bare
 @kernel
 def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None:
     """All numbers of an array in 16 bits; ``found``, float32 (numbers,), is modified in place."""
@@ -156,6 +174,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
             packing.unpack(own_numbers(game, c, form, player, numbers), found[game.base[c] :])
 
 
+@_of_bare
 @kernel
 def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
     """Set an array in 16 bits, which is modified in place, to numbers, float32 (numbers,)."""
@@ -465,6 +484,7 @@ def _add_free(
             regret[a * lanes] += q[a * lanes] - mean
 
 
+@_of_bare
 @kernel_with(_work)
 def best_total(
     form: SequenceForm,

@@ -13,6 +13,7 @@ from ..model.chunks import (
     CARD_FIELDS,
     FIELDS,
     FORM_FIELDS,
+    BareShapes,
     CardShapes,
     CardShapesBesideEntries,
     Shapes,
@@ -69,7 +70,7 @@ def _form_of(fields: Sequence[str], before: str = "") -> Any:
         "def form(shapes, shape):",
         "    place, integers = shapes.place[shape], shapes.integers",
         "    indices, reals = shapes.indices, shapes.reals",
-        f"    return SequenceForm({', '.join(form)}, ({', '.join(parts)},))",
+        f"    return SequenceForm({', '.join(form)}, ({''.join(f'{part}, ' for part in parts)}))",
     ]
     scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *KINDS.values())}
     scope["view"] = view
@@ -79,6 +80,7 @@ def _form_of(fields: Sequence[str], before: str = "") -> Any:
 
 _FORMS: dict[type, Any] = {
     Shapes: _form_of(FIELDS),
+    BareShapes: _form_of(FORM_FIELDS),
     CardShapes: _form_of(CARD_FIELDS),
     CardShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
 }
@@ -94,6 +96,4 @@ def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
 
 @typed(shape_form)
 def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
-    form = _FORMS[shapes.instance_class]
-    # Of one type, whatever the array that says which: numba would compile a form for each.
-    return lends(lambda shapes, shape: form(shapes, np.int64(shape)))
+    return _FORMS[shapes.instance_class]

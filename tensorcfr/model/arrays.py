@@ -308,6 +308,12 @@ class SequenceForm(NamedTuple):
         return next((part for part in self.operator if isinstance(part, kind)), None)
 
     @property
+    def bare(self) -> SequenceForm:
+        """The form without payoffs: kernels that do not look at them are compiled once for all
+        kinds of payoffs."""
+        return self._replace(operator=())
+
+    @property
     def n_infosets(self) -> int:
         """Infosets of all players."""
         return len(self.infoset_parent)

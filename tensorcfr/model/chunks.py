@@ -104,6 +104,17 @@ class Shapes(NamedTuple):
         return self.integers[np.minimum(begin + at % np.maximum(size, 1), len(self.integers) - 1)]
 
 
+class BareShapes(Shapes):
+    """Shapes without their operators, with the arrays of :data:`FORM_FIELDS`."""
+
+    __slots__ = ()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See :attr:`Shapes.fields`."""
+        return FORM_FIELDS
+
+
 class CardShapes(Shapes):
     """Shapes whose operator is a :class:`~tensorcfr.payoff.cards.PayoffCards`, with the arrays of
     :data:`CARD_FIELDS`.
@@ -173,6 +184,12 @@ class ChunkedForm(NamedTuple):
     branch: Annotated[np.ndarray, np.int64, "branches + 3"]
     """int64 (branches + 3,): where the visits begin of the trunk on the way down, of each branch,
     and of the trunk on the way up; the last one is the number of visits."""
+
+    @property
+    def bare(self) -> ChunkedForm:
+        """The game without payoffs; see :attr:`~tensorcfr.model.arrays.SequenceForm.bare`."""
+        shapes = None if self.shapes is None else BareShapes(*self.shapes)
+        return self._replace(trunk=self.trunk.bare, shapes=shapes)
 
     @property
     def n_chunks(self) -> int:

@@ -14,13 +14,13 @@ class TeamPasses(FlatPasses):
     """Passes over belief DAGs."""
 
     def play(self) -> None:  # noqa: D102
-        form = self.game.form._replace(operator=())
+        form = self.game.form.bare
         links.spread(form, self.game.links, self.strategy, self.reach)
 
     def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
         game, value = self.game, np.zeros(len(faced))
         value[of_player(game, player)] = product(game.form, player, faced)
-        form = game.form._replace(operator=())
+        form = game.form.bare
         links.collect(form, game.links, player, self.strategy, value, False)
         return value
 
@@ -35,7 +35,7 @@ class TeamPasses(FlatPasses):
         bound, everywhere = np.zeros(sizes.n_sequences), np.ones(sizes.n_sequences)
         for player in range(sizes.n_players):
             bound[of_player(game, player)] = product(sizes, player, everywhere)
-            form, plan = sizes._replace(operator=()), np.zeros(sizes.n_sequences)
+            form, plan = sizes.bare, np.zeros(sizes.n_sequences)
             links.collect(form, game.links, player, plan, bound, True)
         return bound
 

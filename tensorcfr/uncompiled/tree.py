@@ -94,11 +94,14 @@ class GrowingTree:
         self.histories, self.returns = histories, returns
         joined, first_outcome = np.zeros(16, np.uint32), np.zeros(17, np.uint32)
         outcome, threshold = np.zeros((64, 2), np.uint32), np.zeros(64)
+        utility = np.zeros((16, histories.n_players))
+        # For kernels; those of compiled trees are read-only, too, and one kernel serves both.
+        utility.flags.writeable = False
         self._chances: tuple[np.ndarray, ...] = joined, first_outcome, outcome, threshold
         """The arrays over chance nodes, and those over their outcomes."""
         self.arrays = TraversalTree(
             node=np.zeros(64, HISTORY_NODE),
-            utility=np.zeros((16, histories.n_players)),
+            utility=utility,
             depth=0,
             width=0,
             blocks=0,
@@ -277,9 +280,11 @@ class GrowingTree:
         """The row of a terminal's utilities."""
         row = self._payoffs.get(utilities)
         if row is None:
-            row = self._rows
-            make_room(self.arrays.utility, row + 1)
-            self.arrays.utility[row] = utilities
+            row, array = self._rows, self.arrays.utility
+            make_room(array, row + 1)
+            array.flags.writeable = True
+            array[row] = utilities
+            array.flags.writeable = False
             self._rows = row + 1
             if self._kept is None and row < MOST_PAYOFFS:
                 self._payoffs[utilities] = row

@@ -76,6 +76,7 @@ def test_expected_increments_with_the_jit_off() -> None:
     expect_increments(game, tree, PUBLIC_CHANCE_SAMPLING, traversal, negative=True)
 
 
+@pytest.mark.compiled
 def test_the_games_above_cover_what_they_are_for() -> None:
     """Public chance that depends on one hand, on the deal, with outcomes that some deals exclude;
     several outcomes to sample; nodes that are pruned."""

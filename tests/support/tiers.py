@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Iterable
+from functools import cache
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -34,9 +35,26 @@ CHECKS_INDICES = (
 """Files whose fast tests ``.ci/run`` repeats with kernels that check their indices."""
 
 
-def is_among(path: str, places: Collection[str]) -> bool:
-    """Whether a file is one of some files, or lies in one of some folders, below ``tests/``."""
-    return any(PurePosixPath(path).is_relative_to(place) for place in places)
+REPEATED = {"as_python": AS_PYTHON, "checks_indices": CHECKS_INDICES}
+"""These by the marker that selects them."""
+
+
+@cache
+def repeats_of(path: str) -> tuple[str, ...]:
+    """The markers of the tests of a file below ``tests/``."""
+    own = PurePosixPath(path)
+    return tuple(
+        marker
+        for marker, places in REPEATED.items()
+        if any(own.is_relative_to(place) for place in places)
+    )
+
+
+def is_left_out(path: str, expression: str) -> bool:
+    """Whether an expression of markers, as in ``.ci/run``, selects no test of a file: such files
+    need not be read."""
+    asked = {marker for marker in REPEATED if expression.endswith(f"and {marker}")}
+    return not asked <= set(repeats_of(path))
 
 
 def in_slice(test: str, place: str) -> bool:

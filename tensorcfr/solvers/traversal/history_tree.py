@@ -11,7 +11,7 @@ from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables
 from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
-from ...model.arrays import CHANCE, NO_PARENT, HistoryTree
+from ...model.arrays import CHANCE, NO_PARENT, HistoryTree, frozen_array
 from ...model.flat_game import FlatGame
 from ...model.levels import levels
 from .nodes import node_records, tree_depth
@@ -57,7 +57,7 @@ def history_traversal(
     children = np.diff(tree.first_child).max(initial=1)
     return TraversalTree(
         node=node,
-        utility=np.ascontiguousarray(tree.utility),
+        utility=frozen_array(np.ascontiguousarray(tree.utility)),
         depth=tree_depth(tree.first_child),
         width=int(np.diff(first_outcome).max(initial=children)),
         blocks=int((own_block >= 0).sum()),

@@ -1,0 +1,65 @@
+"""When coverage looks away: it doubles the time of whatever it watches."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba.core.dispatcher import Dispatcher
+
+SECONDS = 1.0
+"""So long coverage watches a test: what the test does later repeats what it did before.  Seconds of
+the processor, without those in which kernels are compiled."""
+CAN_TIME = hasattr(signal, "setitimer")
+"""Windows cannot; there coverage watches to the end."""
+
+
+def compile_untraced() -> None:
+    """Coverage looks away while numba compiles, which is a third of the time that it would cost."""
+    compile_one = Dispatcher.compile
+
+    def compile_unwatched(dispatcher: Dispatcher, signature: object) -> object:
+        tracer, left = sys.gettrace(), _set_timer(0.0)
+        sys.settrace(None)
+        try:
+            return compile_one(dispatcher, signature)
+        finally:
+            sys.settrace(tracer)
+            _set_timer(left)
+
+    Dispatcher.compile = compile_unwatched
+
+
+def _set_timer(seconds: float) -> float:
+    """Start the timer of the test, or with 0 stop it; returns what it had left."""
+    return signal.setitimer(signal.ITIMER_VIRTUAL, seconds)[0] if CAN_TIME else 0.0
+
+
+@contextmanager
+def traced_at_first() -> Iterator[None]:
+    """Coverage, if it watches, looks away after :data:`SECONDS`, until the end."""
+    if sys.gettrace() is None or not CAN_TIME:
+        yield
+        return
+    from coverage import Coverage
+
+    # Stopped and started, not only taken off: it would go on with functions that have ended.
+    watching, stopped = Coverage.current(), []
+
+    def look_away(*_: Any) -> None:
+        if watching is not None:
+            watching.stop()
+            stopped.append(True)
+
+    before = signal.signal(signal.SIGVTALRM, look_away)
+    _set_timer(SECONDS)
+    try:
+        yield
+    finally:
+        _set_timer(0.0)
+        signal.signal(signal.SIGVTALRM, before)
+        if stopped:
+            watching.start()
