@@ -96,7 +96,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
         met = kept + sizes[player] * bytes_per_row
         given = met + (sizes[other] + 1) * bytes_per_row
         room = _Room(scale, sums, every, kept, met, given, cards)
-        last_board = -1
+        last_board, is_read, is_given = -1, False, False
         for k in range(groups.shape[0] if number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
@@ -119,12 +119,14 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 _clear(met + other_hands * bytes_per_row, bytes_per_row)
                 last_board = board
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
-            from_rows = sequences[other, k]
-            _find_scale(reach, from_rows, other_hands, all_of_class, room)
-            _read_rows(reach, from_rows, other_hands, one, room)
-            _add_up(reach, second, others, room)
+            if not is_read:
+                from_rows = sequences[other, k]
+                _find_scale(reach, from_rows, other_hands, all_of_class, room)
+                _read_rows(reach, from_rows, other_hands, one, room)
+                _add_up(reach, second, others, room)
             if kind == FOLD:
-                _fold(reach, first, own, same, amount, room)
+                table = every if is_read else sums
+                _fold(reach, first, own, same, amount, count, table, is_given, room)
             else:
                 apart = kind == TIES_PAY
                 for lane in range(LANES):
@@ -132,9 +134,31 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 _show(reach, level, levels, first, second, amount, apart, room)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, amount, room)
-            _add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
+            # The rows of a fold may be those of the showdown before it.
+            into = k - is_given
+            is_read, is_given = _goes_on(groups, sequences, k, other), False
+            if _goes_on(groups, sequences, k, player):
+                is_given = True
+                continue
+            to_rows, to_lanes = sequences[player, into], groups[into, 0]
+            _add_rows(g, to_rows, to_lanes, own_hands, weights[1, own_first:], room)
 
     return add
+
+
+@inlined
+def _goes_on(groups: np.ndarray, sequences: np.ndarray, k: int, player: int) -> bool:
+    """Whether group ``k`` is of showdowns and the next one of folds on the same board, in whose
+    lanes the player has the same last sequences: one bet is called here and not there."""
+    after = k + 1
+    if after == groups.shape[0] or groups[after, 1] != groups[k, 1]:
+        return False
+    if groups[k, 2] == FOLD or groups[after, 2] != FOLD or groups[k, 0] < groups[after, 0]:
+        return False
+    differ = np.int64(0)
+    for lane in range(groups[after, 0]):
+        differ |= sequences[player, k, lane] ^ sequences[player, after, lane]
+    return differ == 0
 
 
 # ------------------------------------------------------------------------- pieces, as vectors
@@ -347,7 +371,9 @@ def _read_rows(code: _Tiles) -> None:
 @piece(_Tiles, "x rows count hands weight room")
 def _add_rows(code: _Tiles) -> None:
     """``x[rows[l] + h] += weight[h] * given[h][l]`` for ``count`` lanes."""
-    builder, at = code.builder, code.at
+    builder, at, kind = code.builder, code.at, code.floats_of_tiles
+    columns = cgutils.alloca_once(builder, kind, size=LANES)
+    is_full = builder.icmp_signed("==", at.count, ir.Constant(INDEX, LANES))
 
     def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
         lanes = []
@@ -359,11 +385,26 @@ def _add_rows(code: _Tiles) -> None:
                 beyond = builder.icmp_signed(">", here, last)
                 here = builder.select(beyond, last, here)
             lanes.append(code.load(code.row(at.given, here, of_floats=True)))
-        for lane, added in enumerate(code.transposed(lanes)):
-            with builder.if_then(builder.icmp_signed("<", ir.Constant(INDEX, lane), at.count)):
-                first = code.number(at.rows, lane)
-                place = builder.gep(at.x, [builder.add(first, hand)])
-                code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
+        lanes = code.transposed(lanes)
+
+        def add(lane: Any, added: Any) -> None:
+            place = builder.gep(at.x, [builder.add(code.number(at.rows, lane), hand)])
+            code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
+
+        def one_by_one() -> None:
+            for lane, added in enumerate(lanes):
+                builder.store(added, builder.gep(columns, [ir.Constant(INDEX, lane)]))
+            code.loop(at.count, lambda lane: add(lane, code.number(columns, lane)))
+
+        if mask is not None:
+            one_by_one()
+            return
+        with builder.if_else(is_full) as (whole, partly):
+            with whole:
+                for lane, added in enumerate(lanes):
+                    add(lane, added)
+            with partly:
+                one_by_one()
 
     code.blocks(block)
 
@@ -379,19 +420,31 @@ def _add_up(code: _Tiles) -> None:
     code.store(builder.load(total), code.row(at.sums, code.last))
 
 
-@piece(_Tiles, "x codes count same amount room")
+@piece(_Tiles, "x codes count same amount lanes table is_given room")
 def _fold(code: _Tiles) -> None:
-    """``given[h] = amount * (all - card - other card + the same hand)``."""
-    at = code.at
-    total, paid = code.load(code.row(at.sums, code.last)), code.amount(0)
+    """``given[h] = amount * (all - card - other card + the same hand)``, from a table of sums; in
+    the first ``lanes`` added to what ``given`` has, where ``is_given``."""
+    at, builder = code.at, code.builder
+    total, paid = code.load(code.row(at.table, code.last)), code.amount(0)
 
-    def give(index: Any) -> None:
-        hand, card0, card1 = code.hand(at.codes, index)
-        rest = code.add(code.met(total, at.sums, card0, card1), code.same(hand))
-        found = code.builder.fmul(code.floats(rest), paid)
-        code.store(found, code.row(at.given, hand, of_floats=True))
+    def pay(give: Callable[[Any, Any, Any], Any], paid: Any) -> None:
+        def step(index: Any) -> None:
+            hand, card0, card1 = code.hand(at.codes, index)
+            rest = code.add(code.met(total, at.table, card0, card1), code.same(hand))
+            place = code.row(at.given, hand, of_floats=True)
+            code.store(give(code.floats(rest), paid, place), place)
 
-    code.loop(at.count, give)
+        code.loop(at.count, step)
+
+    with builder.if_else(at.is_given) as (onto, alone):
+        with onto:
+            numbers = ir.Constant(code.vector(INDEX), list(range(LANES)))
+            inside = builder.icmp_signed("<", numbers, code.splat(at.lanes))
+            nothing = code.constant(code.floats_of_tiles.element, 0.0)
+            some = builder.select(inside, paid, nothing)
+            pay(lambda rest, paid, place: code.fma(rest, paid, code.load(place)), some)
+        with alone:
+            pay(lambda rest, paid, place: builder.fmul(rest, paid), paid)
 
 
 @piece(_Tiles, "x codes count same amount room")
