@@ -26,7 +26,7 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
-from .._util.jit import inlined, typed
+from .._util.jit import if_given, inlined, typed
 from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .shares import Share
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
@@ -82,7 +82,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
     def add(part, share):  # type: ignore[no-untyped-def]
-        _, player, number, _, reach, g, scratch = share
+        _, player, number, _, reach, g, scratch, soon = share
         sizes, weights, sames = part.sizes, part.weight, part.same
         boards, walks, groups = part.board, part.walk, part.group
         sequences, amounts = part.sequence, part.amount
@@ -123,15 +123,18 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 from_rows = sequences[other, k]
                 _find_scale(reach, from_rows, other_hands, all_of_class, room)
                 _read_rows(reach, from_rows, other_hands, one, room)
-                _add_up(reach, second, others, room)
+                lines = _next_lines(soon, others, met)
+                _add_up(reach, second, others, lines, room)
             if kind == FOLD:
                 table = every if is_read else sums
-                _fold(reach, first, own, same, amount, count, table, is_given, room)
+                lines = _next_lines(soon, own, met)
+                _fold(reach, first, own, same, amount, count, table, is_given, lines, room)
             else:
                 apart = kind == TIES_PAY
                 for lane in range(LANES):
                     apart |= amount[0, lane] != -amount[2, lane]
-                _show(reach, level, levels, first, second, amount, apart, room)
+                lines, more = _next_lines(soon, others, met), _next_lines(soon, own, met)
+                _show(reach, level, levels, first, second, amount, apart, lines, more, room)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, amount, room)
             # The rows of a fold may be those of the showdown before it.
@@ -144,6 +147,18 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
             _add_rows(g, to_rows, to_lanes, own_hands, weights[1, own_first:], room)
 
     return add
+
+
+@if_given
+def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
+    """The address of the next lines of the cache that are needed soon, which then count as fetched;
+    ``instead`` where there are none any more."""
+    for row in range(soon.shape[0]):
+        first = soon[row, 0]
+        if first < soon[row, 1]:
+            soon[row, 0] = first + count * _ALIGNMENT
+            return first
+    return instead
 
 
 @inlined
@@ -264,6 +279,17 @@ class _Tiles(Code):
         for card in (card0, card1):
             place = self.row(at.sums, card)
             self.store(self.add(self.load(place), lanes), place)
+
+    def fetch(self, lines: Any, index: Any) -> None:
+        """Ask the memory for one of the lines of the cache that begin at an address, if any."""
+        if lines is None:
+            return
+        builder = self.builder
+        offset = builder.mul(index, ir.Constant(INDEX, _ALIGNMENT))
+        place = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
+        # To be read, into the second level, as data.
+        how = (ir.Constant(INT, number) for number in (0, 2, 1))
+        self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
         """Sixteen vectors with rows and lanes exchanged: halves, quarters, ... change places."""
@@ -409,18 +435,23 @@ def _add_rows(code: _Tiles) -> None:
     code.blocks(block)
 
 
-@piece(_Tiles, "x codes count room")
+@piece(_Tiles, "x codes count lines room")
 def _add_up(code: _Tiles) -> None:
     """The sums over the listed hands: of each card, and after them and two rows more, of all."""
     builder, at = code.builder, code.at
     rows = builder.add(at.cards, ir.Constant(INDEX, 3))
     code.loop(rows, lambda row: code.store(code.zeros(), code.row(at.sums, row)))
     total = cgutils.alloca_once_value(builder, code.zeros())
-    code.loop(at.count, lambda index: code.add_hand(at.codes, index, total, twice=False))
+
+    def add(index: Any) -> None:
+        code.fetch(at.lines, index)
+        code.add_hand(at.codes, index, total, twice=False)
+
+    code.loop(at.count, add)
     code.store(builder.load(total), code.row(at.sums, code.last))
 
 
-@piece(_Tiles, "x codes count same amount lanes table is_given room")
+@piece(_Tiles, "x codes count same amount lanes table is_given lines room")
 def _fold(code: _Tiles) -> None:
     """``given[h] = amount * (all - card - other card + the same hand)``, from a table of sums; in
     the first ``lanes`` added to what ``given`` has, where ``is_given``."""
@@ -429,6 +460,7 @@ def _fold(code: _Tiles) -> None:
 
     def pay(give: Callable[[Any, Any, Any], Any], paid: Any) -> None:
         def step(index: Any) -> None:
+            code.fetch(at.lines, index)
             hand, card0, card1 = code.hand(at.codes, index)
             rest = code.add(code.met(total, at.table, card0, card1), code.same(hand))
             place = code.row(at.given, hand, of_floats=True)
@@ -461,7 +493,7 @@ def _tie(code: _Tiles) -> None:
     code.loop(at.count, give)
 
 
-@piece(_Tiles, "x level levels own others amount apart room")
+@piece(_Tiles, "x level levels own others amount apart lines more room")
 def _show(code: _Tiles) -> None:
     """The showdown, strength by strength; where a win, a tie and a loss are ``apart``, with the
     sums of every hand, too."""
@@ -490,11 +522,13 @@ def _show(code: _Tiles) -> None:
             own, other = builder.load(next_own), builder.load(next_other)
 
             def keep(k: Any) -> None:
+                code.fetch(at.more, builder.add(own, k))
                 _, card0, card1 = code.hand(at.own, builder.add(own, k))
                 met = code.met(builder.load(total), at.sums, card0, card1)
                 code.store(met, code.row(at.kept, k))
 
             def add(k: Any) -> None:
+                code.fetch(at.lines, builder.add(other, k))
                 code.add_hand(at.others, builder.add(other, k), total, twice=True)
 
             def give(k: Any) -> None:

@@ -9,7 +9,7 @@ from support.card_games import pay
 from tensorcfr import compile_game
 from tensorcfr.kernels import chunks as kernels
 from tensorcfr.payoff.card_lanes import _goes_on
-from tensorcfr.payoff.cards import FOLD, LANES
+from tensorcfr.payoff.cards import FOLD, LANES, SHOWDOWN
 
 RANGES = ("AA,KK,QQ,JJ", "TT,99,AKs,AQs,AJs")
 """20 and 24 hands: a whole vector, and a part of one."""
@@ -51,3 +51,13 @@ def test_groups_are_as_few_as_they_can_be(spot: str) -> None:
     for of_folds in (True, False):
         counts = part.group[(part.group[:, 2] == FOLD) == of_folds, 0]
         assert len(counts) == -(-counts.sum() // LANES)
+
+
+def test_folds_of_other_bets_do_not_go_on() -> None:
+    """Every lane counts, and only folds on the same board that come right after a showdown."""
+    group = np.array([[3, 0, SHOWDOWN], [2, 0, FOLD], [2, 0, FOLD], [3, 0, SHOWDOWN], [2, 1, FOLD]])
+    sequence = np.zeros((2, 5, LANES), dtype=np.int64)
+    sequence[:, :, :3] = 10, 20, 30
+    sequence[1, 1, 1] = 21
+    found = [[_goes_on(group, sequence, k, player) for k in range(5)] for player in range(2)]
+    assert found == [[True, False, False, False, False], [False] * 5]
