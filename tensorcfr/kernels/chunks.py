@@ -300,8 +300,11 @@ def run_pass(
         is_chunk = c >= 0
         if is_chunk:
             here = chunk_of(game, c, kept, scratch, scale)
-            for player in range(players if is_down else 0):
-                packing.unpack(own_numbers(game, c, here.form, player, kept.regret), here.regret)
+            for player in range(players):
+                # Those who go down need their regrets now, those who are updated on the way up.
+                if is_down and turns.descends[t, player]:
+                    rows = own_numbers(game, c, here.form, player, kept.regret)
+                    packing.unpack(rows, here.regret)
         else:
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
@@ -347,6 +350,8 @@ def run_pass(
                 if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
                 collect(game, player, trunk.entry_value, value)
+            if is_chunk:
+                packing.unpack(own_numbers(game, c, form, player, kept.regret), here.regret)
             now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
             ascend(here, player, now, work.tile, work.own, 0, hands, locked)
             if is_chunk:
