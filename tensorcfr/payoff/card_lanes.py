@@ -11,6 +11,11 @@ strengths.  Before the hands of equal strength are added, a hand finds ``2 weake
 after them ``all - 2 stronger``.  Where the winner gets what the loser pays, half of the sum of both
 is what counts.
 
+A fold and a call that answer the same bet end the same sequence of the player who bet.  Where a
+group of showdowns is followed by the folds to its bets, their rows are read once, or written once.
+Between the sums the kernel asks the memory for what the caller needs next, which then need not wait
+for it.
+
 In double precision the sums are float64.  In single precision they are whole numbers of 32 bits,
 which take half the time: the reaches of a terminal are rounded to ``2^-30`` of their sum, and no
 sum or difference of them is rounded any more.
