@@ -300,8 +300,11 @@ def run_pass(
         is_chunk = c >= 0
         if is_chunk:
             here = chunk_of(game, c, kept, scratch, scale)
-            for player in range(players if is_down else 0):
-                packing.unpack(own_numbers(game, c, here.form, player, kept.regret), here.regret)
+            for player in range(players):
+                # Those who go down need their regrets now, those who are updated on the way up.
+                if is_down and turns.descends[t, player]:
+                    rows = own_numbers(game, c, here.form, player, kept.regret)
+                    packing.unpack(rows, here.regret)
         else:
             here = trunk_of(game, kept, trunk, scale)
         form, value, forecast = here.form, here.value, here.forecast
@@ -336,7 +339,8 @@ def run_pass(
             if not turns.updates[t, player]:
                 continue
             if is_down:
-                payoff_product(form, player, here.faced, value, work.payoff)
+                need_soon(game, c, player, kept, turns.share[t, 1 - player] != 0.0, work.soon)
+                payoff_product(form, player, here.faced, value, work.payoff, work.soon)
                 if rule.forecast:
                     for s in range(bounds[player], bounds[player + 1]):
                         forecast[s] = value[s]
@@ -346,6 +350,8 @@ def run_pass(
                 if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
                 collect(game, player, trunk.entry_value, value)
+            if is_chunk:
+                packing.unpack(own_numbers(game, c, form, player, kept.regret), here.regret)
             now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
             ascend(here, player, now, work.tile, work.own, 0, hands, locked)
             if is_chunk:
@@ -359,12 +365,48 @@ def run_pass(
             at = game.branch[min(b, last)]
 
 
+@inlined
+def need_soon(
+    game: ChunkedForm, c: int, player: int, kept: Kept, averages: bool, soon: np.ndarray
+) -> None:
+    """What the memory is asked for while the payoffs of a chunk are worked out.
+
+    That is what comes next: the player's regrets there, which the way up works on, and regrets and
+    averages of the other player in the next chunk, which the way down does.
+
+    Args:
+        game: The game.
+        c: The chunk, or no chunk for the trunk.
+        player: Whose payoffs.
+        kept: The arrays.
+        averages: Whether averages are needed.
+        soon: Modified in place; see :class:`tensorcfr.payoff.shares.Share`.
+    """
+    soon[:] = 0
+    for row in range(2):
+        at, who = c + row, player if row == 0 else 1 - player
+        if 0 <= at < game.shape.shape[0]:
+            own = own_sequences(game, at, shape_form(game.shapes, game.shape[at]), who)
+            for k in range(2):
+                s = game.base[at] + own[k]
+                soon[row, k] = place_of(kept.regret.chunks, s)
+                if row == 1 and averages:
+                    soon[2, k] = place_of(kept.cumulative.chunks, s)
+
+
+@inlined
+def place_of(array: np.ndarray, s: int) -> int:
+    """The address of a number of an array."""
+    return np.int64(array.ctypes.data) + np.int64(array.itemsize) * s  # type: ignore[return-value]
+
+
 def _work_of_passes(
     game: ChunkedForm, rule: LocalRule, trunk: TrunkScratch, locks: ChunkLocks | None
 ) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     numbers, actions = most_scratch(game)
-    return Work(tile, whole_scratch(rule, actions), np.empty(numbers), lock_table(locks))
+    own, soon = whole_scratch(rule, actions), np.zeros((3, 2), np.int64)
+    return Work(tile, own, np.empty(numbers), lock_table(locks), soon)
 
 
 @kernel_with(_work_of_passes)

@@ -36,7 +36,7 @@ from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
 
 def _work(locks: ChunkLocks | None) -> Work:
     """Scratch where payoffs are not worked out."""
-    return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks))
+    return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks), None)
 
 
 def _of_bare(found: Any) -> Any:
@@ -120,7 +120,7 @@ def realization_plan(
 
 def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> Work:
     numbers = np.empty(most_numbers(game, weight.scale), weight.trunk.dtype)
-    return Work(numbers, np.empty(TILE), np.empty(0), lock_table(locks))
+    return Work(numbers, np.empty(TILE), np.empty(0), lock_table(locks), None)
 
 
 @_of_bare
@@ -206,7 +206,7 @@ def add_payoffs(
     Returns:
         What the player's own reaches earn with the sums.
     """
-    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch)
+    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, None)
     for k in range(len(form.operator)):
         add_share(form.operator, k, share)
     first = form.player_sequences[player]
@@ -253,7 +253,7 @@ class Looks(NamedTuple):
 
 def _work_of_judge(game: ChunkedForm, trunk: TrunkScratch, locks: ChunkLocks | None) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
-    return Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks))
+    return Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks), None)
 
 
 @kernel_with(_work_of_judge)
@@ -324,7 +324,7 @@ def judge(
                 descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
             for player in range(players):
                 if is_down:
-                    payoff_product(form, player, reach, value, work.payoff)
+                    payoff_product(form, player, reach, value, work.payoff, None)
                     # The trunk has the last row.
                     count = bounds[player + 1] - bounds[player]
                     dot(reach, value, bounds[player], count, expected[c], player)
@@ -440,7 +440,7 @@ def add_regrets(
     Returns:
         The expected value of the player's strategy.
     """
-    payoff_product(form, player, reach, value, payoff_scratch(form))
+    payoff_product(form, player, reach, value, payoff_scratch(form), None)
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
         gradient[s] += value[s]
     average_up(form, player, strategy, value, np.empty(LONGEST))

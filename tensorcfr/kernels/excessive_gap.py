@@ -46,7 +46,7 @@ class GapState(NamedTuple):
 @kernel
 def product(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
     """The payoffs of a player's sequences; see :func:`tensorcfr.payoff.multiply.payoff_product`."""
-    payoff_product(form, player, reach, g, payoff_scratch(form))
+    payoff_product(form, player, reach, g, payoff_scratch(form), None)
 
 
 @kernel

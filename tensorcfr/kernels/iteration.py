@@ -26,7 +26,7 @@ from .whole_rules import most_actions, whole_scratch
 def _work(part: Part, rule: LocalRule, locks: ChunkLocks | None) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
     own = whole_scratch(rule, most_actions(part.form))
-    return Work(tile, own, payoff_scratch(part.form), lock_table(locks))
+    return Work(tile, own, payoff_scratch(part.form), lock_table(locks), None)
 
 
 @kernel_with(_work)
@@ -84,7 +84,7 @@ def iterate(
                 met = meet(counters, threads, met)
                 given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
                 for k in range(len(form.operator)):
-                    add_share(form.operator, k, Share(*given))
+                    add_share(form.operator, k, Share(*given, None))
                     # The next part may add to the same sequences.
                     met = meet(counters, threads, met)
                 continue

@@ -86,6 +86,9 @@ class Work(NamedTuple):
     """float64: that of the payoff product."""
     table: np.ndarray | None
     """int64: that of :func:`locks_of`; None without locks."""
+    soon: np.ndarray | None
+    """int64 (3, 2): see :class:`tensorcfr.payoff.shares.Share`; None where chunks are not passed
+    through one after the other."""
 
 
 class Turns(NamedTuple):

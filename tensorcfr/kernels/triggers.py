@@ -58,7 +58,7 @@ def add_trigger_regrets(
         value: float64 (sequences,): scratch; the player's entries are modified in place.
         regret: float64: the player's regrets are modified in place.
     """
-    payoff_product(form, player, reach, value, payoff_scratch(form))
+    payoff_product(form, player, reach, value, payoff_scratch(form), None)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for lane in range(lanes):

@@ -11,6 +11,11 @@ strengths.  Before the hands of equal strength are added, a hand finds ``2 weake
 after them ``all - 2 stronger``.  Where the winner gets what the loser pays, half of the sum of both
 is what counts.
 
+A fold and a call that answer the same bet end the same sequence of the player who bet.  Where a
+group of showdowns is followed by the folds to its bets, their rows are read once, or written once.
+Between the sums the kernel asks the memory for what the caller needs next, which then need not wait
+for it.
+
 In double precision the sums are float64.  In single precision they are whole numbers of 32 bits,
 which take half the time: the reaches of a terminal are rounded to ``2^-30`` of their sum, and no
 sum or difference of them is rounded any more.
@@ -26,7 +31,7 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
-from .._util.jit import inlined, typed
+from .._util.jit import if_given, inlined, typed
 from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .shares import Share
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
@@ -82,7 +87,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
     def add(part, share):  # type: ignore[no-untyped-def]
-        _, player, number, _, reach, g, scratch = share
+        _, player, number, _, reach, g, scratch, soon = share
         sizes, weights, sames = part.sizes, part.weight, part.same
         boards, walks, groups = part.board, part.walk, part.group
         sequences, amounts = part.sequence, part.amount
@@ -96,7 +101,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
         met = kept + sizes[player] * bytes_per_row
         given = met + (sizes[other] + 1) * bytes_per_row
         room = _Room(scale, sums, every, kept, met, given, cards)
-        last_board = -1
+        last_board, is_read, is_given = -1, False, False
         for k in range(groups.shape[0] if number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
@@ -119,22 +124,61 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 _clear(met + other_hands * bytes_per_row, bytes_per_row)
                 last_board = board
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
-            from_rows = sequences[other, k]
-            _find_scale(reach, from_rows, other_hands, all_of_class, room)
-            _read_rows(reach, from_rows, other_hands, one, room)
-            _add_up(reach, second, others, room)
+            if not is_read:
+                from_rows = sequences[other, k]
+                _find_scale(reach, from_rows, other_hands, all_of_class, room)
+                _read_rows(reach, from_rows, other_hands, one, room)
+                lines = _next_lines(soon, others, met)
+                _add_up(reach, second, others, lines, room)
             if kind == FOLD:
-                _fold(reach, first, own, same, amount, room)
+                table = every if is_read else sums
+                lines = _next_lines(soon, own, met)
+                _fold(reach, first, own, same, amount, count, table, is_given, lines, room)
             else:
                 apart = kind == TIES_PAY
                 for lane in range(LANES):
                     apart |= amount[0, lane] != -amount[2, lane]
-                _show(reach, level, levels, first, second, amount, apart, room)
+                lines, more = _next_lines(soon, others, met), _next_lines(soon, own, met)
+                _show(reach, level, levels, first, second, amount, apart, lines, more, room)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, amount, room)
-            _add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
+            # The rows of a fold may be those of the showdown before it.
+            into = k - is_given
+            is_read, is_given = _goes_on(groups, sequences, k, other), False
+            if _goes_on(groups, sequences, k, player):
+                is_given = True
+                continue
+            to_rows, to_lanes = sequences[player, into], groups[into, 0]
+            _add_rows(g, to_rows, to_lanes, own_hands, weights[1, own_first:], room)
 
     return add
+
+
+@if_given
+def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
+    """The address of the next lines of the cache that are needed soon, which then count as fetched;
+    ``instead`` where there are none any more."""
+    for row in range(soon.shape[0]):
+        first = soon[row, 0]
+        if first < soon[row, 1]:
+            soon[row, 0] = first + count * _ALIGNMENT
+            return first
+    return instead
+
+
+@inlined
+def _goes_on(groups: np.ndarray, sequences: np.ndarray, k: int, player: int) -> bool:
+    """Whether group ``k`` is of showdowns and the next one of folds on the same board, in whose
+    lanes the player has the same last sequences: one bet is called here and not there."""
+    after = k + 1
+    if after == groups.shape[0] or groups[after, 1] != groups[k, 1]:
+        return False
+    if groups[k, 2] == FOLD or groups[after, 2] != FOLD or groups[k, 0] < groups[after, 0]:
+        return False
+    differ = np.int64(0)
+    for lane in range(groups[after, 0]):
+        differ |= sequences[player, k, lane] ^ sequences[player, after, lane]
+    return differ == 0
 
 
 # ------------------------------------------------------------------------- pieces, as vectors
@@ -240,6 +284,17 @@ class _Tiles(Code):
         for card in (card0, card1):
             place = self.row(at.sums, card)
             self.store(self.add(self.load(place), lanes), place)
+
+    def fetch(self, lines: Any, index: Any) -> None:
+        """Ask the memory for one of the lines of the cache that begin at an address, if any."""
+        if lines is None:
+            return
+        builder = self.builder
+        offset = builder.mul(index, ir.Constant(INDEX, _ALIGNMENT))
+        place = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
+        # To be read, into the second level, as data.
+        how = (ir.Constant(INT, number) for number in (0, 2, 1))
+        self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
         """Sixteen vectors with rows and lanes exchanged: halves, quarters, ... change places."""
@@ -347,7 +402,9 @@ def _read_rows(code: _Tiles) -> None:
 @piece(_Tiles, "x rows count hands weight room")
 def _add_rows(code: _Tiles) -> None:
     """``x[rows[l] + h] += weight[h] * given[h][l]`` for ``count`` lanes."""
-    builder, at = code.builder, code.at
+    builder, at, kind = code.builder, code.at, code.floats_of_tiles
+    columns = cgutils.alloca_once(builder, kind, size=LANES)
+    is_full = builder.icmp_signed("==", at.count, ir.Constant(INDEX, LANES))
 
     def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
         lanes = []
@@ -359,39 +416,72 @@ def _add_rows(code: _Tiles) -> None:
                 beyond = builder.icmp_signed(">", here, last)
                 here = builder.select(beyond, last, here)
             lanes.append(code.load(code.row(at.given, here, of_floats=True)))
-        for lane, added in enumerate(code.transposed(lanes)):
-            with builder.if_then(builder.icmp_signed("<", ir.Constant(INDEX, lane), at.count)):
-                first = code.number(at.rows, lane)
-                place = builder.gep(at.x, [builder.add(first, hand)])
-                code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
+        lanes = code.transposed(lanes)
+
+        def add(lane: Any, added: Any) -> None:
+            place = builder.gep(at.x, [builder.add(code.number(at.rows, lane), hand)])
+            code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
+
+        def one_by_one() -> None:
+            for lane, added in enumerate(lanes):
+                builder.store(added, builder.gep(columns, [ir.Constant(INDEX, lane)]))
+            code.loop(at.count, lambda lane: add(lane, code.number(columns, lane)))
+
+        if mask is not None:
+            one_by_one()
+            return
+        with builder.if_else(is_full) as (whole, partly):
+            with whole:
+                for lane, added in enumerate(lanes):
+                    add(lane, added)
+            with partly:
+                one_by_one()
 
     code.blocks(block)
 
 
-@piece(_Tiles, "x codes count room")
+@piece(_Tiles, "x codes count lines room")
 def _add_up(code: _Tiles) -> None:
     """The sums over the listed hands: of each card, and after them and two rows more, of all."""
     builder, at = code.builder, code.at
     rows = builder.add(at.cards, ir.Constant(INDEX, 3))
     code.loop(rows, lambda row: code.store(code.zeros(), code.row(at.sums, row)))
     total = cgutils.alloca_once_value(builder, code.zeros())
-    code.loop(at.count, lambda index: code.add_hand(at.codes, index, total, twice=False))
+
+    def add(index: Any) -> None:
+        code.fetch(at.lines, index)
+        code.add_hand(at.codes, index, total, twice=False)
+
+    code.loop(at.count, add)
     code.store(builder.load(total), code.row(at.sums, code.last))
 
 
-@piece(_Tiles, "x codes count same amount room")
+@piece(_Tiles, "x codes count same amount lanes table is_given lines room")
 def _fold(code: _Tiles) -> None:
-    """``given[h] = amount * (all - card - other card + the same hand)``."""
-    at = code.at
-    total, paid = code.load(code.row(at.sums, code.last)), code.amount(0)
+    """``given[h] = amount * (all - card - other card + the same hand)``, from a table of sums; in
+    the first ``lanes`` added to what ``given`` has, where ``is_given``."""
+    at, builder = code.at, code.builder
+    total, paid = code.load(code.row(at.table, code.last)), code.amount(0)
 
-    def give(index: Any) -> None:
-        hand, card0, card1 = code.hand(at.codes, index)
-        rest = code.add(code.met(total, at.sums, card0, card1), code.same(hand))
-        found = code.builder.fmul(code.floats(rest), paid)
-        code.store(found, code.row(at.given, hand, of_floats=True))
+    def pay(give: Callable[[Any, Any, Any], Any], paid: Any) -> None:
+        def step(index: Any) -> None:
+            code.fetch(at.lines, index)
+            hand, card0, card1 = code.hand(at.codes, index)
+            rest = code.add(code.met(total, at.table, card0, card1), code.same(hand))
+            place = code.row(at.given, hand, of_floats=True)
+            code.store(give(code.floats(rest), paid, place), place)
 
-    code.loop(at.count, give)
+        code.loop(at.count, step)
+
+    with builder.if_else(at.is_given) as (onto, alone):
+        with onto:
+            numbers = ir.Constant(code.vector(INDEX), list(range(LANES)))
+            inside = builder.icmp_signed("<", numbers, code.splat(at.lanes))
+            nothing = code.constant(code.floats_of_tiles.element, 0.0)
+            some = builder.select(inside, paid, nothing)
+            pay(lambda rest, paid, place: code.fma(rest, paid, code.load(place)), some)
+        with alone:
+            pay(lambda rest, paid, place: builder.fmul(rest, paid), paid)
 
 
 @piece(_Tiles, "x codes count same amount room")
@@ -408,7 +498,7 @@ def _tie(code: _Tiles) -> None:
     code.loop(at.count, give)
 
 
-@piece(_Tiles, "x level levels own others amount apart room")
+@piece(_Tiles, "x level levels own others amount apart lines more room")
 def _show(code: _Tiles) -> None:
     """The showdown, strength by strength; where a win, a tie and a loss are ``apart``, with the
     sums of every hand, too."""
@@ -437,11 +527,13 @@ def _show(code: _Tiles) -> None:
             own, other = builder.load(next_own), builder.load(next_other)
 
             def keep(k: Any) -> None:
+                code.fetch(at.more, builder.add(own, k))
                 _, card0, card1 = code.hand(at.own, builder.add(own, k))
                 met = code.met(builder.load(total), at.sums, card0, card1)
                 code.store(met, code.row(at.kept, k))
 
             def add(k: Any) -> None:
+                code.fetch(at.lines, builder.add(other, k))
                 code.add_hand(at.others, builder.add(other, k), total, twice=True)
 
             def give(k: Any) -> None:

@@ -32,7 +32,12 @@ BLOCK_TILE = 128
 
 @inlined
 def payoff_product(
-    form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
+    form: SequenceForm,
+    player: int,
+    reach: np.ndarray,
+    g: np.ndarray,
+    scratch: np.ndarray,
+    soon: np.ndarray | None,
 ) -> None:
     """``g[s]`` = sum over the terminals whose last own sequence is ``s`` of chance probability
     times utility times the other players' reaches.
@@ -43,9 +48,10 @@ def payoff_product(
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): the player's part is modified in place.
         scratch: From :func:`payoff_scratch`; modified.
+        soon: As in :class:`Share`.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
-    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch)
+    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, soon)
     for k in range(len(form.operator)):
         add_share(form.operator, k, share)
 
@@ -112,7 +118,7 @@ def add_blocks(part: PayoffBlocks, share: Share) -> None:
 @inlined
 def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
     """Add one block, with terminals as lanes; the sum of a class lies at ``scratch[z:]``."""
-    hand_rank, player, _, _, reach, g, scratch = share
+    hand_rank, player, _, _, reach, g, scratch, _ = share
     programs, coefficient = part.program_offset, part.coefficient
     code, weight = part.code, part.weight
     other, z = 1 - player, scratch.shape[0] - BLOCK_TILE

@@ -24,3 +24,6 @@ class Share(NamedTuple):
     """float (sequences,): modified in place."""
     scratch: np.ndarray
     """From :func:`tensorcfr.payoff.multiply.payoff_scratch`; modified."""
+    soon: np.ndarray | None
+    """int64 (ranges, 2): first and end addresses of memory that is needed after the product, which
+    may fetch it while it computes; modified in place.  None for nothing."""

@@ -18,7 +18,7 @@ ONE_BY_ONE = (1, 1, 1, 1)
 @kernel
 def pay(form: Any, player: int, x: np.ndarray, g: np.ndarray) -> None:
     """The payoff product of a form."""
-    payoff_product(form, player, x, g, payoff_scratch(form))
+    payoff_product(form, player, x, g, payoff_scratch(form), None)
 
 
 class LeducOfCards(CardGame):

@@ -12,7 +12,7 @@ from tensorcfr.payoff.multiply import payoff_product, payoff_scratch
 
 @numba.njit
 def product(form, player, reach, g):  # type: ignore[no-untyped-def]
-    payoff_product(form, player, reach, g, payoff_scratch(form))
+    payoff_product(form, player, reach, g, payoff_scratch(form), None)
 
 
 def last_sequence(game: CompiledGame, node: int, player: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,14 +16,16 @@ from .form import CardForm, Last
 from .rules import Dealing, same_hands, shares_of_runouts, without
 
 
-class _Terminals(NamedTuple):
-    """Up to :data:`LANES` terminals of the betting, all of one round and kind, which end different
-    sequences of both players."""
+@dataclass(frozen=True, eq=False)
+class _Terminal:
+    """A terminal of the betting, or a part of its payoffs."""
 
     kind: int
-    nodes: list[int]
-    amounts: list[np.ndarray]
-    """Per node float64 (players, 3): what a win, a tie and a loss pays."""
+    node: int
+    pays: np.ndarray
+    """float64 (players, 3): what a win, a tie and a loss pays."""
+    rows: list[int]
+    """The sequence of each player that it ends, on the first board."""
 
 
 class Payoffs:
@@ -83,7 +85,8 @@ class Payoffs:
             share = self.dealing.share(r)
             count = self.solved_for[r][where.boards[r]].tolist() if walks else [1]
             before = first_board[r] if walks else 0
-            for kind, nodes, amounts in self._grouped(form, ends):
+            for terminals in self._grouped(form, ends):
+                nodes = [one.node for one in terminals]
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
                 first = np.array(
                     [
@@ -91,9 +94,10 @@ class Payoffs:
                         for player in range(2)
                     ]
                 )
-                pays = share * np.array(amounts).transpose(1, 2, 0)[:, :, lanes]
+                amounts = np.array([one.pays for one in terminals])
+                pays = share * amounts.transpose(1, 2, 0)[:, :, lanes]
                 for board, alike in enumerate(count):
-                    group.append((len(nodes), before + board, kind))
+                    group.append((len(nodes), before + board, terminals[0].kind))
                     sequence.append(first[:, lanes, board])
                     amount.append(pays * alike)
         order = sorted(range(len(group)), key=lambda k: group[k][1])
@@ -188,26 +192,34 @@ class Payoffs:
             np.concatenate(same).astype(np.uint32),
         )
 
-    def _grouped(self, form: CardForm, ends: list[int]) -> list[_Terminals]:
-        """Terminals of one round in groups."""
-        found: list[_Terminals] = []
-        taken: list[list[set[int]]] = []
+    def _grouped(self, form: CardForm, ends: list[int]) -> list[list[_Terminal]]:
+        """Terminals of one round in groups: up to :data:`LANES` of one kind, which end different
+        sequences of both players.
+
+        Where that takes no more groups, a group of showdowns is followed by the folds to the same
+        bets, lane by lane: the kernel reads or writes the rows of the bets once for both.
+        """
+        shows, folds, found = list[_Terminal](), list[_Terminal](), list[list[_Terminal]]()
         for node in ends:
             r = int(self.betting.round[node])
             rows = [int(form.ended(p, self.last[p][node], r)[0]) for p in range(2)]
             for kind, pays in _kinds(self.betting.amounts[node]):
-                for one, used in zip(found, taken, strict=True):
-                    free = len(one.nodes) < LANES and one.kind == kind
-                    if free and not any(rows[p] in used[p] for p in range(2)):
-                        break
-                else:
-                    one, used = _Terminals(kind, [], []), [set(), set()]
-                    found.append(one)
-                    taken.append(used)
-                one.nodes.append(node)
-                one.amounts.append(pays)
-                for p in range(2):
-                    used[p].add(rows[p])
+                one = _Terminal(kind, node, pays, rows)
+                (folds if kind == cards_part.FOLD else shows).append(one)
+        for least in (LANES, 1):
+            counts = [len(_called(shows, folds, p)) for p in range(2)]
+            counts.append(len(folds) - sum(counts))
+            if least == 1 and sum(-(-n // LANES) for n in counts) > -(-len(folds) // LANES):
+                break
+            for p in range(2):
+                while len(bets := _called(shows, folds, p)) >= least:
+                    group = _taken(shows, [show for show, _ in bets])
+                    folded = {id(show): fold for show, fold in bets}
+                    found += [group, _taken(folds, [folded[id(show)] for show in group])]
+                    others = [show for q in range(2) for show, _ in _called(shows, folds, q)]
+                    group += _taken(shows, [one for one in shows if one not in others], group)
+        while left := shows or folds:
+            found.append(_taken(left, left))
         return found
 
     def walks(self, r: int) -> Iterator[list[np.ndarray]]:
@@ -275,6 +287,34 @@ def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
     """Items (2, ...) as an array (2, items, ...)."""
     stacked: np.ndarray = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
     return np.ascontiguousarray(stacked.swapaxes(0, 1))
+
+
+def _called(
+    shows: list[_Terminal], folds: list[_Terminal], player: int
+) -> list[tuple[_Terminal, _Terminal]]:
+    """The showdowns after a player's bets that were called, each with the fold to the same bet."""
+    to_bet = {one.rows[player]: one for one in folds}
+    return [(one, to_bet[one.rows[player]]) for one in shows if one.rows[player] in to_bet]
+
+
+def _taken(
+    left: list[_Terminal], wanted: list[_Terminal], group: Sequence[_Terminal] = ()
+) -> list[_Terminal]:
+    """Takes what can be in one group, with what is in it already, out of a list.
+
+    Args:
+        left: The list; modified in place.
+        wanted: What to take from it, as far as it fits.
+        group: What is in the group already.
+    """
+    found = list(group)
+    for one in wanted:
+        fits = all(one.rows[p] != other.rows[p] for other in found for p in range(2))
+        if len(found) < LANES and one.kind == (found or [one])[0].kind and fits:
+            found.append(one)
+    taken = found[len(group) :]
+    left[:] = [one for one in left if one not in taken]
+    return taken
 
 
 def _kinds(amounts: np.ndarray) -> list[tuple[int, np.ndarray]]:
