@@ -108,7 +108,7 @@ def read_boards(path: Path) -> Any:
     """The rows of a report on boards."""
     from tensorcfr.analysis.boards import _read
 
-    return _read(path, SPOT_OF_BOARDS)
+    return _read(path, SPOT_OF_BOARDS, 1)
 
 
 @cache
