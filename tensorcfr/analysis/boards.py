@@ -175,34 +175,26 @@ def solve_boards(
     known = {} if path is None else _read(path, said, math.prod(dealt.values()))
     if path is not None and known:
         save_rows(list(chain.from_iterable(known.values())), path, "csv")
+    options = {
+        "algorithm": record,
+        "target": chips,
+        "precision": precision,
+        "threads": threads,
+        "memory_limit": memory_limit,
+    }
     rows: list[dict[str, Any]] = []
     for done, (board, rules) in enumerate(zip(wanted, spots, strict=True), start=1):
         own = known.get(board.board)
         if own is None:
-            game = compile_game(rules, memory_limit=memory_limit)
-            solution = solve(
-                game,
-                record,
-                target=chips,
-                precision=precision,
-                threads=threads,
-                memory_limit=memory_limit,
-            )
-            if solution.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            solved = {
-                "exploitability": solution.exploitability,
-                "iterations": solution.iterations,
-                "seconds": solution.seconds,
-                "spot": said,
-            }
-            shown = SolvedSpot(solution)
-            own = [{"board": board.board, **row, **solved} for row in _rows(shown, line, equity)]
+            found = _rows(rules, options, line, tuple(dealt), equity)
+            own = [{"board": board.board, **row, "spot": said} for row in found]
             other = next(iter(known.values()), own)
             if other[0].keys() != own[0].keys():
                 raise ValueError(f"table: {path} has other columns for {other[0]['board']}")
-            if path is not None:
-                _append(path, own, begins=not known)
+            if path is not None and known:
+                _append(path, own, list(other[0]))
+            elif path is not None:
+                save_rows(own, path, "csv")
         # The rows of a table may be from a list of boards with other weights.
         total = sum(row["weight"] for row in own) or 1.0
         known[board.board] = [row | {"weight": row["weight"] / total * board.weight} for row in own]
@@ -216,10 +208,21 @@ def solve_boards(
     return BoardReport(line, actions, tuple(rows))
 
 
-def _rows(shown: SolvedSpot, line: str, equity: bool) -> Iterator[dict[str, Any]]:
-    """The rows of a board, of what is seen at the line: the cards in the places of ``*``, how
-    likely they are there, and what is done."""
-    if ANY_CARD not in steps_of(line):
+def _rows(
+    rules: Holdem, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
+) -> Iterator[dict[str, Any]]:
+    """Solve a board, and see what is done at the line: the cards of the streets that are dealt in
+    the places of ``*``, how likely they are there, and the other columns."""
+    solution = solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    solved = {
+        "exploitability": solution.exploitability,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+    }
+    shown = SolvedSpot(solution)
+    if not dealt:
         table = shown.table(line)
         yield {
             "weight": float(table.share.sum()),
@@ -227,17 +230,19 @@ def _rows(shown: SolvedSpot, line: str, equity: bool) -> Iterator[dict[str, Any]
             "value": table.mean(table.value),
             "equity": table.mean(table.equity) if equity else math.nan,
             **table.frequencies,
+            **solved,
         }
         return
     found = shown.runouts(line, equity=equity)
     for k, cards in enumerate(found.cards):
         yield {
-            **dict(zip(STREETS[-len(cards) :], cards, strict=True)),
+            **dict(zip(dealt, cards, strict=True)),
             "weight": float(found.probability[k]),
             "player": PLAYERS[found.player],
             "value": float(found.value[k]),
             "equity": float(found.equity[k]),
             **dict(zip(found.actions, found.frequency[k].tolist(), strict=True)),
+            **solved,
         }
 
 
@@ -258,13 +263,10 @@ def _dealt(line: str, boards: list[Flop]) -> dict[str, int]:
     return found
 
 
-def _append(path: Path, rows: list[dict[str, Any]], *, begins: bool) -> None:
-    """Add the rows of a board to a table, which is long in the end, or begin the table."""
-    if begins:
-        save_rows(rows, path, "csv")
-        return
+def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
+    """Add the rows of a board to a table, which may be too long to be written anew each time."""
     with path.open("a", newline="", encoding="utf-8") as file:
-        csv.DictWriter(file, list(rows[0])).writerows(rows)
+        csv.DictWriter(file, columns).writerows(rows)
 
 
 def _boards(boards: Any) -> list[Flop]:

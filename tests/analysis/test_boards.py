@@ -221,7 +221,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(table.read_text().splitlines()) == 1 + 2 * 48
     # A card with which nobody gets there counts nothing.
     columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")
-    unseen = {name: "nan" for name in ("value", "equity", *report.actions)} | {"weight": "0.0"}
+    unseen = dict.fromkeys(("value", "equity", *report.actions), "nan") | {"weight": "0.0"}
     cells = [unseen.get(column, cell) for column, cell in zip(columns, cells, strict=True)]
     table.write_text("".join([lines[0], ",".join(cells) + "\n", *lines[2:]]))
     partly = asked(table=table)
@@ -268,6 +268,29 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     ).splitlines()
     ranks = [row.split()[0] for row in text[text.index(next(t for t in text if "river" in t)) :]]
     assert ranks == ["river", *RANKS[::-1], "mean"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("line", "dealt", "count"),
+    [
+        ("check check *", ("turn",), 49),
+        ("check check 3c check check *", ("river",), 48),
+        pytest.param(
+            "check check * check check *", ("turn", "river"), 49 * 48, marks=pytest.mark.full
+        ),
+    ],
+)
+def test_cards_of_both_streets(line: str, dealt: tuple[str, ...], count: int) -> None:
+    """A flop has a column for the turn, or for turn and river; a given card has none."""
+    flop = Holdem(**(SPOT.options | {"board": "QsJh2h", "ranges": ("AsAd", "TsTd"), "bets": ""}))
+    report = solve_boards(flop, ["QsJh2h"], line=line, equity=False, target="1%")
+    assert (report.dealt, len(report.rows)) == (dealt, count)
+    assert sum(row["weight"] for row in report.rows) == pytest.approx(1.0, abs=1e-12)
+    # A card of either hand cannot come.
+    weights = {row[dealt[0]]: row["weight"] for row in report.by(dealt[0])}
+    unseen = {card for card, weight in weights.items() if weight == 0}
+    assert unseen == {"As", "Ad", "Ts", "Td"}
 
 
 def _noted(solved: list[str], rules: Holdem) -> Any:
