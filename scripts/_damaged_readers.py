@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ def read_boards(path: Path) -> Any:
     """The rows of a report on boards."""
     from tensorcfr.analysis.boards import _read
 
-    return _read(path, SPOT_OF_BOARDS)
+    return _read(path, SPOT_OF_BOARDS, 1)
 
 
 @cache
@@ -186,9 +187,10 @@ def make_sure(kind: str, found: Any) -> None:
         if "kuhn" not in found:
             raise DefectError(f"the command says {found}")
     elif kind == "boards":
-        for row in found.values():
+        for row in chain.from_iterable(found.values()):
+            # Where nobody gets, what is done there is no number.
             numbers = [row[name] for name in row if name not in ("equity", *TEXTS_OF_BOARDS)]
-            if not all(map(math.isfinite, numbers)):
+            if row["weight"] > 0 and not all(map(math.isfinite, numbers)):
                 raise DefectError(f"a row holds {row}")
     elif kind in ("game", "cut", "efg", "nfg"):
         play(found)

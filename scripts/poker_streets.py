@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("what", choices=["ways", "limit", "buckets", "page"])
     given = parser.parse_args()
     if given.what == "page":
-        parts = {"ways": ways_table(), "limit": limit_table()}
+        parts = {"ways": ways_table(), "limit": limit_table(), "buckets": buckets_table()}
         PAGE.write_text(page_with(PAGE.read_text(), "poker_streets", parts))
     else:
         {"ways": ways, "limit": limit, "buckets": buckets}[given.what]()
@@ -243,6 +243,25 @@ def limit_table() -> str:
         "Processor time, after one of the seven lines of betting before the flop; the whole has "
         f"{int(last['whole_numbers']):,} numbers in each of two arrays, "
         f"{size.bytes_in_all('int16')[1] / 2**40:.0f} TiB in 16 bits.  "
+        f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
+    )
+
+
+def buckets_table() -> str:
+    """Flop hold'em in buckets, in thousandths of a big blind a hand."""
+    rows = read("poker_buckets")
+    lines = [
+        "| iterations | seconds | in buckets | in the full game |",
+        "| ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {row['iterations']} | {row['seconds']} | {row['inside']} | {row['full']} |"
+        for row in rows
+    ]
+    last = rows[-1]
+    return (
+        "\n".join(lines) + "\n\n"
+        f"{int(last['numbers']):,} numbers in each of two arrays; peak {last['peak_gib']} GiB.  "
         f"{last['machine']}, with other programs at work; {last['versions']}; {last['date']}."
     )
 

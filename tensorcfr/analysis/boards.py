@@ -6,8 +6,9 @@ import csv
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,11 +17,14 @@ import numpy as np
 from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers import compile_game
+from ..compilers.cards.nodes import ANY_CARD
 from ..formats import spot_text
-from ..games.holdem import Holdem
+from ..games.holdem import CARDS, Holdem
+from ..games.holdem.betting import STREETS
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS
 from ..model.arguments import CALLABLE
+from ..model.public_nodes import steps_of
 from ..solvers.arguments import PRECISION, THREADS, Named, Target, own_amount
 from ..solvers.choose import asked_algorithm, asked_precision
 from ..solvers.driver import solve
@@ -28,8 +32,8 @@ from ..solvers.solution import Status
 from .hands import LONGEST_LINE, SolvedSpot
 from .tables import save_rows
 
-COLUMNS = ("board", "weight", "player", "value", "equity")
-"""Columns before the actions."""
+COLUMNS = ("board", *STREETS[1:], "weight", "player", "value", "equity")
+"""Columns before the actions; those of streets where the line has ``*`` for their card."""
 LAST_COLUMNS = ("exploitability", "iterations", "seconds", "spot")
 """Columns after them."""
 NUMBERS = ("weight", "value", "equity", "exploitability", "seconds")
@@ -47,17 +51,59 @@ class BoardReport(OneLine):
     actions: tuple[str, ...]
     """What can be done there."""
     rows: tuple[dict[str, Any], ...]
-    """A row for each board: ``board``, its ``weight``, who acts (``player``, ``"oop"`` or
+    """A row for each board, and for each card in the place of ``*``: ``board``, the cards
+    (``turn``, ``river``), its ``weight`` (0 where nobody gets), who acts (``player``, ``"oop"`` or
     ``"ip"``), the ``value`` in chips and the ``equity`` of that player's range, how often each
     action is taken, and of the solve the ``exploitability`` in chips, ``iterations``, ``seconds``,
     and a fingerprint of ``spot`` and options."""
 
     @property
+    def dealt(self) -> tuple[str, ...]:
+        """The streets whose cards have a column: ``"turn"``, ``"river"``."""
+        return tuple(street for street in STREETS[1:] if street in self.rows[0])
+
+    @property
     def means(self) -> dict[str, float]:
-        """Value, equity and frequencies over all boards, by their weights."""
-        weight = np.array([row["weight"] for row in self.rows])
+        """Value, equity and frequencies over all rows, by their weights."""
+        return self._means(self.rows)
+
+    def by(self, what: str | Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
+        """Means over the rows that have something in common.
+
+        >>> report.by("board")  # doctest: +SKIP
+        >>> report.by(lambda row: row["turn"][0])  # by the rank of the turn card  # doctest: +SKIP
+
+        Args:
+            what: A column, ``"board"``, ``"turn"``, ``"river"``; or a function of a row.
+
+        Returns:
+            A row for each of its values, in the order in which they come first: the value, as
+            ``board``, ``turn``, ``river``, or ``group`` for a function, the sum of the weights as
+            ``weight``, and the means of ``value``, ``equity`` and all actions.
+
+        Raises:
+            ValueError: There is no such column.
+        """
+        if not callable(what) and what not in ("board", *self.dealt):
+            columns = ", ".join(("board", *self.dealt))
+            raise ValueError(f"what must be one of {columns}, or a function, not {brief(what)}")
+        groups = dict[Any, list[dict[str, Any]]]()
+        for row in self.rows:
+            groups.setdefault(what(row) if callable(what) else row[what], []).append(row)
+        name = "group" if callable(what) else what
+        return [
+            {name: key, "weight": sum(row["weight"] for row in rows), **self._means(rows)}
+            for key, rows in groups.items()
+        ]
+
+    def _means(self, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+        """Means over some rows; NaN if nobody gets to any of them."""
+        rows = [row for row in rows if row["weight"] > 0.0]
+        weight = np.array([row["weight"] for row in rows])
         return {
-            name: float(weight @ np.array([row[name] for row in self.rows]) / weight.sum())
+            name: float(weight @ np.array([row[name] for row in rows]) / weight.sum())
+            if rows
+            else math.nan
             for name in ("value", "equity", *self.actions)
         }
 
@@ -88,18 +134,19 @@ def solve_boards(
         spot: The spot; its own board does not matter.
         boards: How many flops, as :func:`~tensorcfr.games.holdem.flops.flops` chooses them; or the
             boards, ``["Td9d6h", "AsKd2c"]``, which then weigh the same.
-        line: Where to look, a line of actions: ``""`` for the start, ``"check"``.
+        line: Where to look, a line of actions: ``""`` for the start, ``"check"``; with ``*`` for
+            any card, ``"check check *"``, a board has a row for each card.
         algorithm: As for :func:`tensorcfr.solve`.
         target: As for :func:`tensorcfr.solve`: ``"0.5%"`` of the pot, which is the default, or
             ``"0.1 chips"``.  A bare number is read as per cent, for this version, with a warning.
         precision: As for :func:`tensorcfr.solve`.
         threads: As for :func:`tensorcfr.solve`.
         equity: Whether to work out equities, which takes a second or less for a flop.
-        table: A ``.csv`` file that gets a row as soon as a board is solved.  Boards that are in it
-            already are not solved again.
+        table: A ``.csv`` file that gets the rows of a board as soon as it is solved.  Boards that
+            are in it already are not solved again.
         memory_limit: Bytes that a solve may take; by default the free memory.
         progress: Called after each board with the number of boards that are done, of all boards,
-            and the row.
+            and its last row.
 
     Raises:
         ValueError: A board is wrong, or leaves a player without hands (before anything is solved);
@@ -123,47 +170,103 @@ def solve_boards(
     anywhere = spot_text(Holdem(**(spot.options | {"board": wanted[0].board})))
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
+    dealt = _dealt(line, wanted)
     path = None if table is None else Path(table)
-    known = {} if path is None else _read(path, said)
+    known = {} if path is None else _read(path, said, math.prod(dealt.values()))
+    if path is not None and known:
+        save_rows(list(chain.from_iterable(known.values())), path, "csv")
+    options = {
+        "algorithm": record,
+        "target": chips,
+        "precision": precision,
+        "threads": threads,
+        "memory_limit": memory_limit,
+    }
     rows: list[dict[str, Any]] = []
-    for board, rules in zip(wanted, spots, strict=True):
-        row = known.get(board.board)
-        if row is None:
-            game = compile_game(rules, memory_limit=memory_limit)
-            solution = solve(
-                game,
-                record,
-                target=chips,
-                precision=precision,
-                threads=threads,
-                memory_limit=memory_limit,
-            )
-            if solution.status is Status.INTERRUPTED:
-                raise KeyboardInterrupt
-            shown = SolvedSpot(solution).table(line)
-            row = {
-                "board": board.board,
-                "weight": board.weight,
-                "player": PLAYERS[shown.player],
-                "value": shown.mean(shown.value),
-                "equity": shown.mean(shown.equity) if equity else float("nan"),
-                **shown.frequencies,
-                "exploitability": solution.exploitability,
-                "iterations": solution.iterations,
-                "seconds": solution.seconds,
-                "spot": said,
-            }
-            if other := next((each for each in known.values() if each.keys() != row.keys()), None):
-                raise ValueError(f"table: {path} has other columns for {other['board']}")
-        rows.append(row | {"weight": board.weight})
-        if path is not None:
-            # Boards of the table that nobody asks for now stay in it.
-            known[board.board] = rows[-1]
-            save_rows(list(known.values()), path, "csv")
+    for done, (board, rules) in enumerate(zip(wanted, spots, strict=True), start=1):
+        own = known.get(board.board)
+        if own is None:
+            found = _rows(rules, options, line, tuple(dealt), equity)
+            own = [{"board": board.board, **row, "spot": said} for row in found]
+            other = next(iter(known.values()), own)
+            if other[0].keys() != own[0].keys():
+                raise ValueError(f"table: {path} has other columns for {other[0]['board']}")
+            if path is not None and known:
+                _append(path, own, list(other[0]))
+            elif path is not None:
+                save_rows(own, path, "csv")
+        # The rows of a table may be from a list of boards with other weights.
+        total = sum(row["weight"] for row in own) or 1.0
+        known[board.board] = [row | {"weight": row["weight"] / total * board.weight} for row in own]
+        rows += known[board.board]
         if progress is not None:
-            progress(len(rows), len(wanted), rows[-1])
+            progress(done, len(wanted), rows[-1])
+    if path is not None:
+        # Boards of the table that nobody asks for now stay in it.
+        save_rows(list(chain.from_iterable(known.values())), path, "csv")
     actions = tuple(name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS)
     return BoardReport(line, actions, tuple(rows))
+
+
+def _rows(
+    rules: Holdem, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
+) -> Iterator[dict[str, Any]]:
+    """Solve a board, and see what is done at the line: the cards of the streets that are dealt in
+    the places of ``*``, how likely they are there, and the other columns."""
+    solution = solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
+    if solution.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    solved = {
+        "exploitability": solution.exploitability,
+        "iterations": solution.iterations,
+        "seconds": solution.seconds,
+    }
+    shown = SolvedSpot(solution)
+    if not dealt:
+        table = shown.table(line)
+        yield {
+            "weight": float(table.share.sum()),
+            "player": PLAYERS[table.player],
+            "value": table.mean(table.value),
+            "equity": table.mean(table.equity) if equity else math.nan,
+            **table.frequencies,
+            **solved,
+        }
+        return
+    found = shown.runouts(line, equity=equity)
+    for k, cards in enumerate(found.cards):
+        yield {
+            **dict(zip(dealt, cards, strict=True)),
+            "weight": float(found.probability[k]),
+            "player": PLAYERS[found.player],
+            "value": float(found.value[k]),
+            "equity": float(found.equity[k]),
+            **dict(zip(found.actions, found.frequency[k].tolist(), strict=True)),
+            **solved,
+        }
+
+
+def _dealt(line: str, boards: list[Flop]) -> dict[str, int]:
+    """The streets whose card is ``*`` in a line, and of how many cards each is one.
+
+    Raises:
+        ValueError: Boards of the flop and of the turn are mixed.
+    """
+    found = dict[str, int]()
+    on_board = len(boards[0].board) // 2
+    for step in steps_of(line):
+        if step == ANY_CARD and on_board < 5:
+            found[STREETS[on_board - 2]] = len(CARDS) - on_board
+        on_board += step == ANY_CARD or step in CARDS
+    if found and any(len(board.board) != len(boards[0].board) for board in boards):
+        raise ValueError(f"boards must all have as many cards where line has {ANY_CARD}")
+    return found
+
+
+def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
+    """Add the rows of a board to a table, which may be too long to be written anew each time."""
+    with path.open("a", newline="", encoding="utf-8") as file:
+        csv.DictWriter(file, columns).writerows(rows)
 
 
 def _boards(boards: Any) -> list[Flop]:
@@ -185,8 +288,15 @@ def _boards(boards: Any) -> list[Flop]:
     return found
 
 
-def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
+def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
     """The rows of a table by board; none if there is no file.
+
+    A process that was killed may have left the last board unfinished: it is dropped.
+
+    Args:
+        path: The table.
+        said: The fingerprint of the spot and the options.
+        each: Rows of a board.
 
     Raises:
         ValueError: It is no such table, or one of another spot.
@@ -195,10 +305,13 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
         return {}
     try:
         with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+            lines = file.readlines()
+        rows = list(csv.DictReader(lines))
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValueError(f"table: {path} is no CSV file: {error}") from None
-    found = {}
+    if rows and not lines[-1].endswith("\n"):
+        rows.pop()
+    found = dict[str, list[dict[str, Any]]]()
     for number, row in enumerate(rows, start=2):
         if row.get("spot") != said:
             raise ValueError(
@@ -207,11 +320,18 @@ def _read(path: Path, said: str) -> dict[str, dict[str, Any]]:
             )
         try:
             read = _row(row)
-            if read["board"] in found:
+            of_board = found.setdefault(read["board"], [])
+            cards = [read.get(street) for street in STREETS]
+            if any(cards == [other.get(street) for street in STREETS] for other in of_board):
                 raise ValueError
+            of_board.append(read)
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"table: {path}, line {number}, is no row of a report") from None
-        found[read["board"]] = read
+    short = [board for board, of_board in found.items() if len(of_board) != each]
+    if short and short == list(found)[-1:]:
+        del found[short.pop()]
+    for board in short:
+        raise ValueError(f"table: {path} has {len(found[board])} rows of {board}, not {each}")
     return found
 
 
@@ -222,14 +342,17 @@ def _row(cells: dict[str, str]) -> dict[str, Any]:
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
     found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
     found["iterations"] = int(cells["iterations"])
-    # Rows without equities say that it is no number.
-    finite = [value for name, value in found.items() if name != "equity" or value == value]
+    # Rows without equities say that it is no number, and so does all that is seen where nobody
+    # gets.
+    unknown = {"equity"} if found["weight"] else {"equity", "value", *actions}
+    finite = [value for name, value in found.items() if name not in unknown or value == value]
     frequencies = [found[name] for name in actions]
     if (
         cells["player"] not in PLAYERS
+        or any(cells.get(street, CARDS[0]) not in CARDS for street in STREETS[1:])
         or not all(map(math.isfinite, finite))
         or min(found["weight"], found["iterations"], *frequencies) < 0
-        or abs(sum(frequencies) - 1.0) > ROUNDING
+        or (found["weight"] and abs(sum(frequencies) - 1.0) > ROUNDING)
     ):
         raise ValueError
     return {name: found.get(name, text) for name, text in cells.items()}

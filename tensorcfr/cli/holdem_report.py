@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rich.console import Console
 from ..analysis import BoardReport, Exactness, HandTable, Runouts
 from ..games.holdem import Holdem, grid_label
 from ..games.holdem.betting import CALL, CHECK, FOLD
+from ..games.holdem.cards import RANKS
 from ..games.holdem.spot import PLAYERS
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
@@ -138,13 +140,30 @@ def _print_grid(console: Console, grid: np.ndarray) -> None:
 
 
 def print_boards(console: Console, report: BoardReport, line: str) -> None:
-    """What is done at a line on each board, the equity, and their means."""
-    heads, shares = _columns(report.actions)
+    """What is done at a line on each board, the equity, and their means; then the same by the rank
+    of each card that can come."""
     player = report.rows[0]["player"]
     print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
-    board_width = max(len(row["board"]) for row in report.rows)
-    print_line(console, f"  {'board':<{board_width}} {heads} {'value':>8} {'equity':>7}")
-    for row in (*report.rows, {"board": "mean", **report.means}):
+    _print_means(console, report, "board", report.by("board"))
+    for street in report.dealt:
+        rows = report.by(partial(_rank, street))
+        rows.sort(key=lambda row: RANKS.index(row["group"]), reverse=True)
+        _print_means(console, report, street, [{street: row["group"], **row} for row in rows])
+
+
+def _rank(street: str, row: dict[str, Any]) -> str:
+    """The rank of the card of a street."""
+    return str(row[street])[0]
+
+
+def _print_means(
+    console: Console, report: BoardReport, column: str, rows: list[dict[str, Any]]
+) -> None:
+    """A row for each value of a column, and the means of all."""
+    heads, shares = _columns(report.actions)
+    width = max(len(column), *(len(row[column]) for row in rows))
+    print_line(console, f"  {column:<{width}} {heads} {'value':>8} {'equity':>7}")
+    for row in (*rows, {column: "mean", **report.means}):
         numbers = shares(row[action] for action in report.actions)
         worth = f"{row['value']:8.2f} {100 * row['equity']:7.1f}"
-        print_line(console, f"  {row['board']:<{board_width}} {numbers} {worth}")
+        print_line(console, f"  {row[column]:<{width}} {numbers} {worth}")

@@ -183,6 +183,116 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert refused(USAGE, "boards", path, "25", "--table", "a.json").startswith("--table a.json")
 
 
+@pytest.mark.compiled
+def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a star in the line there is a row for each card; a board that is half written is solved
+    again; means by board and card are those of their rows."""
+    boards, line, table = ["QsJh2h8d", "AsJh2h8d"], "check check *", tmp_path / "turns.csv"
+
+    def asked(**options: Any) -> Any:
+        return solve_boards(SPOT, boards, line=line, target="1%", **options)
+
+    report = asked(table=table)
+    assert report.dealt == ("river",)
+    assert len(report.rows) == 2 * 48
+    for board in boards:
+        game = compile_game(Holdem(**(SPOT.options | {"board": board})))
+        solution = solve(game, target=0.8, precision="float32")
+        found = SolvedSpot(solution).runouts(line, equity=True)
+        own = [row for row in report.rows if row["board"] == board]
+        assert [(row["river"],) for row in own] == list(found.cards)
+        for k, row in enumerate(own):
+            assert row["weight"] == pytest.approx(found.probability[k] / 2, abs=1e-15)
+            assert (row["value"], row["equity"]) == pytest.approx(
+                (found.value[k], found.equity[k]), abs=0, nan_ok=True
+            )
+            shares = [row[action] for action in report.actions]
+            assert shares == pytest.approx(found.frequency[k].tolist(), abs=0, nan_ok=True)
+
+    # Written in part: the second board has 10 rows and a half.
+    lines = table.read_text().splitlines(keepends=True)
+    solved: list[str] = []
+    monkeypatch.setattr(module, "compile_game", lambda rules, **options: _noted(solved, rules))
+    table.write_text("".join(lines[:59]) + lines[59][:20])
+    again = asked(table=table)
+    assert solved == boards[1:]
+    for row, other in zip(again.rows, report.rows, strict=True):
+        assert row | {"seconds": 0} == pytest.approx(other | {"seconds": 0}, abs=0, nan_ok=True)
+    assert len(table.read_text().splitlines()) == 1 + 2 * 48
+    # A card with which nobody gets there counts nothing.
+    columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")
+    unseen = dict.fromkeys(("value", "equity", *report.actions), "nan") | {"weight": "0.0"}
+    cells = [unseen.get(column, cell) for column, cell in zip(columns, cells, strict=True)]
+    table.write_text("".join([lines[0], ",".join(cells) + "\n", *lines[2:]]))
+    partly = asked(table=table)
+    assert partly.rows[0]["weight"] == 0
+    assert partly.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
+    assert partly.means["value"] == pytest.approx(report.means["value"], abs=1)
+    solved.clear()
+    table.write_text("".join(lines[:20] + lines[49:]))
+    with pytest.raises(ValueError, match="has 19 rows of QsJh2h8d, not 48"):
+        asked(table=table)
+    table.write_text("".join([*lines[:2], lines[1], *lines[3:]]))
+    with pytest.raises(ValueError, match="line 3, is no row of a report"):
+        asked(table=table)
+    assert not solved
+
+    # Means, row by row.
+    for found, key in (
+        (report.by("board"), "board"),
+        (report.by("river"), "river"),
+        (report.by(lambda row: row["river"][0]), "group"),
+    ):
+        assert sum(one["weight"] for one in found) == pytest.approx(1.0, abs=1e-12)
+        for one in found:
+            own = [
+                row
+                for row in report.rows
+                if one[key] in (row["board"], row["river"], row["river"][0]) and row["weight"]
+            ]
+            weight = sum(row["weight"] for row in own)
+            assert one["weight"] == pytest.approx(weight, abs=1e-15)
+            if own:
+                value = sum(row["weight"] * row["value"] for row in own) / weight
+                assert one["value"] == pytest.approx(value, abs=1e-12)
+    assert report.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
+    with pytest.raises(ValueError, match="what must be one of board, river, or a function"):
+        report.by("turn")
+    with pytest.raises(ValueError, match="boards must all have as many cards"):
+        solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)
+
+    path = save_spot(SPOT, tmp_path / "spot.toml")
+    table.write_text("".join(lines))
+    text = printed(
+        *("boards", path, *boards, "--table", table, "--node", line, "--target", "1%")
+    ).splitlines()
+    ranks = [row.split()[0] for row in text[text.index(next(t for t in text if "river" in t)) :]]
+    assert ranks == ["river", *RANKS[::-1], "mean"]
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize(
+    ("line", "dealt", "count"),
+    [
+        ("check check *", ("turn",), 49),
+        ("check check 3c check check *", ("river",), 48),
+        pytest.param(
+            "check check * check check *", ("turn", "river"), 49 * 48, marks=pytest.mark.full
+        ),
+    ],
+)
+def test_cards_of_both_streets(line: str, dealt: tuple[str, ...], count: int) -> None:
+    """A flop has a column for the turn, or for turn and river; a given card has none."""
+    flop = Holdem(**(SPOT.options | {"board": "QsJh2h", "ranges": ("AsAd", "TsTd"), "bets": ""}))
+    report = solve_boards(flop, ["QsJh2h"], line=line, equity=False, target="1%")
+    assert (report.dealt, len(report.rows)) == (dealt, count)
+    assert sum(row["weight"] for row in report.rows) == pytest.approx(1.0, abs=1e-12)
+    # A card of either hand cannot come.
+    weights = {row[dealt[0]]: row["weight"] for row in report.by(dealt[0])}
+    unseen = {card for card, weight in weights.items() if weight == 0}
+    assert unseen == {"As", "Ad", "Ts", "Td"}
+
+
 def _noted(solved: list[str], rules: Holdem) -> Any:
     solved.append(rules.options["board"])
     return compile_game(rules)

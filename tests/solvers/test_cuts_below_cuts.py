@@ -92,6 +92,17 @@ def test_rules_of_every_kind(rule: str, interpreted: None) -> None:
         )
 
 
+def test_states_that_come_back_deeper() -> None:
+    """A bid of bluff is one public state, after one bid before it or after several: where it is
+    cut again below the first cut, it is not below the second."""
+    rules = "bluff(dice=(2, 1), faces=4)"
+    one, other = (Solver(compile_game(rules, cut=cut), CFR()) for cut in (False, (2, 4)))
+    assert depth(other.game.chunks) == 2
+    one.step(3)
+    other.step(3)
+    assert farthest(other.average_policy(), one.average_policy()) <= TOLERANCE
+
+
 CARDS: dict[str, Any] = {
     "one card": {"ranks": 4, "suits": 2, "width": 1, "rounds": 2},
     "one card, three deals": {"ranks": 3, "suits": 2, "width": 1, "rounds": 3},

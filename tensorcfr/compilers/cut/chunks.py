@@ -137,12 +137,15 @@ class _Chunks:
             own = Forest(np.stack(entry), mask)
             how = (own.entry.tobytes(), *(one.tobytes() for one in mask))
             self.entries.add(sequences, part)
+            # The same states may be cut again below one cut and not below another.
             key, is_last = (states.tobytes(), *how), level + 1 == len(self.cuts)
             if is_last and key in self._by_states:
                 self.shape.append(self._by_states[key])
                 continue
             below = unfold(self.graph, states, cut=self.cut(level + 1))
-            shape = self._by_states[key] = self._shape(below.tree, own, how)
+            shape = self._shape(below.tree, own, how)
+            if is_last:
+                self._by_states[key] = shape
             self.shape.append(shape)
             self.add_below(chunk + 1, level + 1, below, self.built[shape], own)
         if len(above.cut):
