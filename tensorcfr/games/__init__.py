@@ -24,6 +24,7 @@ from .limit_poker import FlopHoldem, LimitPoker, RhodeIsland
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
+from .omaha import Omaha
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "bluff": Bluff,
     "goofspiel": Goofspiel,
     "holdem": Holdem,
+    "omaha": Omaha,
     "flop_holdem": FlopHoldem,
     "turn_holdem": limit_poker.turn_holdem,
     "limit_holdem": limit_poker.limit_holdem,
