@@ -109,10 +109,11 @@ def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
     met: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
     cards = len(rules.cards)
     for size in range(2, hands.shape[1] + 1):
-        own, others = (numbers_of_sets(one, size, cards) for one in (hands, rules.hands[other]))
-        each = np.repeat(weight, others.shape[1])
-        by_set = np.bincount(others.ravel(), each, minlength=comb(cards, size))
-        met += (-1) ** size * by_set[own].sum(axis=1)
+        by_set = np.zeros(comb(cards, size))
+        for one in numbers_of_sets(rules.hands[other], size, cards):
+            by_set += np.bincount(one, weight, minlength=len(by_set))
+        for one in numbers_of_sets(hands, size, cards):
+            met += (-1) ** size * by_set[one]
     return met
 
 

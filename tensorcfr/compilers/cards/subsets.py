@@ -6,6 +6,7 @@ with each pair of them, minus those with each three, ...: a time that is proport
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
@@ -28,23 +29,22 @@ class Side(NamedTuple):
     """float64 (hands,)."""
 
 
-def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> np.ndarray:
-    """The sets of so many cards of each hand, as numbers from 0 to ``comb(cards, size) - 1``.
+def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> Iterator[np.ndarray]:
+    """The sets of so many cards of each hand, as numbers from 0 to ``comb(cards, size) - 1``: those
+    of the combinatorial number system.
 
     Args:
         hands: int64 (hands, cards of a hand).
         size: Cards of a set.
         cards: Cards of the deck.
 
-    Returns:
-        int64 (hands, sets), in the order of the combinatorial number system.
+    Yields:
+        int64 (hands,): one set of each hand.
     """
     ascending = np.sort(hands, axis=1)
     below = np.array([[comb(card, k + 1) for card in range(cards)] for k in range(size)])
-    columns = combinations(range(hands.shape[1]), size)
-    return np.column_stack(
-        [sum(below[k][ascending[:, at]] for k, at in enumerate(chosen)) for chosen in columns]
-    )
+    for chosen in combinations(range(hands.shape[1]), size):
+        yield sum(below[k][ascending[:, at]] for k, at in enumerate(chosen))  # type: ignore[misc]
 
 
 def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
@@ -52,9 +52,9 @@ def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
     int64 (hands, sets)."""
     found, used = [], 0
     for size in range(1, hands.shape[1] + 1):
-        found.append(used + numbers_of_sets(hands, size, cards))
+        found += [used + one for one in numbers_of_sets(hands, size, cards)]
         used += comb(cards, size)
-    return np.concatenate(found, axis=1)
+    return np.stack(found, axis=1)
 
 
 def signs_of(width: int) -> np.ndarray:
