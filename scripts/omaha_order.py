@@ -1,4 +1,4 @@
-"""Writes the order of hands of Omaha that ranges in per cent go by: tensorcfr/games/omaha/order.npy.
+"""Writes the order of hands of Omaha by which ranges in per cent go: ``games/omaha/order.npy``.
 
 A class of hands that differ in suits alone stands where its equity against any other hand stands.
 On each of some random boards the equity of every hand is exact, over all hands of the other player.

@@ -4,7 +4,7 @@ them."""
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb
 from typing import Any
 
@@ -164,8 +164,7 @@ def test_ranges_of_all_hands_by_enumeration() -> None:
         "AK": lambda hand: "A" in hand and "K" in hand,
         "QQ$ss": lambda hand: hand.count("Q") >= 2 and suits(hand) == [2, 1, 1],
         "T9+$ds": lambda hand: (
-            suits(hand) == [2, 2]
-            and any(a in hand and b in hand for a, b in zip(RANKS[7:], RANKS[8:], strict=False))
+            suits(hand) == [2, 2] and any(a in hand and b in hand for a, b in pairwise(RANKS[7:]))
         ),
         "AsK": lambda hand: "As" in hand and "K" in hand,
     }

@@ -50,11 +50,7 @@ def check(rules: CardGame, name: str) -> None:
     widths = set()
     for player in range(2):
         hands, weights = rules.hands[player], rules.weights[player]
-        if (
-            hands.ndim != 2
-            or not 1 <= hands.shape[1] <= MOST_PRIVATE
-            or hands.dtype != np.int64
-        ):
+        if hands.ndim != 2 or not 1 <= hands.shape[1] <= MOST_PRIVATE or hands.dtype != np.int64:
             raise GameError(
                 f"{name}: the hands of player {player} must be int64 (hands, 1 to {MOST_PRIVATE})"
             )

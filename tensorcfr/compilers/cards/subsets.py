@@ -44,7 +44,7 @@ def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> Iterator[np.nda
     ascending = np.sort(hands, axis=1)
     below = np.array([[comb(card, k + 1) for card in range(cards)] for k in range(size)])
     for chosen in combinations(range(hands.shape[1]), size):
-        yield sum(below[k][ascending[:, at]] for k, at in enumerate(chosen))  # type: ignore[misc]
+        yield np.sum([below[k][ascending[:, at]] for k, at in enumerate(chosen)], axis=0)
 
 
 def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:

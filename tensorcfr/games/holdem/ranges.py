@@ -64,7 +64,9 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     Raises:
         ValueError: The text is no range; names the group and its place.
     """
-    return weights_of(text, what, "QQ+,AKs", len(HANDS), lambda group, place: [*_hands(group, place)])
+    return weights_of(
+        text, what, "QQ+,AKs", len(HANDS), lambda group, place: [*_hands(group, place)]
+    )
 
 
 def weights_of(

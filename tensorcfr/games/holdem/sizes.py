@@ -41,10 +41,10 @@ class Size(NamedTuple):
 def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     """The sizes in a text, separated by commas.
 
-    ``70%`` of the pot, or ``70``; ``pot`` for all of it; ``2.5x`` the bet faced (raises only); ``100c`` chips; ``a`` or
-    ``allin``; ``min``, the smallest raise (raises only); ``e`` the geometric size, ``2e`` for two
-    streets, ``3e200%`` with at most twice the pot.  With ``3r`` at its end, ``20c3r`` or ``60%3r``,
-    there are at most 3 such raises on a street.
+    ``70%`` of the pot, or ``70``; ``pot``, all of it; ``2.5x`` the bet faced (raises only);
+    ``100c`` chips; ``a`` or ``allin``; ``min``, the smallest raise (raises only); ``e`` the
+    geometric size, ``2e`` for two streets, ``3e200%`` with at most twice the pot.  With ``3r`` at
+    its end, ``20c3r`` or ``60%3r``, there are at most 3 such raises on a street.
 
     Args:
         text: The sizes; empty, or ``"-"``, for none.
