@@ -94,18 +94,18 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
     def add(part, share):  # type: ignore[no-untyped-def]
-        _, player, number, _, reach, g, scratch = share
+        player, reach, g = share.player, share.reach, share.g
         weights, sames, boards, walks = part.weight, part.same, part.board, part.walk
         groups, sequences, amounts = part.group, part.sequence, part.amount
         lanes, cards, other = part.lanes, part.sizes[2] - WIDE + 2, 1 - player
-        begin = np.int64(scratch.ctypes.data)
+        begin = np.int64(share.scratch.ctypes.data)
         # The inverse of the scales is of doubles, two rows of single precision.
         scale = begin + (-begin) % _ALIGNMENT
         sums = scale + LANES * 16
         met = sums + n_sets(cards) * bytes_per_row
         given = met + (part.sizes[other] + 1) * bytes_per_row
         room = _Room(scale, sums, met, given, cards)
-        for k in range(groups.shape[0] if number == 0 else 0):
+        for k in range(groups.shape[0] if share.number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
             own_first = lanes[kind_of_board, player]
