@@ -55,7 +55,7 @@ def measure(name: str) -> dict[str, Any]:
 
     warm = compile_game("omaha", **(options | {"ranges": SMALL}))
     solve(warm, iters=2)
-    before, told = peak(), game_size("omaha", **options)
+    before, told = peak(), game_size("omaha", **options).bytes_in_all("float32")[1]
     begin = time.process_time()
     game = compile_game("omaha", **options)
     compiled = time.process_time() - begin
@@ -71,7 +71,7 @@ def measure(name: str) -> dict[str, Any]:
         "iterations": found.iterations,
         "compile": f"{compiled:.1f} s",
         "solve": f"{time.process_time() - begin - compiled:.1f} s",
-        "told": f"{told.bytes_in_all("float32")[1] / MEBI:,.0f} MiB",
+        "told": f"{told / MEBI:,.0f} MiB",
         "peak": f"{peak() - before:,.0f} MiB",
         "bound": f"{found.iterations * rows * LANES * 4 / CACHE:.1f} s" if rows else "",
     }

@@ -32,6 +32,8 @@ from .size import Chunks, Size
 CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a chunk of a game of cards may take in single
 precision: a reach and a value for every sequence."""
+ALL_LINES = 1 << 40
+"""Sequences of a chunk that is to have all lines."""
 MOST_ENTRIES = 1 << 22
 """Entries of chunks behind the trunk of a game of cards, at most, unless it is cut by hand: on a
 flop with 46 million of them, chunks of turns over those of rivers save a fifth of the memory and a
@@ -126,7 +128,7 @@ def size_of_cards(
         if in_chunks:
             lines = int(table[r - 1, DEALS])
             sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
-            parts = -(-sequences // sequences_of_chunk()) if r == final else 1
+            parts = -(-sequences // sequences_of_chunk(rules)) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == first - 1:
             entries = dealt * sum(
@@ -165,9 +167,12 @@ def deal_to_cut_at(rules: CardGame, name: str, *, symmetric: bool = True) -> int
     return first
 
 
-def sequences_of_chunk() -> int:
+def sequences_of_chunk(rules: CardGame) -> int:
     """Sequences that a chunk of a game of cards may have on this machine, if it has several
-    lines."""
+    lines.  With hands of three or four cards the sums of sets of cards fill the cache, and a chunk
+    has all lines: then most groups of terminals have all lanes."""
+    if rules.hands[0].shape[1] >= WIDE_FROM:
+        return ALL_LINES
     return int(second_level_cache() * CACHE_SHARE) // 8
 
 
