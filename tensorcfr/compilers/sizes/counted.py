@@ -48,6 +48,9 @@ COMPILING_CARDS = 3 << 19
 """Bytes that compiling a game of cards takes in addition, for betting, boards and hands."""
 BYTES_OF_WIDE = 120
 """Bytes that a hand of three or four cards takes in addition, while a game is compiled."""
+BYTES_OF_TILES = 240
+"""Bytes that a hand of three or four cards takes in addition, while a game is solved: sixteen lanes
+of reaches or values, and what compiling leaves behind."""
 WORK_OF_WIDE = 8
 """How many times the work of a hand of two cards one of three or four is at a terminal."""
 COMPILING_PAIRS = 68
@@ -113,6 +116,7 @@ def size_of_cards(
     numbers = trunk = entries = ends = compiled = 0
     wide = rules.hands[0].shape[1] >= WIDE_FROM
     beside = COMPILING_CARDS + (BYTES_OF_WIDE * sum(hands) if wide else 0)
+    scratch = BYTES_OF_TILES * sum(hands) if wide else 0
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
@@ -147,7 +151,7 @@ def size_of_cards(
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
-        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside),
+        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside, scratch),
         is_cut=True,
     )
 
