@@ -3,7 +3,7 @@
 A class of hands that differ in suits alone stands where its equity against any other hand stands.
 On each of some random boards the equity of every hand is exact, over all hands of the other player.
 
-    python -m scripts.omaha_order --boards 4000
+    python -m scripts.omaha_order --boards 2500
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def equities(boards: int, seed: int) -> np.ndarray:
 def main() -> None:
     """Count, and write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--boards", type=int, default=4000)
+    parser.add_argument("--boards", type=int, default=2500)
     parser.add_argument("--to", type=Path, default=ORDER)
     given = parser.parse_args()
     order = np.argsort(-equities(given.boards, SEED), kind="stable")

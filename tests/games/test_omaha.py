@@ -192,9 +192,9 @@ def test_the_best_hands() -> None:
         assert set(np.unique(np.bincount(of_hand, own) / size)) <= {0.0, 1.0}
     assert not (found[5] & ~found[15]).any()
     np.testing.assert_array_equal(read_range("5%-15%") > 0, found[15] & ~found[5])
-    # The best hand is double-suited aces with kings, and the best 1 % are aces.
-    assert (found[1] <= (read_range("AA,KK") > 0)).all()
-    assert read_range("AA$ds,!AAA")[found[5]].sum() == read_range("AA$ds,!AAA").sum()
+    # Double-suited aces are among the best, four deuces among the worst.
+    aces = read_range("AA$ds,!AAA") > 0
+    assert (found[5] & aces).sum() > 0.95 * aces.sum()
     assert not (found[40] & (read_range("2222,3333,222,333") > 0)).any()
 
 
