@@ -29,7 +29,7 @@ class Omaha(Spot):
         bets: Sizes of bets, ``"pot,50%"``.
         raises: Sizes of raises, likewise.
 
-    Source: the limit is that of the Tournament Directors Association's rules, 2024, rule 54.
+    Source: the usual rule of the limit, a call and then a raise by the pot (pot-limit betting).
     """
 
     game = "omaha"
