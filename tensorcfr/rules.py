@@ -218,7 +218,7 @@ class Runout(NamedTuple):
 class CardGame(BaseRules):
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
-    The private hands have one or two cards each.  The betting does not depend on the cards: it is
+    The private hands have one to four cards each.  The betting does not depend on the cards: it is
     one tree for all boards, with a :class:`Deal` wherever the next cards come.  At the end stands
     a :class:`Fold`, a :class:`Showdown` or a :class:`Runout`.  Arrays of hands x hands are made for
     a :class:`Runout` and for :attr:`boards` alone, so hands may be many:
@@ -242,7 +242,7 @@ class CardGame(BaseRules):
     None for all sets, equally likely.  One of them is drawn by weight before the hands, which have
     none of its cards, and lies face down until it is dealt."""
     hands: Sequence[np.ndarray]
-    """For each player int64 (hands, 1 or 2): the cards of each hand, as many for both players."""
+    """For each player int64 (hands, 1 to 4): the cards of each hand, as many for both players."""
     weights: Sequence[np.ndarray]
     """For each player float64 (hands,): the weights of the hands, above 0."""
     player_names: tuple[str, str] = ("player 0", "player 1")
@@ -280,7 +280,7 @@ class CardGame(BaseRules):
 
         Args:
             board: The cards of the board.
-            hands: int64 (hands, 1 or 2): hands without a card of the board.
+            hands: int64 (hands, 1 to 4): hands without a card of the board.
 
         Returns:
             int64 (hands,): larger wins, equal ties.

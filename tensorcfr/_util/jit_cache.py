@@ -19,7 +19,7 @@ SOURCES = (
     "_util/declared.py",
     "_util/jit*.py",
     "algorithms/local_rules.py",
-    "analysis/equity.py",
+    "compilers/cards/subsets.py",
     "games/holdem/runouts.py",
     "games/holdem/strength.py",
     "kernels/*.py",

@@ -45,7 +45,7 @@ def grid_of_hands(
     """Means over the hands of each place of a 13 x 13 grid.
 
     Args:
-        cards: int64 (hands, 1 or 2): the cards of each hand.
+        cards: int64 (hands, 1 to 4): the cards of each hand.
         numbers: float64 (hands,) or (hands, actions).
         shares: float64 (hands,): how much each hand counts; those with 0 are left out.
         place: Row and column of a hand's cards.
@@ -84,7 +84,7 @@ class HandTable(OneLine):
     hands: tuple[str, ...]
     """The hands that are possible there."""
     cards: np.ndarray
-    """int64 (hands, 1 or 2): their cards."""
+    """int64 (hands, 1 to 4): their cards."""
     weight: np.ndarray
     """float64 (hands,): weight in the range times own reach: how much of the hand is left here."""
     met: np.ndarray

@@ -24,6 +24,7 @@ from .limit_poker import FlopHoldem, LimitPoker, RhodeIsland
 from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
+from .omaha import Omaha
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "bluff": Bluff,
     "goofspiel": Goofspiel,
     "holdem": Holdem,
+    "omaha": Omaha,
     "flop_holdem": FlopHoldem,
     "turn_holdem": limit_poker.turn_holdem,
     "limit_holdem": limit_poker.limit_holdem,
@@ -89,6 +91,12 @@ GAMES: dict[str, GameEntry] = Lookup(
 )
 """The built-in games by name."""
 
+_NOT_BUILT = {
+    **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
+    **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
+}
+"""Names of games that users may look for."""
+
 
 def make_game(spec: str, **parameters: Any) -> Rules:
     """The rules of a built-in game.
@@ -107,6 +115,8 @@ def make_game(spec: str, **parameters: Any) -> Rules:
             f"cannot read the game {brief(spec)}; write it as name(parameter=value, ...)"
         ) from None
     entry = GAMES.get(name)
+    if entry is None and name in _NOT_BUILT:
+        raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}; 'omaha' is")
     if entry is None:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
     given |= parameters

@@ -27,8 +27,8 @@ def check_classes(reader: Reader) -> None:
     part = reader.cards
     if reader.form.n_players != 2:
         fail(f"there are {reader.form.n_players} players")
-    if not 0 < part.sizes[2] <= MOST_CARDS:
-        fail(f"the deck has {part.sizes[2]} cards")
+    if not 0 < part.cards <= MOST_CARDS:
+        fail(f"the deck has {part.cards} cards")
     begin = np.append(0, part.lanes[:-1, 2])
     if (kind := first_true(part.lanes[:, 0] != begin)) is not None:
         fail(f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}")
@@ -81,7 +81,7 @@ def check_walk_ranges(reader: Reader) -> None:
             if not 0 <= at <= len(part.walk) - 3:
                 fail(f"{where} begins at {at}")
             levels, *counts = part.walk[at : at + 3].tolist()
-            end = at + 3 + 2 * levels + sum(counts)
+            end = at + 3 + 2 * levels + part.numbers * sum(counts)
             if end > len(part.walk):
                 fail(f"{where} ends at {end}, beyond {len(part.walk)}")
             per_level = part.walk[at + 3 : at + 3 + 2 * levels].reshape(levels, 2).astype(np.int64)
@@ -93,7 +93,7 @@ def check_walk_hands(reader: Reader) -> None:
     """A walk has each own class once at most, and each hand of the other player, no more of a class
     than it has; cards of hands are of the deck."""
     part = reader.cards
-    deck = int(part.sizes[2])
+    deck = part.cards
     hands_of = np.rint(part.weight[1] / part.weight[0]).astype(np.int64)
     for board in range(len(part.board)):
         for player in range(2):
@@ -101,16 +101,19 @@ def check_walk_hands(reader: Reader) -> None:
             for who, walk in zip((player, 1 - player), part.read_walk(board, player), strict=True):
                 if (at := outside(walk[:, 0], 0, classes_of(reader, board, who))) is not None:
                     fail(f"{where} has class {walk[at, 0]} of player {who}")
-                # A hand of one card has a second one beyond the deck.
+                # A hand of one or three cards has a last one beyond the deck.
                 beyond = deck + (who != player)
-                wrong = (walk[:, 1] >= deck) | ((walk[:, 2] >= deck) & (walk[:, 2] != beyond))
-                if (at := first_true(wrong | (walk[:, 1] == walk[:, 2]))) is not None:
-                    fail(f"{where} has a hand of the cards {walk[at, 1:3].tolist()}")
+                cards = np.sort(walk[:, 1:-1], axis=1)
+                wrong = (walk[:, 1:-2] >= deck).any(axis=1)
+                wrong |= (walk[:, -2] >= deck) & (walk[:, -2] != beyond)
+                wrong |= (np.diff(cards, axis=1) == 0).any(axis=1)
+                if (at := first_true(wrong)) is not None:
+                    fail(f"{where} has a hand of the cards {walk[at, 1:-1].tolist()}")
                 most = hands_of[part.classes(board, who)] if who != player else 1
                 found = np.bincount(walk[:, 0], minlength=classes_of(reader, board, who))
                 if (at := first_true(found > most)) is not None:
                     fail(f"{where} has class {at} of player {who} {found[at]} times")
-                if len(np.unique(np.sort(walk[:, 1:3], axis=1), axis=0)) != len(walk):
+                if len(np.unique(cards @ (beyond + 1) ** np.arange(cards.shape[1]))) != len(walk):
                     fail(f"{where} has a hand twice")
 
 

@@ -15,13 +15,19 @@ LANES = 16
 FOLD, SHOWDOWN, TIES_PAY = 0, 1, 2
 """Kinds of groups: the strengths do not matter; they do, and ties pay nothing; ties pay, too."""
 HAND_BITS, CARD_BITS = 16, 8
-"""A hand in a walk is ``class | card << 16 | other card << 24``."""
+"""A hand of one or two cards in a walk is ``class | card << 16 | other card << 24``."""
 MOST_CARDS = (1 << CARD_BITS) - 2
 """Cards of a deck, at most."""
+WIDE = 1 << CARD_BITS
+"""Added to the number of cards of the deck where hands have three or four cards.  In a walk such a
+hand has two numbers: its class, and ``card | card << 8 | ...`` with its cards in ascending order.
+"""
+MOST_PRIVATE, WIDE_FROM = 4, 3
+"""Cards of a hand at most, and cards from which on hands are wide."""
 
 
 class PayoffCards(NamedTuple):
-    """The part of the payoff operator in which hands are sets of one or two cards.
+    """The part of the payoff operator in which hands are sets of one to four cards.
 
     A pair of hands without a common card has a probability that is proportional to the product of
     their weights.  Hands that are alike on a board are one *class*, with one sequence; the kind of
@@ -39,22 +45,22 @@ class PayoffCards(NamedTuple):
 
     sizes: Annotated[np.ndarray, np.int64, 3]
     """int64 (3,): the most classes of player 0 on any board, those of player 1, cards of the
-    deck."""
+    deck, and :data:`WIDE` more where hands have three or four."""
     lanes: Annotated[np.ndarray, np.int64, "kinds", 3]
     """int64 (kinds, 3): on boards of each kind the classes of player ``i`` are ``[k, i]`` to ``[k,
     i + 1] - 1`` in the arrays over classes."""
     weight: Annotated[np.ndarray, np.float64, 2, "classes"]
     """float64 (2, classes): the weight of one hand of each class, and of all of them together."""
     same: Annotated[np.ndarray, np.uint32, "classes"]
-    """uint32 (classes,): for hands of two cards, the class of the other player whose hands have the
-    same cards, counted from the first of the kind; otherwise, and where there is none, the number
-    of the other player's classes."""
+    """uint32 (classes,): for hands of two or four cards, the class of the other player whose hands
+    have the same cards, counted from the first of the kind; otherwise, and where there is none, the
+    number of the other player's classes."""
     board: Annotated[np.ndarray, np.int64, "boards", 3]
     """int64 (boards, 3): where the walk of each player begins, and the kind of the board."""
     walk: Annotated[np.ndarray, np.uint32, "walk"]
-    """uint32: the walks, with the class of each hand and its cards.  The second card of a hand of
-    one card is a number beyond the deck: the number of cards for own hands, and one more for the
-    other player's."""
+    """uint32: the walks, with the class of each hand and its cards.  The last card of a hand of one
+    or three cards is a number beyond the deck: the number of cards for own hands, and one more for
+    the other player's."""
     group: Annotated[np.ndarray, np.int64, "groups", 3]
     """int64 (groups, 3): number of terminals, board, kind (:data:`FOLD`, ...)."""
     sequence: Annotated[np.ndarray, np.int64, 2, "groups", LANES]
@@ -69,6 +75,16 @@ class PayoffCards(NamedTuple):
     def kind(self) -> str:
         """See :class:`tensorcfr.payoff.PayoffPart`."""
         return "cards"
+
+    @property
+    def cards(self) -> int:
+        """Cards of the deck."""
+        return int(self.sizes[2]) - (WIDE if self.numbers > 1 else 0)
+
+    @property
+    def numbers(self) -> int:
+        """Numbers of a hand in a walk."""
+        return 2 if self.sizes[2] >= WIDE else 1
 
     @property
     def is_empty(self) -> bool:
@@ -122,8 +138,8 @@ class PayoffCards(NamedTuple):
         """The walk of a player on a board.
 
         Returns:
-            int64 (own classes, 4) and (other player's hands, 4): class, both cards, and place among
-            the strengths, from the weakest.
+            int64 (own classes, columns) and (other player's hands, columns): class, the two or four
+            cards, and place among the strengths, from the weakest.
         """
         at = int(self.board[board, player])
         levels, *counts = self.walk[at : at + 3].tolist()
@@ -132,16 +148,11 @@ class PayoffCards(NamedTuple):
         at += 2 * levels
         found = []
         for side, count in enumerate(counts):
-            code = self.walk[at : at + count].astype(np.int64)
-            of_card = (1 << CARD_BITS) - 1
-            columns = [
-                code & ((1 << HAND_BITS) - 1),
-                (code >> HAND_BITS) & of_card,
-                code >> (HAND_BITS + CARD_BITS),
-                np.repeat(np.arange(levels), per_level[:, side])[:count],
-            ]
-            found.append(np.stack(columns, axis=1))
-            at += count
+            end = at + self.numbers * count
+            codes = self.walk[at:end].astype(np.int64).reshape(-1, self.numbers)
+            place = np.repeat(np.arange(levels), per_level[:, side])[:count]
+            found.append(np.column_stack([hands_of(codes), place]))
+            at = end
         return found[0], found[1]
 
     def _matrices(self, player: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -151,9 +162,9 @@ class PayoffCards(NamedTuple):
             classes, others = self.classes(board, player), self.classes(board, 1 - player)
             of_own, of_others = self.weight[1, classes], self.weight[0, others]
             own, other = self.read_walk(board, player)
-            shared = (own[:, None, 1:3, None] == other[None, :, None, 1:3]).any(axis=(2, 3))
+            shared = (own[:, None, 1:-1, None] == other[None, :, None, 1:-1]).any(axis=(2, 3))
             weight = of_own[own[:, 0], None] * of_others[other[:, 0]] * ~shared
-            ahead = np.sign(own[:, 3, None] - other[:, 3])
+            ahead = np.sign(own[:, -1, None] - other[:, -1])
             place = (
                 np.broadcast_to(own[:, 0, None], weight.shape),
                 np.broadcast_to(other[:, 0], weight.shape),
@@ -167,3 +178,33 @@ class PayoffCards(NamedTuple):
                 np.add.at(matrix, place, paid * weight)
                 first, second = self.sequence[player, k, lane], self.sequence[1 - player, k, lane]
                 yield first + np.arange(len(of_own)), second + np.arange(len(of_others)), matrix
+
+
+def codes_of(classes: np.ndarray, cards: np.ndarray, beyond: int) -> np.ndarray:
+    """Hands as the numbers of a walk.
+
+    Args:
+        classes: int64 (hands,).
+        cards: int64 (hands, 1 to 4).
+        beyond: The last card of hands of one or three cards.
+
+    Returns:
+        int64 (hands, numbers).
+    """
+    if cards.shape[1] % 2:
+        cards = np.column_stack([cards, np.full(len(cards), beyond)])
+    if cards.shape[1] < WIDE_FROM:
+        shifts = HAND_BITS + CARD_BITS * np.arange(2)
+        return (classes | (cards << shifts).sum(axis=1))[:, None]
+    packed = (np.sort(cards, axis=1) << CARD_BITS * np.arange(MOST_PRIVATE)).sum(axis=1)
+    return np.column_stack([classes, packed])
+
+
+def hands_of(codes: np.ndarray) -> np.ndarray:
+    """The opposite of :func:`codes_of`: class and cards, int64 (hands, 3 or 5)."""
+    first, last = codes[:, 0], codes[:, -1]
+    if codes.shape[1] > 1:
+        shifts = CARD_BITS * np.arange(MOST_PRIVATE)
+    else:
+        first, shifts = first & ((1 << HAND_BITS) - 1), HAND_BITS + CARD_BITS * np.arange(2)
+    return np.column_stack([first, last[:, None] >> shifts & (1 << CARD_BITS) - 1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._util.jit import inlined, typed
 from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
-from .card_lanes import add_cards, cards_scratch
+from .card_subsets import add_hands, hands_scratch
 from .cards import PayoffCards
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
@@ -214,13 +214,13 @@ def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarr
 ADD: dict[type, Callable[..., None]] = {
     PayoffEntries: add_entries,
     PayoffBlocks: add_blocks,
-    PayoffCards: add_cards,
+    PayoffCards: add_hands,
 }
 """What adds the product of each kind of part."""
 SCRATCH: dict[type, Callable[..., int]] = {
     PayoffEntries: entries_scratch,
     PayoffBlocks: blocks_scratch,
-    PayoffCards: cards_scratch,
+    PayoffCards: hands_scratch,
 }
 """How much scratch each kind needs."""
 

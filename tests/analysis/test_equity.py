@@ -51,13 +51,13 @@ def counted(
 
 
 @pytest.mark.parametrize("as_python", [True, pytest.param(False, marks=pytest.mark.compiled)])
-@pytest.mark.parametrize(("width", "dealt"), [(1, 0), (1, 2), (2, 0), (2, 1)])
+@pytest.mark.parametrize(("width", "dealt"), [(1, 0), (1, 2), (2, 0), (2, 1), (3, 0), (4, 1)])
 def test_equities_are_those_of_all_pairs(
     width: int, dealt: int, as_python: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if as_python:
-        monkeypatch.setattr(module, "_compare", python(module._compare))
-    rules = RandomCards(7 * width + dealt, cards=7, width=width, rounds=2)
+        monkeypatch.setattr(module, "compare", python(module.compare))
+    rules = RandomCards(7 * width + dealt, cards=max(7, 2 * width + 2), width=width, rounds=2)
     rng = np.random.default_rng(1)
     one, other = (own * (rng.random(len(own)) < 0.7) for own in rules.weights)
     found = equities(rules, rules.board, (one, other), dealt)

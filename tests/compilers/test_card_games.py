@@ -34,6 +34,10 @@ SHAPES: dict[str, dict[str, Any]] = {
     "twelve cards": {"cards": 12, "width": 2, "rounds": 1, "public": 3, "zero_sum": True},
     "some even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 0.7},
     "all even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 1.0},
+    "three cards": {"cards": 9, "width": 3, "rounds": 0, "public": 1},
+    "three cards, turn": {"cards": 9, "width": 3, "rounds": 1, "public": 0, "even": 0.5},
+    "four cards": {"cards": 11, "width": 4, "rounds": 0, "public": 0, "even": 0.5},
+    "four cards, turn": {"cards": 10, "width": 4, "rounds": 1, "public": 1},
 }
 
 
@@ -64,13 +68,24 @@ def with_decisions(shape: str, seeds: range) -> list[CutGame]:
     return found
 
 
+FULL = pytest.mark.full
 SLOW = pytest.mark.slow
 """Every rule has its kernels compiled for games of cards."""
 
 
 @pytest.mark.parametrize(
     "shape",
-    tiered(SHAPES, ["one card, no board", "two cards, turn", "two cards at once", "twelve cards"]),
+    tiered(
+        SHAPES,
+        [
+            "one card, no board",
+            "two cards, turn",
+            "two cards at once",
+            "twelve cards",
+            "three cards",
+            "four cards",
+        ],
+    ),
 )
 @pytest.mark.parametrize("variant", ["cfr+", pytest.param("cfr simultaneous", marks=SLOW)])
 def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
@@ -103,7 +118,10 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
             )
 
 
-@pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])
+@pytest.mark.parametrize(
+    "shape",
+    ["one card, two rounds", "two cards, turn", pytest.param("four cards, turn", marks=FULL)],
+)
 @pytest.mark.parametrize(
     "variant", ["cfr+", *(pytest.param(n, marks=SLOW) for n in ("dcfr", "cfr simultaneous"))]
 )
@@ -320,7 +338,7 @@ ONE = [np.array([[0]]), np.array([[0]])]
     [
         (Broken(n_players=3), "3 players"),
         (Broken(board=(1, 1)), "must be different cards"),
-        (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 or 2\)"),
+        (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 to 4\)"),
         (Broken(weights=[np.zeros(6)] * 2), "weights of player 0 must be"),
         (Broken(board=(2,)), "hand 2 of player 0 has a card that is not there"),
         (Broken(hands=[np.zeros((6, 1), dtype=np.int64)] * 2), "has a hand twice"),

@@ -97,7 +97,7 @@ def compile_rules(
     if bucketed is not None:
         symmetry = bucketed(boards, symmetry)
     if limit is None:
-        limit = sequences_of_chunk()
+        limit = sequences_of_chunk(rules)
     where = True if cut == len(deals) else cut  # As in files of games that are cut once.
     recipe = Recipe(source, where, limit, symmetry=symmetric)
     return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe, cut).run()

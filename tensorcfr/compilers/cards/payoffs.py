@@ -10,7 +10,7 @@ import numpy as np
 from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, HandClasses, Symmetry
 from ...payoff import PayoffCards, PayoffEntries
 from ...payoff import cards as cards_part
-from ...payoff.cards import CARD_BITS, HAND_BITS, LANES
+from ...payoff.cards import LANES, WIDE, WIDE_FROM, codes_of
 from ...rules import CardGame
 from .form import CardForm, Last
 from .rules import Dealing, same_hands, shares_of_runouts, without
@@ -110,8 +110,9 @@ class Payoffs:
                 walk += pair
         kinds = range(len(self.symmetry.classes)) if walks else [int(where.classes[-1][0])]
         classes, weights, same = self._classes(kinds)
+        wide = WIDE if self.rules.hands[0].shape[1] >= WIDE_FROM else 0
         return PayoffCards(
-            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards) + wide]),
             lanes=classes,
             weight=weights,
             same=same,
@@ -171,7 +172,7 @@ class Payoffs:
     def _classes(self, kinds: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
         ``same``."""
-        rules, two = self.rules, self.rules.hands[0].shape[1] == 2
+        rules, even = self.rules, self.rules.hands[0].shape[1] % 2 == 0
         lanes, weight, total, same = [], [np.empty(0)], [np.empty(0)], []
         used = 0
         for kind in kinds:
@@ -185,7 +186,7 @@ class Payoffs:
                 total.append(of_one * own.size)
                 none = other.n_classes
                 twin = np.append(other.of_hand, none)[self.same[player][own.first]]
-                same.append(twin if two else np.full(own.n_classes, none))
+                same.append(twin if even else np.full(own.n_classes, none))
         return (
             np.array(lanes),
             np.stack([np.concatenate(weight), np.concatenate(total)]),
@@ -242,18 +243,11 @@ class Payoffs:
             hand = live[order]
             classes = self.symmetry.classes[kind][player]
             cards = rules.hands[player][hand]
-            code = classes.of_hand[hand] | cards[:, 0] << HAND_BITS
+            of_hand, none = classes.of_hand[hand], len(rules.cards)
             # Of a player's own hands, the first one of every class.
-            leads = classes.first[classes.of_hand[hand]] == hand
-            if cards.shape[1] == 2:
-                both = code | cards[:, 1] << (HAND_BITS + CARD_BITS)
-                own.append(both[leads])
-                others.append(both)
-            else:
-                none = len(rules.cards)
-                shift = HAND_BITS + CARD_BITS
-                own.append((code | none << shift)[leads])
-                others.append(code | (none + 1) << shift)
+            leads = classes.first[of_hand] == hand
+            own.append(codes_of(of_hand, cards, none)[leads])
+            others.append(codes_of(of_hand, cards, none + 1))
             levels.append(strength[order])
             first.append(leads)
         _, place = np.unique(np.concatenate(levels), return_inverse=True)
@@ -267,8 +261,8 @@ class Payoffs:
                 np.bincount(places[player][first[player]], minlength=count),
                 np.bincount(places[other], minlength=count),
             ]
-            parts = [head, np.stack(pairs, axis=1).ravel(), own[player], others[other]]
-            found.append(np.concatenate(parts).astype(np.uint32))
+            parts = [head, np.stack(pairs, axis=1), own[player], others[other]]
+            found.append(np.concatenate([one.ravel() for one in parts]).astype(np.uint32))
         return found
 
 

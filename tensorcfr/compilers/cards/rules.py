@@ -12,8 +12,9 @@ import numpy as np
 
 from ...errors import GameError
 from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards
-from ...payoff.cards import HAND_BITS, MOST_CARDS
+from ...payoff.cards import HAND_BITS, MOST_CARDS, MOST_PRIVATE, WIDE_FROM
 from ...rules import CardGame, Deal, Decision, Fold, Runout, Showdown
+from .subsets import Side, all_sets, compare, numbers_of_sets, signs_of, sums_of
 
 
 class Weighted(NamedTuple):
@@ -49,9 +50,11 @@ def check(rules: CardGame, name: str) -> None:
     widths = set()
     for player in range(2):
         hands, weights = rules.hands[player], rules.weights[player]
-        if hands.ndim != 2 or hands.shape[1] not in (1, 2) or hands.dtype != np.int64:
-            raise GameError(f"{name}: the hands of player {player} must be int64 (hands, 1 or 2)")
-        if not 0 < len(hands) < 1 << HAND_BITS:
+        if hands.ndim != 2 or not 1 <= hands.shape[1] <= MOST_PRIVATE or hands.dtype != np.int64:
+            raise GameError(
+                f"{name}: the hands of player {player} must be int64 (hands, 1 to {MOST_PRIVATE})"
+            )
+        if not len(hands) or (hands.shape[1] < WIDE_FROM and len(hands) >= 1 << HAND_BITS):
             raise GameError(f"{name}: player {player} has {len(hands):,} hands")
         widths.add(hands.shape[1])
         if weights.shape != (len(hands),) or not (np.isfinite(weights) & (weights > 0)).all():
@@ -60,7 +63,7 @@ def check(rules: CardGame, name: str) -> None:
         if wrong.any():
             hand = int(np.flatnonzero(wrong.any(axis=1))[0])
             raise GameError(f"{name}: hand {hand} of player {player} has a card that is not there")
-        if hands.shape[1] == 2 and (hands[:, 0] == hands[:, 1]).any():
+        if (np.diff(np.sort(hands, axis=1), axis=1) == 0).any():
             raise GameError(f"{name}: a hand of player {player} has one card twice")
         if len(np.unique(np.sort(hands, axis=1), axis=0)) != len(hands):
             raise GameError(f"{name}: player {player} has a hand twice")
@@ -99,9 +102,14 @@ def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
     weight = rules.weights[other]
     by_card = sums_by_card(rules, other, weight)
     hands = rules.hands[player]
-    met = weight.sum() - by_card[hands].sum(axis=1)
-    if hands.shape[1] == 2:
-        met += np.append(weight, 0.0)[same_hands(rules)[player]]
+    met: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
+    cards = len(rules.cards)
+    for size in range(2, hands.shape[1] + 1):
+        by_set = np.zeros(comb(cards, size))
+        for one in numbers_of_sets(rules.hands[other], size, cards):
+            by_set += np.bincount(one, weight, minlength=len(by_set))
+        for one in numbers_of_sets(hands, size, cards):
+            met += (-1) ** size * by_set[one]
     return met
 
 
@@ -122,32 +130,19 @@ def compared(
         summed, float64 (hands,) each; 0 for hands with a card of the board.
     """
     cards, sides = np.array(board, dtype=np.int64), []
-    for hands in (rules.hands[player], rules.hands[1 - player]):
+    for own, hands in enumerate((rules.hands[player], rules.hands[1 - player])):
         live = np.flatnonzero(without(hands, cards))
-        sides.append((live, np.asarray(rules.strength(tuple(board), hands[live]))))
-    (own, strength), (others, theirs) = sides
-    order = np.argsort(theirs, kind="stable")
-    ordered, hands = theirs[order], rules.hands[player][own]
-    # Sums over the weakest hands, from none to all: of those with each card, and of all.
-    sums = np.zeros((len(order) + 1, len(rules.cards) + 1))
-    with_card = rules.hands[1 - player][others[order]]
-    sums[np.arange(1, len(order) + 1)[:, None], with_card] = weight[others[order]][:, None]
-    sums[1:, -1] = weight[others[order]]
-    np.cumsum(sums, axis=0, out=sums)
-
-    def met(count: np.ndarray) -> np.ndarray:
-        found: np.ndarray = sums[count, -1] - sums[count[:, None], hands].sum(axis=1)
-        return found
-
-    weaker = met(np.searchsorted(ordered, strength, "left"))
-    not_stronger = met(np.searchsorted(ordered, strength, "right"))
-    found = np.zeros((3, len(rules.hands[player])))
-    found[0, own], found[1, own] = weaker, not_stronger - weaker
-    found[2, own] = met(np.full(len(own), len(order))) - not_stronger
-    if hands.shape[1] == 2:
-        # The hand with the same two cards was taken off twice.
-        found[1, own] += np.append(weight, 0.0)[same_hands(rules)[player]][own]
-    return found[0], found[1], found[2]
+        strength = np.zeros(len(hands), dtype=np.int64)
+        strength[live] = rules.strength(tuple(board), hands[live])
+        order = live[np.argsort(strength[live], kind="stable")]
+        of_hands = weight if own else np.empty(0)
+        sides.append(Side(order, strength, all_sets(hands, len(rules.cards)), of_hands))
+    mine, theirs = sides
+    found = np.zeros((len(mine.strength), 3))
+    width = rules.hands[player].shape[1]
+    compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), found)
+    weaker, not_stronger, every = found.T
+    return weaker, not_stronger - weaker, every - not_stronger
 
 
 def deal_weight(rules: CardGame) -> float:
@@ -268,8 +263,8 @@ def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
     of hands where it is none of them; int64 (wanted,).
 
     Args:
-        hands: int64 (hands, 1 or 2): cards.
-        wanted: int64 (wanted, 1 or 2): cards.
+        hands: int64 (hands, 1 to 4): cards.
+        wanted: int64 (wanted, 1 to 4): cards.
         cards: Cards of the deck.
     """
     own, others = (np.sort(h, axis=1) @ cards ** np.arange(h.shape[1]) for h in (hands, wanted))

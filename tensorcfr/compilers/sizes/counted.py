@@ -14,7 +14,7 @@ from ..._util.memory import Budget
 from ...errors import GameError
 from ...model.arrays import TERMINAL
 from ...model.cut_game import Counts
-from ...payoff.cards import LANES
+from ...payoff.cards import LANES, WIDE_FROM
 from ...rules import CardGame, Deal, Decision, PublicTreeGame, Runout
 from .. import public_tree
 from ..cards.rules import Weighted, runouts, sums_by_card, ways, weight_met, without
@@ -32,6 +32,8 @@ from .size import Chunks, Size
 CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a chunk of a game of cards may take in single
 precision: a reach and a value for every sequence."""
+ALL_LINES = 1 << 40
+"""Sequences of a chunk that is to have all lines."""
 MOST_ENTRIES = 1 << 22
 """Entries of chunks behind the trunk of a game of cards, at most, unless it is cut by hand: on a
 flop with 46 million of them, chunks of turns over those of rivers save a fifth of the memory and a
@@ -44,6 +46,13 @@ COMPILING = 1.15
 """What compiling into chunks takes at most, in sizes of the compiled game."""
 COMPILING_CARDS = 3 << 19
 """Bytes that compiling a game of cards takes in addition, for betting, boards and hands."""
+BYTES_OF_WIDE = 120
+"""Bytes that a hand of three or four cards takes in addition, while a game is compiled."""
+BYTES_OF_TILES = 240
+"""Bytes that a hand of three or four cards takes in addition, while a game is solved: sixteen lanes
+of reaches or values, and what compiling leaves behind."""
+WORK_OF_WIDE = 8
+"""How many times the work of a hand of two cards one of three or four is at a terminal."""
 COMPILING_PAIRS = 68
 """Bytes of a pair of hands while payoffs before the first deal are worked out pair by pair."""
 SHARED = 16
@@ -105,7 +114,9 @@ def size_of_cards(
     first = deal_to_cut_at(rules, name, symmetric=symmetric) if cut is None else cut
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
-    beside = COMPILING_CARDS
+    wide = rules.hands[0].shape[1] >= WIDE_FROM
+    beside = COMPILING_CARDS + (BYTES_OF_WIDE * sum(hands) if wide else 0)
+    scratch = BYTES_OF_TILES * sum(hands) if wide else 0
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
@@ -115,13 +126,13 @@ def size_of_cards(
             numbers += actions * lanes[player]
             trunk += 0 if in_chunks else actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
-        ends += over * sum(lanes)
+        ends += over * sum(lanes) * (WORK_OF_WIDE if wide else 1)
         groups = -(-over // LANES) * (1 if in_chunks else solved)
-        compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands)
+        compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
         if in_chunks:
             lines = int(table[r - 1, DEALS])
             sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
-            parts = -(-sequences // sequences_of_chunk()) if r == final else 1
+            parts = -(-sequences // sequences_of_chunk(rules)) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == first - 1:
             entries = dealt * sum(
@@ -140,7 +151,7 @@ def size_of_cards(
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
-        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside),
+        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside, scratch),
         is_cut=True,
     )
 
@@ -160,9 +171,12 @@ def deal_to_cut_at(rules: CardGame, name: str, *, symmetric: bool = True) -> int
     return first
 
 
-def sequences_of_chunk() -> int:
+def sequences_of_chunk(rules: CardGame) -> int:
     """Sequences that a chunk of a game of cards may have on this machine, if it has several
-    lines."""
+    lines.  With hands of three or four cards the sums of sets of cards fill the cache, and a chunk
+    has all lines: then most groups of terminals have all lanes."""
+    if rules.hands[0].shape[1] >= WIDE_FROM:
+        return ALL_LINES
     return int(second_level_cache() * CACHE_SHARE) // 8
 
 

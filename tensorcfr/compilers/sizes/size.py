@@ -49,6 +49,8 @@ class Chunks(NamedTuple):
     """What compiling takes at most, in sizes of the compiled game ..."""
     beside: int = 0
     """... and bytes that do not depend on that size."""
+    scratch: int = 0
+    """Bytes of scratch that grows with the hands, which solving takes in addition."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +150,8 @@ class Size:
         if not (chunks := self._solved):
             return self.sequences * SOLVER_BYTES
         each, of_trunk, of_entry = CHUNK_BYTES[precision]
-        return chunks.numbers * each + chunks.trunk * of_trunk + chunks.entries * of_entry
+        numbers = chunks.numbers * each + chunks.trunk * of_trunk + chunks.entries * of_entry
+        return numbers + chunks.scratch
 
     def bytes_in_all(self, precision: str = "float64") -> tuple[float, float]:
         """Bytes by which the process grows, from and to: the compiled game, and CFR+ with its

@@ -68,6 +68,10 @@ class Betting:
     merging: float
     added: tuple[tuple[str, ...], ...] = ()
     removed: tuple[tuple[str, ...], ...] = ()
+    game: str = "holdem"
+    """The name of the game, as errors say it."""
+    pot_limit: bool = False
+    """Whether nobody may bet or raise by more than the pot after a call."""
 
     def root(self) -> Table:
         """Nobody has bet, player 0 acts."""
@@ -83,6 +87,7 @@ class Betting:
         player, here = table.player, table.here
         faced = max(here)
         most = self.stack - table.put[player]
+        top = self._top(table, faced, most)
         facing = here[player] < faced
         found = [FOLD, CALL] if facing else [CHECK]
         removed = {line[0] for line in table.removed if len(line) == 1}
@@ -91,14 +96,14 @@ class Betting:
             amounts = self._amounts(table, faced, most)
             for line in table.added:
                 if len(line) == 1:
-                    amounts.add(self._added(line[0], facing, faced, most))
+                    amounts.add(self._added(line[0], facing, faced, top, most))
             found += [self._label(amount, facing, most) for amount in sorted(amounts)]
         elif any(len(line) == 1 for line in table.added):
-            raise ValueError("holdem: add: nobody can raise an all-in")
+            raise ValueError(f"{self.game}: add: nobody can raise an all-in")
         for label in removed:
             if label not in found:
                 raise ValueError(
-                    f"holdem: remove: there is no {label!r} to remove, only {', '.join(found)}"
+                    f"{self.game}: remove: there is no {label!r} to remove, only {', '.join(found)}"
                 )
         found = [label for label in found if label not in removed]
         if not found:
@@ -106,7 +111,7 @@ class Betting:
         for line in (*table.added, *table.removed):
             if len(line) > 1 and line[0] not in found:
                 raise ValueError(
-                    f"holdem: lines to add or remove: there is no {line[0]!r} before "
+                    f"{self.game}: lines to add or remove: there is no {line[0]!r} before "
                     f"{' '.join(line[1:])!r}, only {', '.join(found)}"
                 )
         return tuple(found)
@@ -128,23 +133,32 @@ class Betting:
             return -1
         return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
-    def _added(self, label: str, facing: bool, faced: int, most: int) -> int:
+    def _pot(self, table: Table, faced: int) -> int:
+        """The pot after a call."""
+        return self.pot + 2 * (table.put[table.player] + faced)
+
+    def _top(self, table: Table, faced: int, most: int) -> int:
+        """The highest amount that the limit allows."""
+        return min(most, faced + self._pot(table, faced)) if self.pot_limit else most
+
+    def _added(self, label: str, facing: bool, faced: int, top: int, most: int) -> int:
         """The amount of an action that is added by hand."""
         kind = "raise" if facing else "bet"
-        if label == ALL_IN:
+        if label == ALL_IN and top == most:
             return most
         amount = self._read(label.removeprefix(kind)) if label.startswith(kind) else -1
-        if not faced < amount <= most:
+        if not faced < amount <= top:
+            all_in = f"{ALL_IN!r} or " if top == most else ""
             raise ValueError(
-                f"holdem: add: {label!r} must be {ALL_IN!r} or {kind!r} and an amount from "
-                f"{self.said(faced + 1)} to {self.said(most)}"
+                f"{self.game}: add: {label!r} must be {all_in}{kind!r} and an amount from "
+                f"{self.said(faced + 1)} to {self.said(top)}"
             )
         return amount
 
     def _amounts(self, table: Table, faced: int, most: int) -> set[int]:
         """The amounts of bets or raises that the sizes make."""
         player, street = table.player, table.street
-        pot = self.pot + 2 * (table.put[player] + faced)
+        pot, top = self._pot(table, faced), self._top(table, faced, most)
         facing = faced > 0
         if facing:
             sizes = self.raises[street][player]
@@ -153,14 +167,15 @@ class Betting:
             sizes = self.bets[street][player] if donks is None else donks
         amounts = [self._amount(size, table, faced, most, pot) for size in sizes]
         wanted = {amount for amount in amounts if amount is not None}
-        if most <= faced + _round(self.add_allin * pot):
+        if most <= faced + _round(self.add_allin * pot) and top == most:
             wanted.add(most)
         least = max(faced + faced - min(table.here), 1)
         found = set()
         for amount in wanted:
-            amount = max(min(amount, most), min(least, most))
+            amount = max(min(amount, top), min(least, top))
             left = pot + 2 * (amount - faced)
-            found.add(most if most <= amount + _round(self.force_allin * left) else amount)
+            forced = most <= amount + _round(self.force_allin * left) and top == most
+            found.add(most if forced else amount)
         return self._merged(found, faced, pot)
 
     def _amount(self, size: Size, table: Table, faced: int, most: int, pot: int) -> int | None:

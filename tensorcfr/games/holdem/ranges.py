@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -63,8 +64,32 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     Raises:
         ValueError: The text is no range; names the group and its place.
     """
-    weights, shared = np.zeros(len(HANDS)), ""
-    for group, place in pieces(text, what, "QQ+,AKs"):
+    return weights_of(
+        text, what, "QQ+,AKs", len(HANDS), lambda group, place: [*_hands(group, place)]
+    )
+
+
+def weights_of(
+    text: str, what: str, example: str, count: int, hands_of: Callable[[str, str], Any]
+) -> np.ndarray:
+    """The weights in a range, of groups in a notation of any kind.
+
+    Args:
+        text: The range.
+        what: What it is, as errors name it.
+        example: Such a text, for errors.
+        count: How many hands there are.
+        hands_of: The hands of a group, as an index of all of them: a function of the group and of
+            what errors call it.
+
+    Returns:
+        float64 (hands,).
+
+    Raises:
+        ValueError: The text is no range; names the group and its place.
+    """
+    weights, shared = np.zeros(count), ""
+    for group, place in pieces(text, what, example):
         if opened := _OPENED.match(group):
             if shared:
                 raise ValueError(f"{place}: [{shared}] is not closed before")
@@ -77,8 +102,7 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
         if colon and (shared or taken_out):
             raise ValueError(f"{place} has two weights")
         weight = _weight(number if colon else f"{shared}%" if shared else "1", place)
-        for hand in _hands(hands.strip(), place):
-            weights[hand] = 0.0 if taken_out else weight
+        weights[hands_of(hands.strip(), place)] = 0.0 if taken_out else weight
         if closed:
             shared = ""
     if shared:

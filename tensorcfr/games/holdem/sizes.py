@@ -41,10 +41,10 @@ class Size(NamedTuple):
 def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     """The sizes in a text, separated by commas.
 
-    ``70%`` of the pot, or ``70``; ``2.5x`` the bet faced (raises only); ``100c`` chips; ``a`` or
-    ``allin``; ``min``, the smallest raise (raises only); ``e`` the geometric size, ``2e`` for two
-    streets, ``3e200%`` with at most twice the pot.  With ``3r`` at its end, ``20c3r`` or ``60%3r``,
-    there are at most 3 such raises on a street.
+    ``70%`` of the pot, or ``70``; ``pot``, all of it; ``2.5x`` the bet faced (raises only);
+    ``100c`` chips; ``a`` or ``allin``; ``min``, the smallest raise (raises only); ``e`` the
+    geometric size, ``2e`` for two streets, ``3e200%`` with at most twice the pot.  With ``3r`` at
+    its end, ``20c3r`` or ``60%3r``, there are at most 3 such raises on a street.
 
     Args:
         text: The sizes; empty, or ``"-"``, for none.
@@ -68,6 +68,7 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
 def _size(text: str, place: str) -> Size:
     cap = _CAP.search(text)
     bare = text[: cap.start()] if cap else text
+    bare = "100%" if bare == "pot" else bare
     found = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(bare)))
     kind, match = next(found, (None, None))
     if kind is None or match is None:

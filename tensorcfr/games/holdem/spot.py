@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ..._util.arguments import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
 from . import betting
 from .betting import STREETS, Betting, Table
-from .cards import CARDS, HAND_NUMBER, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
+from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
 from .sizes import Size, read_sizes
 from .strength import strengths
@@ -45,7 +45,170 @@ SIZES = _Sizes()
 LINES = Several(Text(LONGEST), alone=True)
 
 
-class Holdem(CardGame):
+class Spot(CardGame):
+    """A spot of a game of the kind of hold'em: :class:`Holdem` has the arguments.
+
+    A game of this kind says its name, which hands there are, how ranges are written, and how
+    strong hands are.
+    """
+
+    game: ClassVar[str]
+    """The name of the game, as errors say it."""
+    pot_limit: ClassVar[bool] = False
+    """Whether nobody may bet or raise by more than the pot."""
+
+    @staticmethod
+    def every_hand() -> np.ndarray:
+        """All hands of the deck, int64 (hands, cards of a hand)."""
+        raise NotImplementedError
+
+    @staticmethod
+    def read_range(text: str, what: str) -> np.ndarray:
+        """The weight of every hand in a range, float64 (hands,); ``what`` it is, as errors name
+        it."""
+        raise NotImplementedError
+
+    def __init__(
+        self,
+        *,
+        board: Annotated[str, Text(100)],
+        ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
+        pot: Annotated[float, Number(most=1e9, above=0)],
+        stacks: Annotated[float, Number(most=1e9, above=0)],
+        big_blind: Annotated[float | None, Number(above=0, most=1e9)] = None,
+        chip: Annotated[float, Number(least=1e-6, most=1e9)] = 1,
+        bets: Annotated[Any, SIZES] = "",
+        raises: Annotated[Any, SIZES] = "",
+        donk: Annotated[Any | None, SIZES] = None,
+        rake: Annotated[float, Number(0, 1)] = 0.0,
+        rake_cap: Annotated[float, Number(0, 1e9)] = 1e9,
+        add_allin: Annotated[float, Number(0, 1e9)] = 1.5,
+        force_allin: Annotated[float, Number(0, 1e9)] = 0.15,
+        merging: Annotated[float, Number(0, 1e9)] = 0.1,
+        add: Annotated[Any, LINES] = (),
+        remove: Annotated[Any, LINES] = (),
+    ) -> None:
+        pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
+        given = {name: value for name, value in locals().items() if name != "self"}
+        game, default = self.game, inspect.signature(Spot).parameters
+        self.options = {
+            name: value for name, value in given.items() if value != default[name].default
+        }
+        """What was given, where it is not the default; equal spots have equal options."""
+        self.cards = CARDS
+        self.board = read_cards(board, f"{game}: board")
+        if not 3 <= len(self.board) <= 5:
+            raise ValueError(
+                f"{game}: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
+            )
+        hands = self.every_hand()
+        dead = np.isin(hands, self.board).any(axis=1)
+        self.numbers, weights = [], []
+        for player, text in enumerate(ranges):
+            read = self.read_range(text, f"{game}: ranges[{player}]")
+            live = np.flatnonzero((read > 0) & ~dead)
+            if not len(live):
+                raise ValueError(f"{game}: ranges[{player}]: {text!r} has no hand on {board}")
+            self.numbers.append(live)
+            weights.append(read[live])
+        self.hands = [hands[own] for own in self.numbers]
+        self.weights = weights
+        self.street = len(self.board) - 3
+        self.pot, self.stacks = pot, stacks
+        units = {"chips": 1.0, "%": pot / 100.0}
+        if big_blind is not None:
+            units["mbb"] = big_blind / 1000.0
+        self.usual = Usual("float32", "0.5%", units)
+        self.rake, self.rake_cap = float(rake), float(rake_cap)
+        for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
+            _check_all(f"{game}: {what}", sizes)
+        streets = range(self.street, 3)
+        before: list[Any] = [None] * self.street
+        self.betting = Betting(
+            chip=Decimal(str(chip)),
+            pot=_multiple(f"{game}: pot", pot, chip),
+            stack=_multiple(f"{game}: stacks", stacks, chip),
+            first_street=self.street,
+            bets=(*before, *(_both(f"{game}: bets", bets, street) for street in streets)),
+            raises=(*before, *(_both(f"{game}: raises", raises, street) for street in streets)),
+            donks=(
+                *before,
+                *(_donk(f"{game}: donk", donk, street, self.street) for street in streets),
+            ),
+            add_allin=float(add_allin),
+            force_allin=float(force_allin),
+            merging=float(merging),
+            added=_lines(f"{game}: add", add),
+            removed=_lines(f"{game}: remove", remove),
+            game=game,
+            pot_limit=self.pot_limit,
+        )
+
+    player_names = PLAYERS
+    unit_name = " chips"
+    names_ranges = True
+
+    def chips(self, state: Table) -> Chips:
+        """Those of the spot and of its betting."""
+        betting, paid = self.betting, self.betting.paid(state)
+        chip = float(betting.chip)
+        call = max(paid) - paid[state.player] if state.player >= 0 else 0
+        first, second = ((betting.stack - own) * chip for own in paid)
+        return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
+
+    def put_in(self, state: Table) -> tuple[float, float]:
+        """How many chips of the pot each player has put in, half of the first ones each."""
+        first, second = self.betting.paid(state)
+        chip, half = float(self.betting.chip), self.pot / 2.0
+        return half + chip * first, half + chip * second
+
+    @property
+    def name(self) -> str:
+        """``holdem Td9d6hQc``."""
+        return f"{self.game} " + "".join(CARDS[card] for card in self.board)
+
+    def root(self) -> Table:
+        """Player 0 opens."""
+        return self.betting.root()
+
+    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+        """The actions, the next card, or the chips that are won."""
+        if state.player >= 0:
+            return Decision(state.player, None, self.betting.actions(state))
+        if state.player == betting.TO_DEAL:
+            return Deal()
+        both = self.betting.pot + 2 * min(self.betting.paid(state))
+        pot = float(both * self.betting.chip)
+        rake = min(self.rake * pot, self.rake_cap)
+        won, lost = pot / 2.0 - rake, -pot / 2.0
+        if state.player == betting.TO_SHOW:
+            tied = -rake / 2.0
+            return Showdown((won, lost), (tied, tied), (lost, won))
+        return Fold((won, lost) if state.player == betting.WON else (lost, won))
+
+    def next(self, state: Table, action: str | None) -> Table:
+        """The table after an action, or after a card."""
+        return self.betting.next(state, betting.DEAL if action is None else action)
+
+    def symmetries(self) -> np.ndarray:
+        """All permutations of the suits."""
+        return orders_of_suits(len(RANKS), len(SUITS))
+
+    def hand_label(self, player: int, hand: int) -> str:
+        """``"AsKd"``."""
+        return hand_label(self.hands[player][hand])
+
+    def named_hands(self, player: int, text: str) -> np.ndarray:
+        """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""
+        if text == "*":
+            return np.ones(len(self.hands[player]), dtype=bool)
+        weights = self.read_range(text, "hands")
+        if not np.isin(weights, (0.0, 1.0)).all():
+            raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
+        return weights[self.numbers[player]] > 0.0
+
+
+class Holdem(Spot):
     """Hold'em between two players from the flop, the turn or the river on.
 
     The players hold two cards each from a range; the pot and the stacks are those at the start of
@@ -81,144 +244,22 @@ class Holdem(CardGame):
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
 
-    @checked("holdem")
-    def __init__(
-        self,
-        *,
-        board: Annotated[str, Text(100)],
-        ranges: Annotated[Any, Several(Text(LONGEST), length=2)],
-        pot: Annotated[float, Number(most=1e9, above=0)],
-        stacks: Annotated[float, Number(most=1e9, above=0)],
-        big_blind: Annotated[float | None, Number(above=0, most=1e9)] = None,
-        chip: Annotated[float, Number(least=1e-6, most=1e9)] = 1,
-        bets: Annotated[Any, SIZES] = "",
-        raises: Annotated[Any, SIZES] = "",
-        donk: Annotated[Any | None, SIZES] = None,
-        rake: Annotated[float, Number(0, 1)] = 0.0,
-        rake_cap: Annotated[float, Number(0, 1e9)] = 1e9,
-        add_allin: Annotated[float, Number(0, 1e9)] = 1.5,
-        force_allin: Annotated[float, Number(0, 1e9)] = 0.15,
-        merging: Annotated[float, Number(0, 1e9)] = 0.1,
-        add: Annotated[Any, LINES] = (),
-        remove: Annotated[Any, LINES] = (),
-    ) -> None:
-        pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
-        given = {name: value for name, value in locals().items() if name != "self"}
-        default = inspect.signature(Holdem).parameters
-        self.options = {
-            name: value for name, value in given.items() if value != default[name].default
-        }
-        """What was given, where it is not the default; equal spots have equal options."""
-        self.cards = CARDS
-        self.board = read_cards(board, "holdem: board")
-        if not 3 <= len(self.board) <= 5:
-            raise ValueError(
-                f"holdem: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
-            )
-        dead = np.isin(HANDS, self.board).any(axis=1)
-        numbers, weights = [], []
-        for player, text in enumerate(ranges):
-            read = read_range(text, f"holdem: ranges[{player}]")
-            live = np.flatnonzero((read > 0) & ~dead)
-            if not len(live):
-                raise ValueError(f"holdem: ranges[{player}]: {text!r} has no hand on {board}")
-            numbers.append(live)
-            weights.append(read[live])
-        self.hands = [HANDS[own] for own in numbers]
-        self.weights = weights
-        self.street = len(self.board) - 3
-        self.pot, self.stacks = pot, stacks
-        units = {"chips": 1.0, "%": pot / 100.0}
-        if big_blind is not None:
-            units["mbb"] = big_blind / 1000.0
-        self.usual = Usual("float32", "0.5%", units)
-        self.rake, self.rake_cap = float(rake), float(rake_cap)
-        for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
-            _check_all(what, sizes)
-        streets = range(self.street, 3)
-        before: list[Any] = [None] * self.street
-        self.betting = Betting(
-            chip=Decimal(str(chip)),
-            pot=_multiple("pot", pot, chip),
-            stack=_multiple("stacks", stacks, chip),
-            first_street=self.street,
-            bets=(*before, *(_both("bets", bets, street) for street in streets)),
-            raises=(*before, *(_both("raises", raises, street) for street in streets)),
-            donks=(*before, *(_donk(donk, street, self.street) for street in streets)),
-            add_allin=float(add_allin),
-            force_allin=float(force_allin),
-            merging=float(merging),
-            added=_lines("add", add),
-            removed=_lines("remove", remove),
-        )
+    game = "holdem"
+    __init__ = checked("holdem")(Spot.__init__)
 
-    player_names = PLAYERS
-    unit_name = " chips"
-    names_ranges = True
+    @staticmethod
+    def every_hand() -> np.ndarray:
+        """:data:`~tensorcfr.games.holdem.cards.HANDS`."""
+        return HANDS
 
-    def chips(self, state: Table) -> Chips:
-        """Those of the spot and of its betting."""
-        betting, paid = self.betting, self.betting.paid(state)
-        chip = float(betting.chip)
-        call = max(paid) - paid[state.player] if state.player >= 0 else 0
-        first, second = ((betting.stack - own) * chip for own in paid)
-        return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
-
-    def put_in(self, state: Table) -> tuple[float, float]:
-        """How many chips of the pot each player has put in, half of the first ones each."""
-        first, second = self.betting.paid(state)
-        chip, half = float(self.betting.chip), self.pot / 2.0
-        return half + chip * first, half + chip * second
-
-    @property
-    def name(self) -> str:
-        """``holdem Td9d6hQc``."""
-        return "holdem " + "".join(CARDS[card] for card in self.board)
-
-    def root(self) -> Table:
-        """Player 0 opens."""
-        return self.betting.root()
-
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
-        """The actions, the next card, or the chips that are won."""
-        if state.player >= 0:
-            return Decision(state.player, None, self.betting.actions(state))
-        if state.player == betting.TO_DEAL:
-            return Deal()
-        both = self.betting.pot + 2 * min(self.betting.paid(state))
-        pot = float(both * self.betting.chip)
-        rake = min(self.rake * pot, self.rake_cap)
-        won, lost = pot / 2.0 - rake, -pot / 2.0
-        if state.player == betting.TO_SHOW:
-            tied = -rake / 2.0
-            return Showdown((won, lost), (tied, tied), (lost, won))
-        return Fold((won, lost) if state.player == betting.WON else (lost, won))
-
-    def next(self, state: Table, action: str | None) -> Table:
-        """The table after an action, or after a card."""
-        return self.betting.next(state, betting.DEAL if action is None else action)
+    @staticmethod
+    def read_range(text: str, what: str) -> np.ndarray:
+        """As :func:`~tensorcfr.games.holdem.ranges.read_range` has it."""
+        return read_range(text, what)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
         return strengths(np.array(board, dtype=np.int64), hands)
-
-    def symmetries(self) -> np.ndarray:
-        """All permutations of the suits."""
-        return orders_of_suits(len(RANKS), len(SUITS))
-
-    def hand_label(self, player: int, hand: int) -> str:
-        """``"AsKd"``."""
-        return hand_label(self.hands[player][hand])
-
-    def named_hands(self, player: int, text: str) -> np.ndarray:
-        """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""
-        if text == "*":
-            return np.ones(len(self.hands[player]), dtype=bool)
-        weights = read_range(text, "hands")
-        if not np.isin(weights, (0.0, 1.0)).all():
-            raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
-        own = [HAND_NUMBER[high, low] for high, low in self.hands[player].tolist()]
-        return weights[own] > 0.0
 
 
 def _multiple(what: str, chips: float, chip: float) -> int:
@@ -226,7 +267,7 @@ def _multiple(what: str, chips: float, chip: float) -> int:
     number = Decimal(str(chips)) / Decimal(str(chip))
     if number != int(number):
         raise ValueError(
-            f"holdem: {what} must be a multiple of the smallest chip {chip}, not {chips}; "
+            f"{what} must be a multiple of the smallest chip {chip}, not {chips}; "
             "a smaller one is given as chip=0.1, say"
         )
     return int(number)
@@ -241,16 +282,16 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
         for key in given:
             if key not in (*STREETS, *PLAYERS):
                 raise ValueError(
-                    f"holdem: {where} is for {', '.join((*STREETS, *PLAYERS))}, not {brief(key)}"
+                    f"{where} is for {', '.join((*STREETS, *PLAYERS))}, not {brief(key)}"
                 )
         found = [key for key in (STREETS[street], PLAYERS[player]) if key in given]
         if not found:
             raise ValueError(
-                f"holdem: {where} has no sizes for {PLAYERS[player]} on the {STREETS[street]}: "
+                f"{where} has no sizes for {PLAYERS[player]} on the {STREETS[street]}: "
                 f"give {STREETS[street]!r} or {PLAYERS[player]!r}, which may be ''"
             )
         if len(found) == 2:
-            raise ValueError(f"holdem: {where} must be by street or by player, not by both at once")
+            raise ValueError(f"{where} must be by street or by player, not by both at once")
         where, given = f"{where}[{found[0]!r}]", given[found[0]]
     return where, given
 
@@ -261,32 +302,32 @@ def _check_all(what: str, given: Any) -> None:
         for key, one in given.items():
             _check_all(f"{what}[{brief(key)}]", one)
     elif given is not None:
-        read_sizes(given, f"holdem: {what}", raises=what.startswith("raises"))
+        read_sizes(given, what, raises=": raises" in what)
 
 
 def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """The sizes of both players on a street."""
     (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
-    read = partial(read_sizes, raises=what == "raises")
-    return read(oop, f"holdem: {first}"), read(ip, f"holdem: {second}")
+    read = partial(read_sizes, raises=what.endswith(": raises"))
+    return read(oop, first), read(ip, second)
 
 
-def _donk(given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
+def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
     """The donk sizes of a street, None for none of their own."""
     if given is None or street == first_street:
         return None
     if isinstance(given, Mapping) and STREETS[street] not in given and given:
         for key in given:
             if key not in STREETS[1:]:
-                raise ValueError(f"holdem: donk is for the turn and the river, not {brief(key)}")
+                raise ValueError(f"{what} is for the turn and the river, not {brief(key)}")
         return None
-    where, text = _chosen("donk", given, street, 0)
-    return None if text is None else read_sizes(text, f"holdem: {where}", raises=False)
+    where, text = _chosen(what, given, street, 0)
+    return None if text is None else read_sizes(text, where, raises=False)
 
 
 def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
     """Lines of actions."""
     for line in given:
         if not line.split():
-            raise ValueError(f"holdem: {what} takes lines such as 'check bet75', not {brief(line)}")
+            raise ValueError(f"{what} takes lines such as 'check bet75', not {brief(line)}")
     return tuple(tuple(line.split()) for line in given)

@@ -1,0 +1,8 @@
+"""Pot-limit Omaha after the flop: ranges, the strength of hands, and the rules of a spot."""
+
+from __future__ import annotations
+
+from .ranges import read_range
+from .spot import Omaha
+
+__all__ = ["Omaha", "read_range"]

@@ -1,0 +1,290 @@
+"""The product with :class:`PayoffCards` where hands have three or four cards, in a time that is
+proportional to the hands.
+
+This is the algorithm of :mod:`tensorcfr.payoff.card_lanes` with other sums: what a hand meets
+follows by inclusion and exclusion, from the sums of the other player's hands with each set of its
+cards.  All hands, minus those with each single card, plus those with each pair, minus those with
+each set of three, plus the hand itself.  A deck of 47 cards has 17,343 sets of up to three, whose
+sums stay in the second-level cache.  A hand of three cards has a fourth one beyond the deck, which
+no hand of the other player has.
+
+It is a kernel of its own because a hand of two cards has two sums, which it would find more slowly
+in a loop over sets, and because a showdown goes another way here: hands are added once, and what
+all of them are worth is taken from the sums that are left at the end.  With fifteen sums a hand
+that is cheaper than a pass before it.
+
+In single precision the sums are whole numbers of 32 bits, which may overflow on the way: they are
+exact modulo ``2^32``, and what a hand meets in the end is less.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils, types
+
+from .._util.jit import inlined, typed
+from .card_lanes import (
+    _ALIGNMENT,
+    _add_rows,
+    _clear,
+    _find_scale,
+    _read_rows,
+    _Tiles,
+    add_cards,
+    cards_scratch,
+)
+from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, WIDE, PayoffCards
+from .shares import Share
+from .vectors import INDEX, piece
+
+
+@inlined
+def add_hands(part: PayoffCards, share: Share) -> None:
+    """Add the groups, which are all in the first share, whatever the number of private cards."""
+    if part.sizes[2] < WIDE:
+        add_cards(part, share)
+    else:
+        add_subsets(part, share)
+
+
+@inlined
+def hands_scratch(part: PayoffCards) -> int:
+    """Room for the sums, the scales and the tiles of both players; none where there are no
+    terminals."""
+    if part.sizes[2] < WIDE or not len(part.group):
+        return cards_scratch(part)
+    hands = part.sizes[0] + part.sizes[1]
+    return LANES * (n_sets(part.sizes[2] - WIDE + 2) + 2 + hands + 1) + _ALIGNMENT
+
+
+@inlined
+def n_sets(cards: int) -> int:
+    """Sets of up to three cards."""
+    pairs = cards * (cards - 1) // 2
+    return 1 + cards + pairs + pairs * (cards - 2) // 3
+
+
+def add_subsets(part: PayoffCards, share: Share) -> None:
+    """Add the groups of a part whose hands have three or four cards."""
+    add_cards(part, share)
+
+
+class _Room(NamedTuple):
+    """Where the scratch of a part has what: addresses."""
+
+    scale: np.int64
+    """In single precision, what the reaches of each lane are multiplied by, and the inverse."""
+    sums: np.int64
+    """Sums of hands: of all, those with each card, with each pair of cards, with each three."""
+    met: np.int64
+    """The tile of the other player's hands."""
+    given: np.int64
+    """The tile of what own hands get."""
+    cards: np.int64
+    """No address: the cards of the deck, and two more."""
+
+
+@typed(add_subsets)
+def _add_subsets(part, share):  # type: ignore[no-untyped-def]
+    reaches = share.types[share.fields.index("reach")]
+    bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
+
+    def add(part, share):  # type: ignore[no-untyped-def]
+        player, reach, g = share.player, share.reach, share.g
+        weights, sames, boards, walks = part.weight, part.same, part.board, part.walk
+        groups, sequences, amounts = part.group, part.sequence, part.amount
+        lanes, cards, other = part.lanes, part.sizes[2] - WIDE + 2, 1 - player
+        begin = np.int64(share.scratch.ctypes.data)
+        # The inverse of the scales is of doubles, two rows of single precision.
+        scale = begin + (-begin) % _ALIGNMENT
+        sums = scale + LANES * 16
+        met = sums + n_sets(cards) * bytes_per_row
+        given = met + (part.sizes[other] + 1) * bytes_per_row
+        room = _Room(scale, sums, met, given, cards)
+        for k in range(groups.shape[0] if share.number == 0 else 0):
+            count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
+            kind_of_board = boards[board, 2]
+            own_first = lanes[kind_of_board, player]
+            other_first = lanes[kind_of_board, other]
+            own_hands = lanes[kind_of_board, player + 1] - own_first
+            other_hands = lanes[kind_of_board, other + 1] - other_first
+            same = sames[own_first:]
+            at = boards[board, player]
+            levels, own = np.int64(walks[at]), np.int64(walks[at + 1])
+            level = walks[at + 3 :]
+            first = walks[at + 3 + 2 * levels :]
+            second = walks[at + 3 + 2 * levels + 2 * own :]
+            amount = amounts[player, k]
+            if own != own_hands:
+                # Own hands that the board makes impossible.
+                _clear(given, own_hands * bytes_per_row)
+            # The row of no hand.
+            _clear(met + other_hands * bytes_per_row, bytes_per_row)
+            _clear(sums, n_sets(cards) * bytes_per_row)
+            one, all_of_class = weights[0, other_first:], weights[1, other_first:]
+            from_rows = sequences[other, k]
+            _find_scale(reach, from_rows, other_hands, all_of_class, room)
+            _read_rows(reach, from_rows, other_hands, one, room)
+            apart = kind != SHOWDOWN
+            for lane in range(LANES):
+                apart |= amount[0, lane] != -amount[2, lane]
+            fold = kind == FOLD
+            _pay(reach, level, levels, first, own, second, same, amount, fold, apart, room)
+            _add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
+
+    return add
+
+
+# ------------------------------------------------------------------------- pieces, as vectors
+
+
+class _Sets(_Tiles):
+    """What the pieces are written with."""
+
+    def wide_hand(self, codes: Any, index: Any) -> tuple[Any, list[Any]]:
+        """The hand of a walk, and its four cards in ascending order."""
+        builder = self.builder
+        place = builder.shl(index, ir.Constant(INDEX, 1))
+        hand = builder.zext(self.number(codes, place), INDEX)
+        place = builder.add(place, ir.Constant(INDEX, 1))
+        packed = builder.zext(self.number(codes, place), INDEX)
+        mask = ir.Constant(INDEX, (1 << CARD_BITS) - 1)
+        cards = []
+        for k in range(MOST_PRIVATE):
+            shifted = builder.lshr(packed, ir.Constant(INDEX, CARD_BITS * k))
+            cards.append(builder.and_(shifted, mask))
+        return hand, cards
+
+    def sets(self, cards: list[Any]) -> list[tuple[bool, Any]]:
+        """For each set of one to three of four cards, whether what a hand meets has it with a minus
+        sign, and the address of its sum.
+
+        The sets are in the order of the combinatorial number system: ``a < b < c`` has the number
+        ``C(c, 3) + C(b, 2) + a`` among those of three cards.
+        """
+        builder, found = self.builder, []
+
+        def number(value: int) -> Any:
+            return ir.Constant(INDEX, value)
+
+        def pairs(card: Any) -> Any:
+            both = builder.mul(card, builder.sub(card, number(1)))
+            return builder.lshr(both, number(1))
+
+        def triples(card: Any) -> Any:
+            three = builder.mul(pairs(card), builder.sub(card, number(2)))
+            return builder.udiv(three, number(3))
+
+        n_cards = self.at.cards
+        singles = number(1)
+        before_pairs = builder.add(singles, n_cards)
+        before_triples = builder.add(before_pairs, pairs(n_cards))
+        second = [builder.add(before_pairs, pairs(card)) for card in cards]
+        second_of_three = [pairs(card) for card in cards]
+        third = [builder.add(before_triples, triples(card)) for card in cards]
+        for size in (1, 2, 3):
+            for chosen in combinations(range(MOST_PRIVATE), size):
+                row = cards[chosen[0]]
+                if size == 1:
+                    row = builder.add(row, singles)
+                elif size == 2:
+                    row = builder.add(row, second[chosen[1]])
+                else:
+                    row = builder.add(row, second_of_three[chosen[1]])
+                    row = builder.add(row, third[chosen[2]])
+                found.append((size % 2 == 1, self.row(self.at.sums, row)))
+        return found
+
+    def met_by(self, cards: list[Any]) -> Any:
+        """The hands without a card of a hand, as the sums have them.  The same hand is in it with a
+        minus sign if it is in the sums."""
+        found = self.load(self.row(self.at.sums, ir.Constant(INDEX, 0)))
+        for minus, place in self.sets(cards):
+            found = (self.subtract if minus else self.add)(found, self.load(place))
+        return found
+
+    def put_in(self, codes: Any, index: Any) -> None:
+        """Add a hand of the other player to the sums."""
+        hand, cards = self.wide_hand(codes, index)
+        lanes = self.load(self.row(self.at.met, hand))
+        every = self.row(self.at.sums, ir.Constant(INDEX, 0))
+        for place in (every, *(place for _, place in self.sets(cards))):
+            self.store(self.add(self.load(place), lanes), place)
+
+    def variable(self, value: Any) -> Any:
+        """A number that changes."""
+        return cgutils.alloca_once_value(self.builder, value)
+
+    def no_floats(self) -> Any:
+        """A row of zeros of a tile."""
+        return ir.Constant(self.floats_of_tiles, [0.0] * LANES)
+
+    def given(self, hand: Any, *, of_floats: bool) -> Any:
+        """The row of what a hand gets."""
+        return self.row(self.at.given, hand, of_floats=of_floats)
+
+
+@piece(_Sets, "x level levels first own second same amount fold apart room")
+def _pay(code: _Sets) -> None:
+    """What own hands get, strength by strength.
+
+    A hand meets ``weaker``, ``not stronger`` and ``all`` before its strength is added, after it,
+    and at the end.  Where the winner gets what the loser pays and ties get nothing, it gets ``win *
+    (weaker + not stronger - all)``, and where amounts are ``apart`` it gets ``(win - tie) * weaker
+    + (tie - lose) * not stronger + lose * all``.  Of a fold that leaves the last term.
+    """
+    builder, at = code.builder, code.at
+    zero, one = ir.Constant(INDEX, 0), ir.Constant(INDEX, 1)
+    next_own, next_other = code.variable(zero), code.variable(zero)
+    win, tie, lose = (code.amount(row) for row in range(3))
+    more, less = builder.fsub(win, tie), builder.fsub(tie, lose)
+
+    def met(cards: list[Any], hand: Any) -> Any:
+        return code.add(code.met_by(cards), code.same(hand))
+
+    def strength(index: Any) -> None:
+        pair = builder.shl(index, one)
+        n_own = builder.zext(code.number(at.level, pair), INDEX)
+        n_others = builder.zext(code.number(at.level, builder.add(pair, one)), INDEX)
+        n_own = builder.select(at.fold, zero, n_own)
+        own, other = builder.load(next_own), builder.load(next_other)
+
+        def keep(k: Any) -> None:
+            hand, cards = code.wide_hand(at.first, builder.add(own, k))
+            # Without the same hand, which is no weaker.
+            code.store(code.met_by(cards), code.given(hand, of_floats=False))
+
+        def give(k: Any) -> None:
+            hand, cards = code.wide_hand(at.first, builder.add(own, k))
+            place = code.given(hand, of_floats=True)
+            before, after = code.load(code.given(hand, of_floats=False)), met(cards, hand)
+            with builder.if_else(at.apart) as (of_three, of_one):
+                with of_three:
+                    paid = builder.fmul(code.floats(before), more)
+                    code.store(code.fma(code.floats(after), less, paid), place)
+                with of_one:
+                    code.store(code.add(before, after), code.given(hand, of_floats=False))
+
+        code.loop(n_own, keep)
+        code.loop(n_others, lambda k: code.put_in(at.second, builder.add(other, k)))
+        code.loop(n_own, give)
+        builder.store(builder.add(own, n_own), next_own)
+        builder.store(builder.add(other, n_others), next_other)
+
+    def finish(index: Any) -> None:
+        hand, cards = code.wide_hand(at.first, index)
+        place, every = code.given(hand, of_floats=True), met(cards, hand)
+        with builder.if_else(at.apart) as (of_three, of_one):
+            with of_three:
+                paid = builder.select(at.fold, code.no_floats(), code.load(place))
+                code.store(code.fma(code.floats(every), lose, paid), place)
+            with of_one:
+                both = code.subtract(code.load(code.given(hand, of_floats=False)), every)
+                code.store(builder.fmul(code.floats(both), win), place)
+
+    code.loop(at.levels, strength)
+    code.loop(at.own, finish)
