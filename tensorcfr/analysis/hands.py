@@ -22,7 +22,7 @@ from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
 from .equity import equities
-from .policy_values import ChunkValues, Exactness
+from .policy_values import Exactness, Values
 from .tables import save_rows
 
 LONGEST_LINE = 10_000
@@ -277,7 +277,7 @@ class SolvedSpot:
         game = solution.game
         self.game, self.nodes = game, CardNodes.of(game)
         self.rules = self.nodes.rules
-        self._values = ChunkValues(solution.policy)
+        self._values = Values(solution.policy)
         self._of_pot = self._holdem if of == POT else None
 
     @property
