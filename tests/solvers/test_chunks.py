@@ -8,7 +8,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from support.equality import (
     TOLERANCE,
     PerturbedHands,
     as_game,
-    difference,
+    assert_equal,
     rounding,
 )
 from support.interpreted import interpret
@@ -124,14 +124,7 @@ def test_random_games(
         rules = as_game(game)
         solver = Solver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
         reference = ReferenceCFR(rules, **options)
-        for mark in EARLY_MARKS:
-            solver.step(mark - solver.iteration)
-            while reference.t < mark:
-                reference.step()
-            worst, where = difference(solver.average_policy(), reference.average_policy())
-            assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (
-                f"iteration {mark}, infoset {where!r}: off by {worst}"
-            )
+        assert_equal(solver, reference, EARLY_MARKS, partial(rounding, rules, options))
 
 
 @pytest.mark.full
@@ -144,12 +137,8 @@ def test_built_in_games(spec: str, seed: int, cut: int, variant: str) -> None:
     algorithm, options = VARIANTS[variant]
     solver = Solver(compile_game(rules, cut=cut), algorithm)
     reference = ReferenceCFR(as_game(rules), **options)
-    for mark in (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS:
-        solver.step(mark - solver.iteration)
-        while reference.t < mark:
-            reference.step()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= TOLERANCE, f"iteration {mark}, infoset {where!r}: off by {worst}"
+    marks = (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS
+    assert_equal(solver, reference, marks)
 
 
 # --------------------------------------------------------------------------------- the flat game
