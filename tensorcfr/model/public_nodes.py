@@ -326,10 +326,11 @@ class PublicNodes(ABC):
         found = self.found(label)
         return found.label, found.layout.actions
 
-    def find_node(self, name: str) -> int | None:
-        """The node that some steps, each after a blank, lead to from the root; None if there is
-        none."""
-        way = follow("".join(f" {word}" for word in name.split()), 0, self._steps_of)
+    def find_node(self, name: str | Sequence[str]) -> int | None:
+        """The node that some steps, or a text of them, each after a blank, lead to from the root;
+        None if there is none."""
+        steps = "".join(f" {word}" for word in name.split()) if isinstance(name, str) else name
+        way = follow(steps, 0, self._steps_of)
         return None if way is None else way[0][-1]
 
     def _steps_of(self, node: int) -> tuple[list[str], list[int]]:
@@ -376,9 +377,9 @@ class TabledNodes(PublicNodes):
         """The states with labels of their own, by label."""
         return self.public.named()
 
-    def find_node(self, name: str) -> int | None:
+    def find_node(self, name: str | Sequence[str]) -> int | None:
         """The node of some steps, or of a public label."""
-        for label in (name, f" {name}", f"{name} "):
+        for label in (name, f" {name}", f"{name} ") if isinstance(name, str) else ():
             if label in self.named_states:
                 return self._node_of(self.named_states[label])
         return super().find_node(name)

@@ -3,7 +3,6 @@ and draws, and what happens on every card that can come."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property, lru_cache
 from math import comb
 from typing import Any
@@ -148,12 +147,6 @@ class CardHandNodes(HandNodes):
             said["cards"][step.label] = card
         said["colours"] = action_colours(said["actions"])
         return said
-
-    def _find(self, line: list[str]) -> int | None:
-        """As for other games, with the cards of a deal in any order: ``raise call 7d2cAh``."""
-        with suppress(ValueError):
-            return self.nodes.find_line(line)
-        return None
 
 
 def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:

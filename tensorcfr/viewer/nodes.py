@@ -241,18 +241,14 @@ class HandNodes(Nodes):
         nodes, found = self.nodes, dict[str, int]()
         has_hand = any(words[0] in own for own in nodes.hands)
         line = words[1:] if has_hand or words == [START] else words
-        if (node := self._find(line)) is not None:
+        if (node := nodes.find_node(" ".join(line))) is not None:
             found[" ".join(words)] = node
-        if line and (above := self._find(line[:-1])) is not None:
+        if line and (above := nodes.find_node(" ".join(line[:-1]))) is not None:
             begun = line[-1].casefold()
             for step in nodes.children(above):
                 if step.label.casefold().startswith(begun):
                     found.setdefault(" ".join([*words[:-1], step.label]), step.node)
         return found
-
-    def _find(self, line: list[str]) -> int | None:
-        """The node of a line; None if there is none."""
-        return self.nodes.find_node(" ".join(line))
 
     def node(  # noqa: D102
         self, number: int, of: SolutionValues, patience: float | None = None

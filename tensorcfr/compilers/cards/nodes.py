@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -359,6 +360,12 @@ class CardNodes(PublicNodes):
         if len(found) > 1:
             raise ValueError(f"line: {ANY_CARD!r} is any card, and one line is asked for")
         return found[0]
+
+    def find_node(self, name: str | Sequence[str]) -> int | None:
+        """As :meth:`find_line`, or None."""
+        with suppress(ValueError):
+            return self.find_line(name)
+        return None
 
     def find_lines(self, line: str | Sequence[str]) -> list[int]:
         """The public nodes of a line that may have ``*`` for any card: ``"check check *"``.
