@@ -156,7 +156,7 @@ class Values:
 
     def rows(self, player: int) -> Iterator[ValueRows]:
         """The infosets of a player, in the order of :meth:`CompiledGame.rows`."""
-        return map(self.at_node, filter(self.nodes.decides, self.nodes.decisions(player)))
+        return map(self.at_node, self.nodes.deciding(player))
 
     def of(self, infosets: InfosetRows) -> ValueRows:
         """Some infosets, all of one public node where the game is in chunks."""

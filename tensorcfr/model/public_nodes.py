@@ -71,17 +71,6 @@ class FoundInfoset(NamedTuple):
     hand: int
 
 
-class NodeInfosets(NamedTuple):
-    """The infosets of one public node."""
-
-    node: int
-    layout: NodeLayout
-    hands: list[int]
-    """The hands that the player can have there."""
-    labels: list[str]
-    """The label of the infoset of each of them."""
-
-
 class Step(NamedTuple):
     """A step of the public tree."""
 
@@ -260,6 +249,10 @@ class PublicNodes(ABC):
                 yield node
             left += [step.node for step in reversed(self.children(node))]
 
+    def deciding(self, player: int) -> Iterator[int]:
+        """Those of :meth:`decisions` that some deal gets to."""
+        return filter(self.decides, self.decisions(player))
+
     def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:
         """The decisions whose infosets lie in a part of the game: the trunk is part 0, and chunk
         ``c`` part ``c + 1``.
@@ -290,9 +283,11 @@ class PublicNodes(ABC):
             above = step.node
         return tuple(found[0]), tuple(found[1])
 
-    def rows(self, node: int, hands: np.ndarray) -> InfosetRows:
-        """The infosets of some hands, by number, at a decision."""
+    def rows(self, node: int, hands: np.ndarray | None = None) -> InfosetRows:
+        """The infosets of some hands, by number, at a decision; of all that are possible there, if
+        none are given."""
         layout = self.layout(node)
+        hands = np.flatnonzero(self.possible(node, layout.player)) if hands is None else hands
         return InfosetRows(
             layout.player,
             self.labels(node, hands.tolist()),
@@ -300,12 +295,6 @@ class PublicNodes(ABC):
             layout.numbers(hands),
             np.asarray(layout.stands_for, dtype=np.float64)[hands],
         )
-
-    def infosets(self, player: int) -> Iterator[NodeInfosets]:
-        """The infosets of a player, node by node in the order of :meth:`decisions`."""
-        for node in self.decisions(player):
-            if hands := np.flatnonzero(self.possible(node, player)).tolist():
-                yield NodeInfosets(node, self.layout(node), hands, self.labels(node, hands))
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
         """The infosets that a lock of this label is for: public nodes, and at each of them the

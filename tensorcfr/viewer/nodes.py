@@ -229,10 +229,10 @@ class HandNodes(Nodes):
 
     def _labelled(self) -> Iterable[tuple[str, int]]:
         return (
-            (label, here.node)
+            (label, node)
             for player in range(self.game.n_players)
-            for here in self.nodes.infosets(player)
-            for label in here.labels
+            for node in self.nodes.deciding(player)
+            for label in self.nodes.rows(node).labels
         )
 
     def _lines(self, words: list[str]) -> dict[str, int]:
