@@ -14,14 +14,12 @@ import numpy as np
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
-from ..compilers.cards.rules import shares_of_runouts
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import own_reach
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
-from .equity import equities
+from .equity import equities_at
 from .policy_values import Exactness, Values
 from .tables import save_rows
 
@@ -321,7 +319,8 @@ class SolvedSpot:
             reach; 0 for hands with a card of the board.
         """
         node = self.nodes.find_line(line)
-        return self._left(node, 0), self._left(node, 1)
+        own = self._values.own_reaches(node)
+        return self.nodes.left(node, 0, own), self.nodes.left(node, 1, own)
 
     @checked()
     def values(
@@ -451,41 +450,19 @@ class SolvedSpot:
             return 0.0
         return self._of_pot.put_in(self.nodes.state(node))[player]
 
-    def _left(self, node: int, player: int) -> np.ndarray:
-        """How much of each hand a player has left, float64 (hands,)."""
-        found: np.ndarray = (
-            self.rules.weights[player]
-            * own_reach(self.nodes, self._values.at, node, player)
-            * self.nodes.free(node, player)
-        )
-        return found
-
     def _table(self, line: str, node: int) -> HandTable:
         nodes, rules = self.nodes, self.rules
         layout = nodes.layout(node)
         player, other = layout.player, 1 - layout.player
-        left = (self._left(node, 0), self._left(node, 1))
+        own = self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
-        met = nodes.met(node, player, left[other])[hands]
+        met = nodes.met(node, player, nodes.left(node, other, own))[hands]
         here = self._values.at(layout.numbers(hands))
-        betting, (at, _) = nodes.betting, nodes.at(node)
         share = rules.weights[player][hands] * met * nodes.share(node)
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards = nodes.cards(node)
-
-        def equity() -> np.ndarray:
-            if not betting.round[at] and (runs := int(betting.runs.max())):
-                won, tied, _ = shares_of_runouts(rules, runs)
-                wins = won + tied / 2.0 if player == 0 else 1.0 - (won + tied / 2.0).T
-                apart = nodes.dealing.apart if player == 0 else nodes.dealing.apart.T
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    return ((apart * wins) @ left[other] / (apart @ left[other]))[hands]
-            to_deal = sum(betting.deals[int(betting.round[at]) :])
-            found: np.ndarray = equities(rules, cards, left, to_deal)[player][hands]
-            return found
-
         made: tuple[str, ...] = ()
         if isinstance(rules, Holdem):
             strength = rules.strength(cards, rules.hands[player][hands])
@@ -497,12 +474,12 @@ class SolvedSpot:
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=rules.hands[player][hands],
-            weight=left[player][hands],
+            weight=nodes.left(node, player, own)[hands],
             met=met,
             strategy=here.strategy,
             values=values + self._put_in(node, player),
             made=made,
-            find_equity=equity,
+            find_equity=lambda: equities_at(nodes, node, own)[player][hands],
         )
 
 

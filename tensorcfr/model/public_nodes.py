@@ -152,6 +152,12 @@ class PublicNodes(ABC):
     def possible(self, node: int, player: int) -> np.ndarray:
         """Whether a player can have each hand there, bool (hands,)."""
 
+    def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+        """How much of each hand a player has left at a node, float64 (hands,): the own reach, in
+        games of cards times the weight in the range.  Arguments are those of
+        :meth:`others_reach`."""
+        return own[player]
+
     @abstractmethod
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
         """The probability with which chance and the others lead to a node.

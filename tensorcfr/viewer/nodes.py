@@ -382,7 +382,7 @@ class HandNodes(Nodes):
         nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
-        left = self._left(node, player, own)
+        left = nodes.left(node, player, own)
         return [
             {
                 "hand": names[h],
@@ -392,10 +392,6 @@ class HandNodes(Nodes):
             }
             for h in order.tolist()
         ]
-
-    def _left(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
-        """How much of each hand is left at a node, float64 (hands,): the own reach."""
-        return own[player]
 
 
 def infoset_rows(
