@@ -8,7 +8,7 @@ from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
 from ..model.arrays import there
 from ..model.flat_game import FlatGame
-from .flat_solver import FlatPasses, FlatSolver, of_player
+from .flat_solver import FlatPasses, FlatSolver
 from .scales import bounds_of
 
 
@@ -28,12 +28,12 @@ class TiedPasses(FlatPasses):
         return self._added(player, self.reach)
 
     def _added(self, player: int, array: np.ndarray) -> np.ndarray:
-        return there(self.game.tied).added(array, of_player(self.game, player))
+        return there(self.game.tied).added(array, self.game.form.of_player(player))
 
     @staticmethod
     def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
         bound, tied, players = bounds_of(game.form), there(game.tied), range(game.n_players)
-        added = [tied.added(bound, of_player(game, player)) for player in players]
+        added = [tied.added(bound, game.form.of_player(player)) for player in players]
         return np.sum(added, axis=0)
 
 
