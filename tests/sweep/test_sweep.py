@@ -706,7 +706,9 @@ class TestRepeats:
     @pytest.mark.parametrize("other", ["QJs", "AA-TT,AKs,AQs,AKo,AQo,AJs,ATs,KQs,QJs"])
     def test_spots_that_are_called_alike(self, path: Path, other: str) -> None:
         options = {"board": "QsJh2h8d3c", "pot": 100, "stacks": 200, "bets": "50%"}
-        spots = [compile_game("holdem", ranges=(f"{own},KK", other), **options) for own in ("AA", "QQ")]
+        spots = [
+            compile_game("holdem", ranges=(f"{own},KK", other), **options) for own in ("AA", "QQ")
+        ]
         assert len({spot.name for spot in spots}) == 1
         rows = sweep(path, spots, ["dcfr"], iters=1)
         assert len({row.exploitability for row in rows}) == 2
