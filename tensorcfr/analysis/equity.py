@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from .._util.jit import inlined, kernel
-from ..compilers.cards.nodes import CardNodes
-from ..compilers.cards.rules import same_hands, shares_of_runouts
+from ..compilers.cards.rules import same_hands
 from ..rules import CardGame
 
 
@@ -57,27 +55,6 @@ def equities(
             for own, all_met in zip(won, met, strict=True)
         )
     return first, second
-
-
-def equities_at(
-    nodes: CardNodes, node: int, own: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
-    """As :func:`equities`, of the hands that are left at a public node; before the first deal of a
-    game that pays all-ins on average, by those averages.
-
-    Args:
-        nodes: The public nodes.
-        node: The public node.
-        own: For each player float64 (hands,): the own reach of the node.
-    """
-    left = nodes.left(node, 0, own), nodes.left(node, 1, own)
-    if not nodes.betting.round[nodes.at(node)[0]] and (runs := int(nodes.betting.runs.max())):
-        won, tied, _ = shares_of_runouts(nodes.rules, runs)
-        wins, apart = won + tied / 2.0, nodes.dealing.apart
-        with np.errstate(divide="ignore", invalid="ignore"):
-            first = ((apart * wins) @ left[1]) / (apart @ left[1])
-            return first, ((apart * (1.0 - wins)).T @ left[0]) / (apart.T @ left[0])
-    return equities(nodes.rules, nodes.cards(node), left, nodes.to_deal(node))
 
 
 def _two_cards(hands: np.ndarray, beyond: int) -> np.ndarray:

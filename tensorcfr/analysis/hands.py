@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -14,12 +14,13 @@ import numpy as np
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
+from ..compilers.cards.rules import shares_of_runouts
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
-from .equity import equities_at
+from .equity import equities
 from .policy_values import Exactness, Values
 from .tables import save_rows
 
@@ -65,6 +66,27 @@ def grid_of_hands(
     with np.errstate(invalid="ignore"):
         found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
     return found
+
+
+def equities_at(
+    nodes: CardNodes, node: int, own: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`~tensorcfr.analysis.equity.equities` among the hands that are left at a public node;
+    before the first deal of a game that pays all-ins on average, by those averages.
+
+    Args:
+        nodes: The public nodes.
+        node: The public node.
+        own: For each player float64 (hands,): the own reach of the node.
+    """
+    left = nodes.left(node, 0, own), nodes.left(node, 1, own)
+    if not nodes.betting.round[nodes.at(node)[0]] and (runs := int(nodes.betting.runs.max())):
+        won, tied, _ = shares_of_runouts(nodes.rules, runs)
+        wins, apart = won + tied / 2.0, nodes.dealing.apart
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = ((apart * wins) @ left[1]) / (apart @ left[1])
+            return first, ((apart * (1.0 - wins)).T @ left[0]) / (apart.T @ left[0])
+    return equities(nodes.rules, nodes.cards(node), left, nodes.to_deal(node))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.colours import action_colours
-from ..analysis.equity import equities_at
+from ..analysis.hands import equities_at
 from ..compilers.cards.nodes import CardNodes
 from ..games.holdem.cards import CARDS
 from ..games.holdem.groups import draws, made_hands
