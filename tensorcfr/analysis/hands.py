@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
@@ -16,13 +16,12 @@ from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import shares_of_runouts
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import own_reach
 from ..games.holdem import Holdem, grid_place
 from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
 from ..model.public_nodes import steps_of
 from ..solvers.solution import Solution
 from .equity import equities
-from .policy_values import ChunkValues, Exactness
+from .policy_values import Exactness, Values
 from .tables import save_rows
 
 LONGEST_LINE = 10_000
@@ -67,6 +66,27 @@ def grid_of_hands(
     with np.errstate(invalid="ignore"):
         found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
     return found
+
+
+def equities_at(
+    nodes: CardNodes, node: int, own: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`~tensorcfr.analysis.equity.equities` among the hands that are left at a public node;
+    before the first deal of a game that pays all-ins on average, by those averages.
+
+    Args:
+        nodes: The public nodes.
+        node: The public node.
+        own: For each player float64 (hands,): the own reach of the node.
+    """
+    left = nodes.left(node, 0, own), nodes.left(node, 1, own)
+    if not nodes.betting.round[nodes.at(node)[0]] and (runs := int(nodes.betting.runs.max())):
+        won, tied, _ = shares_of_runouts(nodes.rules, runs)
+        wins, apart = won + tied / 2.0, nodes.dealing.apart
+        with np.errstate(divide="ignore", invalid="ignore"):
+            first = ((apart * wins) @ left[1]) / (apart @ left[1])
+            return first, ((apart * (1.0 - wins)).T @ left[0]) / (apart.T @ left[0])
+    return equities(nodes.rules, nodes.cards(node), left, nodes.to_deal(node))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -277,7 +297,7 @@ class SolvedSpot:
         game = solution.game
         self.game, self.nodes = game, CardNodes.of(game)
         self.rules = self.nodes.rules
-        self._values = ChunkValues(solution.policy)
+        self._values = Values(solution.policy)
         self._of_pot = self._holdem if of == POT else None
 
     @property
@@ -321,7 +341,8 @@ class SolvedSpot:
             reach; 0 for hands with a card of the board.
         """
         node = self.nodes.find_line(line)
-        return self._left(node, 0), self._left(node, 1)
+        own = self._values.own_reaches(node)
+        return self.nodes.left(node, 0, own), self.nodes.left(node, 1, own)
 
     @checked()
     def values(
@@ -451,41 +472,19 @@ class SolvedSpot:
             return 0.0
         return self._of_pot.put_in(self.nodes.state(node))[player]
 
-    def _left(self, node: int, player: int) -> np.ndarray:
-        """How much of each hand a player has left, float64 (hands,)."""
-        found: np.ndarray = (
-            self.rules.weights[player]
-            * own_reach(self.nodes, self._values.at, node, player)
-            * self.nodes.free(node, player)
-        )
-        return found
-
     def _table(self, line: str, node: int) -> HandTable:
         nodes, rules = self.nodes, self.rules
         layout = nodes.layout(node)
         player, other = layout.player, 1 - layout.player
-        left = (self._left(node, 0), self._left(node, 1))
+        own = self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
-        met = nodes.met(node, player, left[other])[hands]
+        met = nodes.met(node, player, nodes.left(node, other, own))[hands]
         here = self._values.at(layout.numbers(hands))
-        betting, (at, _) = nodes.betting, nodes.at(node)
         share = rules.weights[player][hands] * met * nodes.share(node)
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards = nodes.cards(node)
-
-        def equity() -> np.ndarray:
-            if not betting.round[at] and (runs := int(betting.runs.max())):
-                won, tied, _ = shares_of_runouts(rules, runs)
-                wins = won + tied / 2.0 if player == 0 else 1.0 - (won + tied / 2.0).T
-                apart = nodes.dealing.apart if player == 0 else nodes.dealing.apart.T
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    return ((apart * wins) @ left[other] / (apart @ left[other]))[hands]
-            to_deal = sum(betting.deals[int(betting.round[at]) :])
-            found: np.ndarray = equities(rules, cards, left, to_deal)[player][hands]
-            return found
-
         made: tuple[str, ...] = ()
         if isinstance(rules, Holdem):
             strength = rules.strength(cards, rules.hands[player][hands])
@@ -497,12 +496,12 @@ class SolvedSpot:
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=rules.hands[player][hands],
-            weight=left[player][hands],
+            weight=nodes.left(node, player, own)[hands],
             met=met,
             strategy=here.strategy,
             values=values + self._put_in(node, player),
             made=made,
-            find_equity=equity,
+            find_equity=lambda: equities_at(nodes, node, own)[player][hands],
         )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import chain
@@ -16,7 +15,7 @@ from .._util.arguments import checked
 from .._util.memory import require
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
-from ..evaluation.profile import Actions, own_reach, profile_of, rows_of_whole
+from ..evaluation.profile import Actions, own_reach, profile_of
 from ..formats.policies import find_policy
 from ..model.arguments import Compiled, Flat
 from ..model.arrays import TERMINAL
@@ -106,36 +105,66 @@ class ValueRows(NamedTuple):
         return ValueRows(self.infosets.select(at), *(array[at] for array in self[1:]))
 
 
-class Values(ABC):
+class Exactness(NamedTuple):
+    """How exact a policy is from a public node on."""
+
+    gains: tuple[float, ...]
+    """What a best response of each player from there on earns more than their policy, given that
+    the policy gets there; NaN where it never does."""
+    raised: tuple[float, ...]
+    """By how much, at most, the value of each player's best response to the whole policy is above
+    what is said of it, because the strategies of this part of the game were forgotten and solved
+    again; 0 for policies that forget nothing.  Those of several parts add up."""
+
+    @property
+    def exploitability(self) -> float:
+        """The mean of :attr:`gains`."""
+        return sum(self.gains) / len(self.gains)
+
+
+class Values:
     """What a policy is worth at every infoset, when everybody plays it.
 
-    Values are in the game's own unit of utility, of the player who acts.
+    Values are in the game's own unit of utility, of the player who acts.  Those of a game in chunks
+    are worked out for a chunk when it is looked at.
+
+    Args:
+        policy: The policy.
     """
 
-    game: CompiledGame
-    """The game."""
-    policy: Policy
-    """The policy."""
+    def __init__(self, policy: Policy) -> None:
+        self.game: CompiledGame = policy.game
+        """The game."""
+        self.policy = policy
+        """The policy."""
+        self._profile = profile_of(policy)
 
     def __repr__(self) -> str:
         return f"<Values of {self.game.name}: {self.evaluation}>"
 
     @property
-    @abstractmethod
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player; best responses play no locks."""
+        found, unit = self._profile, self.game.unit
+        own, best = ([unit * one for one in v] for v in (found.values, found.best_responses))
+        return Evaluation(tuple(own), tuple(best))
 
-    @abstractmethod
     def at(self, numbers: np.ndarray) -> Actions:
         """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+        found, unit = self._profile.at(numbers), self.game.unit
+        return found._replace(value=found.value * unit, best=found.best * unit)
 
-    @abstractmethod
     def rows(self, player: int) -> Iterator[ValueRows]:
         """The infosets of a player, in the order of :meth:`CompiledGame.rows`."""
+        return map(self.at_node, self.nodes.deciding(player))
 
-    @abstractmethod
     def of(self, infosets: InfosetRows) -> ValueRows:
         """Some infosets, all of one public node where the game is in chunks."""
+        found = self.nodes.find(infosets.labels[0])
+        assert found is not None
+        rows = self.at_node(found.node)
+        place = {label: at for at, label in enumerate(rows.infosets.labels)}
+        return rows.select(np.array([place[label] for label in infosets.labels]))
 
     def at_node(self, node: int) -> ValueRows:
         """The infosets of a public node."""
@@ -205,6 +234,17 @@ class Values(ABC):
             found += self.worth(step.node, player, reaches)
         return found
 
+    def exactness(self, node: int) -> Exactness:
+        """How exact the policy is from a decision on."""
+        own, gains = self.own_reaches(node), []
+        for player, mine in enumerate(own):
+            worth, best = self.worth(node, player, own)
+            reached = float(mine @ self.nodes.others_reach(node, player, own))
+            gains.append(float(mine @ (best - worth)) / reached if reached > 0.0 else math.nan)
+        chunk = self.nodes.layout(node).chunk
+        raised = self._profile.raised(chunk) if chunk >= 0 else (0.0,) * len(own)
+        return Exactness(tuple(gains), raised)
+
     def worst(self, count: int = 10) -> list[tuple[str, float]]:
         """The infosets with the largest :attr:`ValueRows.loss`, and what is lost there."""
         losses = (
@@ -245,68 +285,10 @@ COLUMNS = {
 """The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
-class Exactness(NamedTuple):
-    """How exact a policy is from a public node on."""
-
-    gains: tuple[float, ...]
-    """What a best response of each player from there on earns more than their policy, given that
-    the policy gets there; NaN where it never does."""
-    raised: tuple[float, ...]
-    """By how much, at most, the value of each player's best response to the whole policy is above
-    what is said of it, because the strategies of this part of the game were forgotten and solved
-    again; 0 for policies that forget nothing.  Those of several parts add up."""
-
-    @property
-    def exploitability(self) -> float:
-        """The mean of :attr:`gains`."""
-        return sum(self.gains) / len(self.gains)
-
-
-class ChunkValues(Values):
-    """The values of a policy of a game in chunks; a chunk is worked out when it is looked at.
-
-    Args:
-        policy: The policy.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        self.game, self.policy, self._profile = policy.game, policy, profile_of(policy)
-
-    @property
-    def evaluation(self) -> Evaluation:  # noqa: D102
-        return Evaluation(self._profile.values, self._profile.best_responses)
-
-    def at(self, numbers: np.ndarray) -> Actions:  # noqa: D102
-        return self._profile.at(numbers)
-
-    def exactness(self, node: int) -> Exactness:
-        """How exact the policy is from a decision on."""
-        own, gains = self.own_reaches(node), []
-        for player, mine in enumerate(own):
-            worth, best = self.worth(node, player, own)
-            reached = float(mine @ self.nodes.others_reach(node, player, own))
-            gains.append(float(mine @ (best - worth)) / reached if reached > 0.0 else math.nan)
-        chunk = self.nodes.layout(node).chunk
-        raised = self._profile.raised(chunk) if chunk >= 0 else (0.0,) * len(own)
-        return Exactness(tuple(gains), raised)
-
-    def rows(self, player: int) -> Iterator[ValueRows]:
-        """The infosets of a player, public node by public node."""
-        return map(self.at_node, filter(self.nodes.decides, self.nodes.decisions(player)))
-
-    def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
-        found = self.nodes.find(infosets.labels[0])
-        assert found is not None
-        rows = self.at_node(found.node)
-        place = {label: at for at, label in enumerate(rows.infosets.labels)}
-        return rows.select(np.array([place[label] for label in infosets.labels]))
-
-
 class LaidOutValues(Values):
     """The values of a policy of a game that is laid out, as arrays over all of it, too.
 
     Args:
-        game: The game.
         policy: The policy.
 
     Raises:
@@ -315,29 +297,20 @@ class LaidOutValues(Values):
 
     game: FlatGame
 
-    def __init__(self, game: FlatGame, policy: Policy) -> None:
+    def __init__(self, policy: Policy) -> None:
+        game: FlatGame = policy.game
         require(_bytes_needed(game), f"the values of a policy of {game.name}")
-        self.game, self.policy = game, policy
-        _, self.sequence_reach, value, best = rows_of_whole(game.form, policy.probabilities)
+        super().__init__(policy)
+        strategy, self.sequence_reach, value, best = self._profile.of_part(0)
         self.counterfactual = value * game.unit
         """float64 (sequences,): as in :class:`ValueRows`; of the empty ones the game's value."""
         self.best = best * game.unit
         """float64 (sequences,): likewise; of the empty ones the best-response value."""
         self.own_reach = self.sequence_reach[game.form.infoset_parent]
         """float64 (infosets,): as in :class:`ValueRows`."""
-        self.others_reach = others_reach(game, policy.probabilities)
+        self.others_reach = others_reach(game, strategy)
         """float64 (infosets,): likewise."""
         self._infoset_of = game.form.owners[0]
-
-    @property
-    def evaluation(self) -> Evaluation:
-        """Value and best-response value of each player."""
-        empty = self.game.form.player_sequences[:-1]
-        return Evaluation(tuple(self.counterfactual[empty]), tuple(self.best[empty]))
-
-    def at(self, numbers: np.ndarray) -> Actions:  # noqa: D102
-        arrays = self.policy.probabilities, self.sequence_reach, self.counterfactual, self.best
-        return Actions(*(array[numbers] for array in arrays))
 
     def rows(self, player: int) -> Iterator[ValueRows]:
         """The infosets of a player, in their order."""
@@ -405,7 +378,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
-    return LaidOutValues(game, found) if isinstance(game, FlatGame) else ChunkValues(found)
+    return LaidOutValues(found) if game.is_laid_out else Values(found)
 
 
 def _bytes_needed(game: FlatGame) -> int:

@@ -7,8 +7,8 @@ the others.  In other games a hand is looked for in the labels of the infosets.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from .._util.limits import LAZY_LABELS_FROM
 from ..errors import suggest
@@ -65,21 +65,15 @@ def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
     if game.nodes is None:
         listed = _by_labels(laid_out(game, "a list of public nodes"))
     else:
-        listed = list(_decisions(game.nodes, game.n_players))
+        players = range(game.n_players)
+        numbers = chain.from_iterable(game.nodes.deciding(player) for player in players)
+        listed = [node_of(game.nodes, number) for number in numbers]
     owners = Counter(node.name for node in listed)
     named: dict[str, PublicNode] = {}
     for node in listed:
         name = node.name + (f" (player {node.player})" if owners[node.name] > 1 else "")
         named[name] = replace(node, name=name)
     return named
-
-
-def _decisions(nodes: PublicNodes, players: int) -> Iterator[PublicNode]:
-    """The decisions that some deal gets to."""
-    for player in range(players):
-        for number in nodes.decisions(player):
-            if nodes.decides(number):
-                yield node_of(nodes, number)
 
 
 def _by_labels(game: FlatGame) -> list[PublicNode]:

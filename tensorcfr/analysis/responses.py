@@ -177,7 +177,7 @@ def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any
     sparse = needs("scipy.sparse", "lp")
     reach = np.empty(game.n_sequences)
     realization_plan(game.form, model, reach)
-    own = reach[slice(*game.form.player_sequences[player : player + 2].tolist())]
+    own = reach[game.form.of_player(player)]
     size, empty = len(own), np.zeros(len(own), dtype=np.int64)
     fixed = sparse.coo_array((weight * own, (np.arange(size), empty)), shape=(size, size))
     return sparse.csc_array((1.0 - weight) * sparse.eye_array(size) + fixed)

@@ -269,8 +269,9 @@ class _ClusterPasses(Passes):
     def run(self, turns: Turns) -> None:
         """Passes, one after the other."""
         first = self._form.trunk.player_sequences[:2]
+        arrays = {name: own for name, own in turns._asdict().items() if np.ndim(own)}
         for t in range(len(turns.row)):
-            turn = _one_pass(turns, t)
+            turn = turns._replace(**{name: own[t : t + 1] for name, own in arrays.items()})
             nobody = np.zeros_like(turn.descends)
             self._run_trunk(turn._replace(updates=nobody))
             totals = self.kept.cumulative.trunk[first] if turns.against_average else None
@@ -307,13 +308,6 @@ def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) ->
         sent = 2 * sent + 2 * len(shares)
     values = sum(len(own) for share in shares for own in share.up)
     return Traffic(down=sent * size, up=values * (1 + algorithm.rule.forecast) * size)
-
-
-def _one_pass(turns: Turns, t: int) -> Turns:
-    """One of several passes."""
-    fields: dict[str, Any] = turns._asdict()
-    arrays = {name: own for name, own in fields.items() if isinstance(own, np.ndarray)}
-    return Turns(**fields | {name: own[t : t + 1] for name, own in arrays.items()})
 
 
 def _trunk_of(state: State, end: int) -> State:

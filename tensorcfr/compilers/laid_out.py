@@ -25,7 +25,12 @@ BYTES_EXPANDED = 240
 
 
 def compile_rules(
-    rules: PublicTreeGame, name: str, budget: Budget, *, symmetry: bool = True
+    rules: PublicTreeGame,
+    name: str,
+    budget: Budget,
+    *,
+    symmetry: bool = True,
+    read: public_tree.Read | None = None,
 ) -> FlatGame:
     """Compile the rules of a game of private hands.
 
@@ -34,13 +39,19 @@ def compile_rules(
         name: The name of the game.
         budget: Memory budget of the compile.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
+        read: What the rules have answered, if they were asked before.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
         MemoryLimitError: The game would need more than the budget.
     """
-    found = public_tree.read(rules, budget)
-    return compile_tree(rules, found, name, budget, symmetry=symmetry)
+    read = public_tree.read(rules, budget) if read is None else read
+    public, unit = read.unfolded(budget.what), read.unit
+    if public.tree.n_players != 2:
+        return compile_walked(_expanded(rules, public, unit, budget), name)
+    if symmetry:
+        budget.reserve(colours.bytes_needed(public.tree))
+    return assemble(rules, public, name, unit=unit, symmetry=symmetry)
 
 
 def lay_out(
@@ -62,18 +73,6 @@ def lay_out(
     """
     with budget(f"laying out {name}", limit if own_limit is None else own_limit) as own:
         return compile_rules(rules, name, own, symmetry=symmetry)
-
-
-def compile_tree(
-    rules: PublicTreeGame, found: public_tree.Read, name: str, budget: Budget, *, symmetry: bool
-) -> FlatGame:
-    """As :func:`compile_rules`, from what the rules answered."""
-    public, unit = found.unfolded(budget.what), found.unit
-    if public.tree.n_players != 2:
-        return compile_walked(_expanded(rules, public, unit, budget), name)
-    if symmetry:
-        budget.reserve(colours.bytes_needed(public.tree))
-    return assemble(rules, public, name, unit=unit, symmetry=symmetry)
 
 
 def assemble(

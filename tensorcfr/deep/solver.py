@@ -303,7 +303,7 @@ class DeepSolver(SamplingSolver):
             evaluation.realization_plan(form, self.source.table.group(STRATEGY), reach)
             for other in range(self.game.n_players):
                 if other != player:
-                    own = slice(*form.player_sequences[other : other + 2].tolist())
+                    own = form.of_player(other)
                     self._cumulative[own] += weight * reach[own]
 
     def _rows(self, player: int) -> np.ndarray:

@@ -149,7 +149,7 @@ def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarra
         reach of the first sequence times counterfactual payoff of the second.
     """
     form = game.form
-    own = slice(*form.player_sequences[player : player + 2].tolist())
+    own = form.of_player(player)
     reaches, payoffs = np.empty((2, len(weights), own.stop - own.start))
     reach = np.empty(form.n_sequences)
     for k, strategy in enumerate(strategies):
@@ -172,11 +172,10 @@ def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> Correlatio
 def _best(game: FlatGame, player: int, payoff: np.ndarray) -> np.ndarray:
     """What a player's sequences are worth if the best fixed strategy is played after them, from
     payoffs; float64 (sequences of the player,) both."""
-    begin, end = game.form.player_sequences[player : player + 2].tolist()
-    value = np.zeros(game.n_sequences)
-    value[begin:end] = payoff
+    own, value = game.form.of_player(player), np.zeros(game.n_sequences)
+    value[own] = payoff
     best_total(game.form, value, np.empty(game.n_players), None)
-    return value[begin:end]
+    return value[own]
 
 
 def _coarse(game: FlatGame, player: int, met: np.ndarray) -> float:
@@ -217,7 +216,7 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
     same to them."""
     values, deviations = [], []
     for player in range(game.n_players):
-        own = slice(*game.form.player_sequences[player : player + 2].tolist())
+        own = game.form.of_player(player)
         _check_pure(game, player, strategies)
         groups: dict[bytes, list[int]] = {}
         for k, strategy in enumerate(strategies):
@@ -230,7 +229,7 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
 
 def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
     """Recommendations of whole strategies must be pure."""
-    own = slice(*game.form.player_sequences[player : player + 2].tolist())
+    own = game.form.of_player(player)
     mixes = ~np.isin(strategies[:, own], (0.0, 1.0)).all(axis=0)
     if mixes.any():
         infoset = int(game.form.owners[0][own][mixes].min())

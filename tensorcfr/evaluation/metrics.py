@@ -165,7 +165,7 @@ def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
     reach, values, best = np.empty(game.n_sequences), [], []
     links.spread(form, game.links, strategy, reach)
     for side in range(game.n_players):
-        own = slice(*form.player_sequences[side : side + 2].tolist())
+        own = form.of_player(side)
         value = np.zeros(game.n_sequences)
         value[own] = product(game.form, side, reach)
         values.append(game.unit * float(reach[own] @ value[own]))

@@ -171,19 +171,17 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
             raise ValueError(f"size must be a whole number >= 1, not {source.size!r}")
         strategies = partial(_of_batches, source, _width(game, source))
     else:
-        strategies = partial(_one_by_one, source)
+        strategies = lambda some: (distribution(one, asked(one, source)) for one in some)  # noqa: E731
     if not game.chunks.n_chunks:
-        return _filled(game, strategies(_infosets(all_rows(game))))
+        answers, filling = strategies(_infosets(all_rows(game))), Filling(game)
+        for rows in all_rows(game):
+            filling.put(rows, np.array(list(islice(answers, len(rows.labels)))))
+        return Policy(game, filling.probabilities)
 
     def ask(nodes: PublicNodes, node: int, _: NodeLayout, hands: np.ndarray) -> np.ndarray:
         return np.array(list(strategies(_infosets([nodes.rows(node, hands)]))))
 
     return AskedPolicy(game, ask)
-
-
-def _one_by_one(function: Strategies, infosets: Iterator[Infoset]) -> Iterator[np.ndarray]:
-    """What a function of one infoset says of some, float64 (actions,) each."""
-    return (distribution(one, asked(one, function)) for one in infosets)
 
 
 def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Iterator[np.ndarray]:
@@ -304,11 +302,3 @@ def _infosets(rows: Iterable[InfosetRows]) -> Iterator[Infoset]:
     for some in rows:
         for label, actions in zip(some.labels, some.actions, strict=True):
             yield Infoset(label, some.player, actions)
-
-
-def _filled(game: CompiledGame, strategies: Iterator[np.ndarray]) -> Policy:
-    """The policy that has these strategies at all infosets in order."""
-    filling = Filling(game)
-    for rows in all_rows(game):
-        filling.put(rows, np.array(list(islice(strategies, len(rows.labels)))))
-    return Policy(game, filling.probabilities)

@@ -10,6 +10,7 @@ checked.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..model.arrays import SequenceForm
@@ -157,8 +158,8 @@ INVARIANTS = (
     Invariant("S1", "player ranges", layout.check_player_ranges),
     Invariant("S2", "no empty bucket", layout.check_empty_bucket),
     Invariant("S3", "order of buckets", layout.check_bucket_order),
-    Invariant("S4", "buckets tile the infosets", layout.check_infoset_tiles),
-    Invariant("S5", "buckets tile the sequences", layout.check_sequence_tiles),
+    Invariant("S4", "buckets tile the infosets", partial(layout.check_tiles, "infoset")),
+    Invariant("S5", "buckets tile the sequences", partial(layout.check_tiles, "sequence")),
     Invariant("S6", "parent of the same player", layout.check_parent_owner),
     Invariant("S7", "parent at a level above", layout.check_parent_level),
     Invariant("S8", "owner acts", layout.check_owner, "tree"),
@@ -205,9 +206,9 @@ INVARIANTS = (
     Invariant("R1", "strategies are shared", layout.check_shared, "tied"),
     Invariant("R2", "nobody is absent-minded", layout.check_absent_minded, "tied"),
     Invariant("L1", "label counts", labels.check_count),
-    Invariant("L2", "infoset labels", labels.check_label, "labels"),
+    Invariant("L2", "infoset labels", partial(labels.check_labels_of, "infoset_labels"), "labels"),
     Invariant("L3", "action labels", labels.check_actions, "labels"),
-    Invariant("L4", "outcome labels", labels.check_outcome_label),
+    Invariant("L4", "outcome labels", partial(labels.check_labels_of, "outcome_labels")),
     Invariant("L5", "public labels", labels.check_public_label, "public"),
     Invariant("L6", "hands are outcomes", labels.check_outcome, "public"),
     Invariant("C1", "arrays of cards", cards.check_shapes, "cards"),

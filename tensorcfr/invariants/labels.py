@@ -31,9 +31,9 @@ def check_labels(labels: Sequence[object], where: str = "") -> None:
                 fail(f"{label!r} is number {seen[label]} and number {index}{where}")
 
 
-def check_label(reader: Reader) -> None:
-    """Infoset labels are distinct strings."""
-    check_labels(reader.game.infoset_labels)
+def check_labels_of(what: str, reader: Reader) -> None:
+    """The labels of infosets, or of outcomes, are distinct strings."""
+    check_labels(getattr(reader.game, what))
 
 
 def check_actions(reader: Reader) -> None:
@@ -52,11 +52,6 @@ def check_actions(reader: Reader) -> None:
         )
     for labels in dict.fromkeys(all_actions):
         check_labels(labels, f" at {reader.infoset(all_actions.index(labels))}")
-
-
-def check_outcome_label(reader: Reader) -> None:
-    """Outcome labels are distinct strings."""
-    check_labels(reader.game.outcome_labels)
 
 
 def check_public_label(reader: Reader) -> None:

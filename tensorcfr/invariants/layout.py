@@ -49,20 +49,12 @@ def check_bucket_order(reader: Reader) -> None:
         )
 
 
-def check_infoset_tiles(reader: Reader) -> None:
-    """The buckets cover the infosets in order, without gaps."""
-    _check_tiles(reader, "infoset", reader.form.bucket_lanes, empty=0)
-
-
-def check_sequence_tiles(reader: Reader) -> None:
-    """The buckets cover the sequences in order, after one empty sequence per player."""
-    sizes = reader.form.bucket_lanes * reader.form.bucket_actions
-    _check_tiles(reader, "sequence", sizes, empty=1)
-
-
-def _check_tiles(reader: Reader, what: str, sizes: np.ndarray, *, empty: int) -> None:
-    """Buckets of these sizes are where the form says, after ``empty`` of each player."""
+def check_tiles(what: str, reader: Reader) -> None:
+    """The buckets cover the infosets, or the sequences, in order and without gaps; sequences after
+    one empty sequence per player."""
     form = reader.form
+    empty = int(what == "sequence")
+    sizes = form.bucket_lanes * (form.bucket_actions if empty else 1)
     given, players = getattr(form, f"bucket_{what}"), getattr(form, f"player_{what}s")
     ends = np.append(0, np.cumsum(sizes))
     begins = ends[:-1] + empty * (reader.bucket_player + 1)

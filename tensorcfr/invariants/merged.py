@@ -198,7 +198,7 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
         weight: float64 (sequences,): a weight for every sequence of the other players.
         found: float64 (sequences,): modified in place, at the player's sequences.
     """
-    own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
+    own = form.of_player(player)
     if form.n_sequences < COMPILED_CHECK_FROM:
         found[own] = product(form, player, weight)
         return

@@ -110,7 +110,7 @@ def check_payoff(reader: Reader) -> None:
     last, reach = last[:, tree.terminal], reach[tree.terminal]
     weights = weight[last]
     for player in range(form.n_players):
-        own = slice(int(form.player_sequences[player]), int(form.player_sequences[player + 1]))
+        own = form.of_player(player)
         size = own.stop - own.start
         others = np.delete(weights, player, axis=0).prod(axis=0)
         term = reach * tree.utility[:, player] * others

@@ -365,10 +365,7 @@ class _Probe:
     def of_form(self, player: int) -> np.ndarray:
         """Payoffs of a player's public steps by the operator."""
         weight, found = np.zeros((2, self.form.n_sequences))
-        own, other = (
-            slice(*self.form.player_sequences[who : who + 2].tolist())
-            for who in (player, 1 - player)
-        )
+        own, other = map(self.form.of_player, (player, 1 - player))
         steps, hands = self.of_sequences(1 - player)
         weight[other] = self.weight[steps] * hands
         multiply(self.form, player, weight, found)

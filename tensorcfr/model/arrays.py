@@ -280,6 +280,10 @@ class SequenceForm(NamedTuple):
         """int64 (buckets,): who acts."""
         return np.repeat(np.arange(self.n_players), np.diff(self.player_buckets))
 
+    def of_player(self, player: int) -> slice:
+        """The sequences of a player, the empty one first."""
+        return slice(*self.player_sequences[player : player + 2].tolist())
+
     def held(self, bucket: int) -> np.ndarray:
         """int64: the hands that are possible at the infosets of a bucket."""
         return np.flatnonzero(np.diff(self.hand_rank[self.bucket_mask[bucket]]))

@@ -297,15 +297,11 @@ class _PublicState:
         """A bound of the prescriptions here: a belief has a set of last sequences of each member
         who acted before."""
         views, form = self.views, self.views.game.form
-        options = {last: 1 for index, _ in enumerate(views.members) for last in self._last(index)}
+        options = {last: 1 for one in self.classes for last in views.classes[one].last}
         for infoset in self.acting:
             options[int(form.infoset_parent[infoset])] *= int(views.n_actions[infoset])
         empty = set(form.player_sequences.tolist())
         return prod(count + (last not in empty) for last, count in options.items())
-
-    def _last(self, index: int) -> set[int]:
-        """The last sequences of a member."""
-        return {self.views.classes[one].last[index] for one in self.classes}
 
     def beliefs_of(self, bits: int) -> tuple[int, ...]:
         """The beliefs that classes are, by number."""

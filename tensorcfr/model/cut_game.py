@@ -96,16 +96,14 @@ class CutGame(CompiledGame):
         return self.nodes.lockable(label)
 
     def labels_of(self, player: int) -> Iterator[str]:  # noqa: D102
-        return (label for here in self.nodes.infosets(player) for label in here.labels)
+        return (label for rows in self.rows(player) for label in rows.labels)
 
     def count_of(self, player: int) -> int:  # noqa: D102
         return self.counts.player_infosets[player]
 
     def rows(self, player: int) -> Iterator[InfosetRows]:
         """The infosets of a player, public node by public node."""
-        for node in self.nodes.decisions(player):
-            if len(hands := np.flatnonzero(self.nodes.possible(node, player))):
-                yield self.nodes.rows(node, hands)
+        return map(self.nodes.rows, self.nodes.deciding(player))
 
     def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
         tables: dict[int, np.ndarray] = {}

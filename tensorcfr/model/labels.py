@@ -168,12 +168,14 @@ class InfosetPlaces:
 
 
 def follow(
-    label: str, root: int, children: Callable[[int], tuple[Sequence[str], Sequence[int]]]
+    label: str | Sequence[str],
+    root: int,
+    children: Callable[[int], tuple[Sequence[str], Sequence[int]]],
 ) -> tuple[list[int], list[int]] | None:
-    """The way to the node of a public label that has every step after a space.
+    """The way to the node of some steps, or of a public label that has every step after a space.
 
     Args:
-        label: The label.
+        label: The steps, or the label.
         root: The node to begin at.
         children: From a node, the labels of the steps, and the nodes that they lead to.  A step may
             have spaces of its own.
@@ -187,13 +189,16 @@ def follow(
     rest = label
     while rest:
         steps, below = children(nodes[-1])
-        fits = (f"{rest} ".startswith(f" {step} ") for step in steps)
-        child = next((index for index, fit in enumerate(fits) if fit), None)
-        if child is None:
+        if isinstance(rest, str):
+            fits = [f"{rest} ".startswith(f" {step} ") for step in steps]
+        else:
+            fits = [rest[0] == step for step in steps]
+        if not any(fits):
             return None
+        child = fits.index(True)
         taken.append(child)
         nodes.append(int(below[child]))
-        rest = rest[1 + len(steps[child]) :]
+        rest = rest[1 + len(steps[child]) if isinstance(rest, str) else 1 :]
     return nodes, taken
 
 

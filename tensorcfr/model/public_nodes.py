@@ -71,17 +71,6 @@ class FoundInfoset(NamedTuple):
     hand: int
 
 
-class NodeInfosets(NamedTuple):
-    """The infosets of one public node."""
-
-    node: int
-    layout: NodeLayout
-    hands: list[int]
-    """The hands that the player can have there."""
-    labels: list[str]
-    """The label of the infoset of each of them."""
-
-
 class Step(NamedTuple):
     """A step of the public tree."""
 
@@ -162,6 +151,12 @@ class PublicNodes(ABC):
     @abstractmethod
     def possible(self, node: int, player: int) -> np.ndarray:
         """Whether a player can have each hand there, bool (hands,)."""
+
+    def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+        """How much of each hand a player has left at a node, float64 (hands,): the own reach, in
+        games of cards times the weight in the range.  Arguments are those of
+        :meth:`others_reach`."""
+        return own[player]
 
     @abstractmethod
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
@@ -260,6 +255,10 @@ class PublicNodes(ABC):
                 yield node
             left += [step.node for step in reversed(self.children(node))]
 
+    def deciding(self, player: int) -> Iterator[int]:
+        """Those of :meth:`decisions` that some deal gets to."""
+        return filter(self.decides, self.decisions(player))
+
     def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:
         """The decisions whose infosets lie in a part of the game: the trunk is part 0, and chunk
         ``c`` part ``c + 1``.
@@ -290,9 +289,11 @@ class PublicNodes(ABC):
             above = step.node
         return tuple(found[0]), tuple(found[1])
 
-    def rows(self, node: int, hands: np.ndarray) -> InfosetRows:
-        """The infosets of some hands, by number, at a decision."""
+    def rows(self, node: int, hands: np.ndarray | None = None) -> InfosetRows:
+        """The infosets of some hands, by number, at a decision; of all that are possible there, if
+        none are given."""
         layout = self.layout(node)
+        hands = np.flatnonzero(self.possible(node, layout.player)) if hands is None else hands
         return InfosetRows(
             layout.player,
             self.labels(node, hands.tolist()),
@@ -300,12 +301,6 @@ class PublicNodes(ABC):
             layout.numbers(hands),
             np.asarray(layout.stands_for, dtype=np.float64)[hands],
         )
-
-    def infosets(self, player: int) -> Iterator[NodeInfosets]:
-        """The infosets of a player, node by node in the order of :meth:`decisions`."""
-        for node in self.decisions(player):
-            if hands := np.flatnonzero(self.possible(node, player)).tolist():
-                yield NodeInfosets(node, self.layout(node), hands, self.labels(node, hands))
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
         """The infosets that a lock of this label is for: public nodes, and at each of them the
@@ -326,10 +321,11 @@ class PublicNodes(ABC):
         found = self.found(label)
         return found.label, found.layout.actions
 
-    def find_node(self, name: str) -> int | None:
-        """The node that some steps, each after a blank, lead to from the root; None if there is
-        none."""
-        way = follow("".join(f" {word}" for word in name.split()), 0, self._steps_of)
+    def find_node(self, name: str | Sequence[str]) -> int | None:
+        """The node that some steps, or a text of them, each after a blank, lead to from the root;
+        None if there is none."""
+        steps = "".join(f" {word}" for word in name.split()) if isinstance(name, str) else name
+        way = follow(steps, 0, self._steps_of)
         return None if way is None else way[0][-1]
 
     def _steps_of(self, node: int) -> tuple[list[str], list[int]]:
@@ -376,9 +372,9 @@ class TabledNodes(PublicNodes):
         """The states with labels of their own, by label."""
         return self.public.named()
 
-    def find_node(self, name: str) -> int | None:
+    def find_node(self, name: str | Sequence[str]) -> int | None:
         """The node of some steps, or of a public label."""
-        for label in (name, f" {name}", f"{name} "):
+        for label in (name, f" {name}", f"{name} ") if isinstance(name, str) else ():
             if label in self.named_states:
                 return self._node_of(self.named_states[label])
         return super().find_node(name)

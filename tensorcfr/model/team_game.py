@@ -86,11 +86,6 @@ class TeamGame(InfosetNumbers, PayingGame):
         """How the game and the teams are called."""
         return name_teams(self.game.name, self.teams)
 
-    @property
-    def solver_form(self) -> SequenceForm:
-        """:attr:`form`; no infosets are merged."""
-        return self.form
-
     def swept(self, *, merged: bool) -> ChunkedForm:
         """The beliefs and leaves, one by one."""
         return self.chunks

@@ -137,8 +137,9 @@ class Infosets:
         return found[self.of]
 
     def conditional(self, value: np.ndarray, strategy: np.ndarray) -> np.ndarray:
-        """Counterfactual values over the others' reaches of infosets, in the game's unit of
-        utility; 0 where nobody can come, or with too small a probability for a float."""
+        """Counterfactual values, float64 (..., sequences), over the others' reaches of infosets, in
+        the game's unit of utility; 0 where nobody can come, or with too small a probability for a
+        float."""
         reach = np.append(others_reach(self.game, strategy), np.ones(self.game.n_players))[self.of]
         return np.divide(value * self.game.unit, reach, out=np.zeros_like(value), where=reach > 0.0)
 
@@ -153,13 +154,13 @@ class Infosets:
     def scales(self) -> np.ndarray:
         """The scale of each infoset, at its sequences: the largest size of its value given that it
         is reached, over all own strategies, when the others play uniformly; 1 where all are 0."""
-        form, size = self.game.form, np.zeros(len(self.of))
-        uniform, reach, paid = 1.0 / self.actions, *np.zeros((2, len(self.of)))
+        form, uniform = self.game.form, 1.0 / self.actions
+        reach, paid = np.zeros((2, len(self.of)))
         evaluation.realization_plan(form, uniform, reach)
         for player in range(form.n_players):
             evaluation.add_payoffs(form, player, reach, paid)
-        for value in (paid, -paid):
+        most = np.stack([paid, -paid])
+        for value in most:
             carry_up(form, value)
-            np.maximum(size, np.abs(self.conditional(value, uniform)), out=size)
-        scale = self.largest(size)
+        scale = self.largest(np.abs(self.conditional(most, uniform)).max(axis=0))
         return np.where(scale > 0.0, scale, 1.0)

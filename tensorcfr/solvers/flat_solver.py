@@ -131,8 +131,3 @@ class FlatSolver(Solver):
     def _judge(self, weight: Numbers, floor: float) -> Evaluation:
         strategies = made_strategies(self.form, weight, floor, None)
         return evaluate_probabilities(self.game, whole(self.game, self.form, strategies))
-
-
-def of_player(game: Any, player: int) -> slice:
-    """The sequences of a player."""
-    return slice(*game.form.player_sequences[player : player + 2].tolist())

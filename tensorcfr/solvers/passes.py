@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..algorithms import Algorithm
@@ -224,7 +222,9 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     else:
         turns.descends[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]
-    return Turns(*(_one_axis(field) for field in turns))
+    arrays = {name: field for name, field in turns._asdict().items() if np.ndim(field)}
+    # Those of several iterations one after the other.
+    return turns._replace(**{n: own.reshape(-1, *own.shape[2:]) for n, own in arrays.items()})
 
 
 def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
@@ -240,11 +240,6 @@ def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
         against_average=record.against == "average",
         pending=np.zeros(pair),
     )
-
-
-def _one_axis(field: Any) -> Any:
-    """The passes of several iterations one after the other."""
-    return field.reshape(-1, *field.shape[2:]) if isinstance(field, np.ndarray) else field
 
 
 def bytes_of_passes(

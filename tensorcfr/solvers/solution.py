@@ -392,9 +392,4 @@ class Solution(_Evaluated):
         )
 
 
-def _solution_of(game: CompiledGame, path: Path) -> Solution:
-    """The solution of a game in a file, whose policy is wanted."""
-    return Solution.load(path, game=game, registered=False)
-
-
-ARCHIVES[HEADER] = _solution_of
+ARCHIVES[HEADER] = lambda game, path: Solution.load(path, game=game, registered=False)

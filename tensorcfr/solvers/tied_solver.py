@@ -6,9 +6,9 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
+from ..model.arrays import there
 from ..model.flat_game import FlatGame
-from ..model.ties import Tied
-from .flat_solver import FlatPasses, FlatSolver, of_player
+from .flat_solver import FlatPasses, FlatSolver
 from .scales import bounds_of
 
 
@@ -16,7 +16,7 @@ class TiedPasses(FlatPasses):
     """Passes infoset by infoset, whose values are added up where infosets share a strategy."""
 
     def play(self) -> None:  # noqa: D102
-        self._played = self.strategy[tied_of(self.game).sequence]
+        self._played = self.strategy[there(self.game.tied).sequence]
         evaluation.realization_plan(self.game.form, self._played, self.reach)
 
     def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -28,12 +28,12 @@ class TiedPasses(FlatPasses):
         return self._added(player, self.reach)
 
     def _added(self, player: int, array: np.ndarray) -> np.ndarray:
-        return tied_of(self.game).added(array, of_player(self.game, player))
+        return there(self.game.tied).added(array, self.game.form.of_player(player))
 
     @staticmethod
     def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
-        bound, tied, players = bounds_of(game.form), tied_of(game), range(game.n_players)
-        added = [tied.added(bound, of_player(game, player)) for player in players]
+        bound, tied, players = bounds_of(game.form), there(game.tied), range(game.n_players)
+        added = [tied.added(bound, game.form.of_player(player)) for player in players]
         return np.sum(added, axis=0)
 
 
@@ -52,9 +52,3 @@ class TiedSolver(FlatSolver):
     layouts = ("tied",)
     lacks = "perfect recall"
     passes = TiedPasses
-
-
-def tied_of(game: FlatGame) -> Tied:
-    """The infosets that share strategies, in a game with imperfect recall."""
-    assert game.tied is not None
-    return game.tied

@@ -288,14 +288,9 @@ def _unpack_form(given: Taken, key: str) -> SequenceForm:
     parts = [kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()]
     return SequenceForm(
         **{name: given.take(f"{key}/{name}") for name in FORM_FIELDS},
-        # Before version 3 empty parts were kept.
-        operator=tuple(part for part in parts if not _is_empty(part)),
+        # Before version 3 empty parts were kept.  The arrays are not known to be sound.
+        operator=tuple(p for p in parts if not (all(a.ndim for a in p) and p.is_empty)),
     )
-
-
-def _is_empty(part: Any) -> bool:
-    """Whether a part of the payoff operator is empty; its arrays are not known to be sound."""
-    return all(array.ndim for array in part) and bool(part.is_empty)
 
 
 def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:

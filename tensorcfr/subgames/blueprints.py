@@ -20,7 +20,7 @@ from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
 from .compiled_part import CompiledPart, Subgames
-from .roots import Steps, follow_steps, nodes_of
+from .roots import Steps, nodes_of
 from .strategies import same_strategies, unmerged
 from .tree_part import TreeSubgames
 
@@ -99,7 +99,7 @@ class Blueprint:
 
     def node(self, steps: Steps) -> int | None:
         """The public node of the blueprint's game that some steps lead to, if there is one."""
-        return follow_steps(self.nodes, steps)
+        return self.nodes.find_node(steps)
 
     def reach(self, steps: Steps, player: int) -> np.ndarray:
         """float64 (hands,): the probability that a player's actions lead to a public node of the

@@ -11,7 +11,7 @@ import numpy as np
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from .part import FOLLOW
-from .roots import At, Steps, follow_steps, nodes_of
+from .roots import At, Steps, nodes_of
 from .strategies import best_values, copy_by_label, copy_strategies
 
 Kept = tuple[np.ndarray, np.ndarray]
@@ -54,7 +54,7 @@ class CompiledPart(ABC):
         self.all_hands = all_hands
         self.nodes = nodes_of(game)
         self.steps: Steps = (FOLLOW,) if entry else ()
-        self.root = follow_steps(self.nodes, self.steps) or 0
+        self.root = self.nodes.find_node(self.steps) or 0
 
     def plain(self) -> Gadget:
         """No gadget: the subgame itself."""
@@ -110,7 +110,7 @@ class CompiledPart(ABC):
             return
         pairs = zip(gadget.kept, self.kept, strict=True)
         hands = [(np.arange(len(own)), np.searchsorted(mine, own)) for own, mine in pairs]
-        at = follow_steps(nodes_of(policy.game), gadget.steps) or 0
+        at = nodes_of(policy.game).find_node(gadget.steps) or 0
         copy_strategies(policy, at, self.nodes, self.root, hands, found, self.player)
 
 

@@ -12,7 +12,7 @@ from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from .resolving import Followed, resolve
-from .roots import Steps, follow_steps, nodes_of
+from .roots import Steps, nodes_of
 
 NO_HANDS = (-1, -1)
 """Hands before the deal."""
@@ -99,7 +99,7 @@ class Position:
             held = kept[player]
         nodes = nodes_of(policy.game)
         # A coarser game may have no such line.
-        if (node := follow_steps(nodes, steps)) is not None:
+        if (node := nodes.find_node(steps)) is not None:
             played = strategies_at(policy, nodes, node)
             labels = [step.label for step in nodes.children(node)]
             for k, action in enumerate(actions):

@@ -22,7 +22,7 @@ from .blueprints import Blueprint, find_blueprint, subgames_of
 from .compiled_part import Kept, Spot, Subgames
 from .depth import Early
 from .part import check_constant_sum
-from .roots import PLAYERS, At, Steps, follow_steps, nodes_of
+from .roots import PLAYERS, At, Steps, nodes_of
 from .strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
 from .tree_part import TreeSubgames
 
@@ -339,6 +339,6 @@ def _composed(
     for spot, one in zip(spots, solved, strict=True):
         policy, steps, kept = one.followed
         hands = [(np.arange(len(own)), own) for own in kept]
-        at, to = follow_steps(nodes_of(policy.game), steps), follow_steps(nodes, spot.steps)
+        at, to = nodes_of(policy.game).find_node(steps), nodes.find_node(spot.steps)
         copy_strategies(policy, at or 0, nodes, to or 0, hands, found, one.player)
     return Policy(game, found)

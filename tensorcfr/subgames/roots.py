@@ -145,16 +145,6 @@ def steps_to(nodes: PublicNodes, node: int) -> Steps:
     return tuple(step.label for step in nodes.path(node))
 
 
-def follow_steps(nodes: PublicNodes, steps: Sequence[str]) -> int | None:
-    """The node that some steps lead to; None if there is none."""
-    node: int | None = 0
-    for label in steps:
-        if node is None:
-            break
-        node = next((step.node for step in nodes.children(node) if step.label == label), None)
-    return node
-
-
 @checked()
 def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
     """Names of public nodes that cut the public tree, one on each way from the root that gets so

@@ -18,7 +18,7 @@ from ..uncompiled.dealt import DealtHands
 from .compiled_part import CompiledPart, Gadget, Spot, Subgames
 from .depth import Early, LimitedPart
 from .part import Entrance, Part, compile_part
-from .roots import At, Roots, Steps, find_roots, follow_steps, nodes_of, steps_to
+from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
 from .strategies import ENTRY, shared_nodes
 
 
@@ -145,7 +145,7 @@ class TreeSubgames(Subgames):
         return self.nodes.player(self._node(steps))
 
     def _node(self, steps: Steps) -> int:
-        node = follow_steps(self.nodes, steps)
+        node = self.nodes.find_node(steps)
         if node is None:
             raise ValueError(f"{self.name} has no line {' '.join(steps)!r}")
         return node
@@ -183,7 +183,7 @@ class TreeSubgames(Subgames):
 
     def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
         nodes, coarse = self.nodes, nodes_of(other)
-        first = follow_steps(coarse, steps)
+        first = coarse.find_node(steps)
         for theirs, mine in shared_nodes(coarse, first or 0, nodes, self._node(steps)):
             how, acts = "", nodes.player(mine)
             missing = {s.label for s in coarse.children(theirs)} - {

@@ -190,9 +190,11 @@ def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
 
 
 def _identify(source: str | CompiledGame) -> tuple[str, str | None]:
-    """The name of a game, whose rules can be made, and, if it is compiled, its digest."""
+    """The name of a game, whose rules can be made, and, if it is compiled, its digest.  Spots of
+    one board may be called alike: the text that makes a game again tells them apart."""
     if isinstance(source, CompiledGame):
-        return source.name, source.digest
+        text = source.recipe.source if source.recipe is not None else None
+        return text or source.name, source.digest
     if not isinstance(source, str):
         raise TypeError(f"games must be names or compiled games, not {brief(source)}")
     find_rules(source)

@@ -7,7 +7,7 @@ import numpy as np
 from ..kernels import links
 from ..model.team_game import TeamGame
 from ..payoff import magnitudes, product
-from ..solvers.flat_solver import FlatPasses, FlatSolver, of_player
+from ..solvers.flat_solver import FlatPasses, FlatSolver
 
 
 class TeamPasses(FlatPasses):
@@ -19,13 +19,13 @@ class TeamPasses(FlatPasses):
 
     def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
         game, value = self.game, np.zeros(len(faced))
-        value[of_player(game, player)] = product(game.form, player, faced)
+        value[game.form.of_player(player)] = product(game.form, player, faced)
         form = game.form.bare
         links.collect(form, game.links, player, self.strategy, value, False)
         return value
 
     def reached(self, player: int) -> np.ndarray:  # noqa: D102
-        reach, own = np.zeros(len(self.reach)), of_player(self.game, player)
+        reach, own = np.zeros(len(self.reach)), self.game.form.of_player(player)
         reach[own] = self.reach[own]
         return reach
 
@@ -34,7 +34,7 @@ class TeamPasses(FlatPasses):
         sizes = magnitudes(game.form)
         bound, everywhere = np.zeros(sizes.n_sequences), np.ones(sizes.n_sequences)
         for player in range(sizes.n_players):
-            bound[of_player(game, player)] = product(sizes, player, everywhere)
+            bound[sizes.of_player(player)] = product(sizes, player, everywhere)
             form, plan = sizes.bare, np.zeros(sizes.n_sequences)
             links.collect(form, game.links, player, plan, bound, True)
         return bound

@@ -3,7 +3,6 @@ and draws, and what happens on every card that can come."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import cached_property, lru_cache
 from math import comb
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.colours import action_colours
-from ..analysis.equity import equities
+from ..analysis.hands import equities_at
 from ..compilers.cards.nodes import CardNodes
 from ..games.holdem.cards import CARDS
 from ..games.holdem.groups import draws, made_hands
@@ -47,12 +46,6 @@ class CardHandNodes(HandNodes):
         betting, (at, _) = nodes.betting, nodes.at(node)
         deals = betting.deals[int(betting.round[at])] if nodes.player(node) == CHANCE else 0
         return {"board": board, "chips": chips and chips._asdict(), "deals": deals}
-
-    def _left(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
-        """How much of each hand is left at a node: its weight in the range, times own reach."""
-        free = self.nodes.free(node, player)
-        left: np.ndarray = self.rules.weights[player] * own[player] * free
-        return left
 
     def _range(
         self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
@@ -104,7 +97,7 @@ class CardHandNodes(HandNodes):
             own, joint = self._reaches(node, of)
         if self._boards(node) > MOST_BOARDS:
             return {"hands": None, "means": [None, None], "boards": self._boards(node)}
-        found = self._equities(node, own)
+        found = equities_at(self.nodes, node, own)
         hands = [
             dict(zip(np.array(self.nodes.hands[one])[free], equity[free].tolist(), strict=True))
             for one, equity in enumerate(found)
@@ -115,15 +108,7 @@ class CardHandNodes(HandNodes):
     def _boards(self, node: int) -> int:
         """In how many ways the board of a node can be completed."""
         left = len(self.rules.cards) - len(self.nodes.cards(node))
-        return comb(left, self._to_deal(node))
-
-    def _to_deal(self, node: int) -> int:
-        betting, (at, _) = self.nodes.betting, self.nodes.at(node)
-        return sum(betting.deals[int(betting.round[at]) :])
-
-    def _equities(self, node: int, own: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        left = self._left(node, 0, own), self._left(node, 1, own)
-        return equities(self.rules, self.nodes.cards(node), left, self._to_deal(node))
+        return comb(left, self.nodes.to_deal(node))
 
     def _runouts(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if self.nodes.player(node) != CHANCE:
@@ -144,16 +129,10 @@ class CardHandNodes(HandNodes):
                     card["p"] = [part(float(one), total) for one in mixed]
                     said["player"], said["actions"] = layout.player, list(layout.actions)
             if cheap and total > 0:
-                card["equity"] = _means(self._equities(step.node, own), joint)
+                card["equity"] = _means(equities_at(self.nodes, step.node, own), joint)
             said["cards"][step.label] = card
         said["colours"] = action_colours(said["actions"])
         return said
-
-    def _find(self, line: list[str]) -> int | None:
-        """As for other games, with the cards of a deal in any order: ``raise call 7d2cAh``."""
-        with suppress(ValueError):
-            return self.nodes.find_line(line)
-        return None
 
 
 def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:

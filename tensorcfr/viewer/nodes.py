@@ -229,10 +229,10 @@ class HandNodes(Nodes):
 
     def _labelled(self) -> Iterable[tuple[str, int]]:
         return (
-            (label, here.node)
+            (label, node)
             for player in range(self.game.n_players)
-            for here in self.nodes.infosets(player)
-            for label in here.labels
+            for node in self.nodes.deciding(player)
+            for label in self.nodes.rows(node).labels
         )
 
     def _lines(self, words: list[str]) -> dict[str, int]:
@@ -241,18 +241,14 @@ class HandNodes(Nodes):
         nodes, found = self.nodes, dict[str, int]()
         has_hand = any(words[0] in own for own in nodes.hands)
         line = words[1:] if has_hand or words == [START] else words
-        if (node := self._find(line)) is not None:
+        if (node := nodes.find_node(" ".join(line))) is not None:
             found[" ".join(words)] = node
-        if line and (above := self._find(line[:-1])) is not None:
+        if line and (above := nodes.find_node(" ".join(line[:-1]))) is not None:
             begun = line[-1].casefold()
             for step in nodes.children(above):
                 if step.label.casefold().startswith(begun):
                     found.setdefault(" ".join([*words[:-1], step.label]), step.node)
         return found
-
-    def _find(self, line: list[str]) -> int | None:
-        """The node of a line; None if there is none."""
-        return self.nodes.find_node(" ".join(line))
 
     def node(  # noqa: D102
         self, number: int, of: SolutionValues, patience: float | None = None
@@ -386,7 +382,7 @@ class HandNodes(Nodes):
         nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
-        left = self._left(node, player, own)
+        left = nodes.left(node, player, own)
         return [
             {
                 "hand": names[h],
@@ -396,10 +392,6 @@ class HandNodes(Nodes):
             }
             for h in order.tolist()
         ]
-
-    def _left(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
-        """How much of each hand is left at a node, float64 (hands,): the own reach."""
-        return own[player]
 
 
 def infoset_rows(

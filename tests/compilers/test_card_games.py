@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
-from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
+from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, rounding
 from support.layouts import farthest, numbers_of
 from support.reference import ReferenceCFR
 from support.tiers import tiered
@@ -130,12 +131,7 @@ def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
     game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
     rules = as_game(HandByHand(game.nodes.rules))
     solver, reference = Solver(game, algorithm), ReferenceCFR(rules, **options)
-    for mark in EARLY_MARKS[:3]:
-        solver.step(mark - solver.iteration)
-        while reference.t < mark:
-            reference.step()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (mark, where)
+    assert_equal(solver, reference, EARLY_MARKS[:3], partial(rounding, rules, options))
 
 
 @pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])

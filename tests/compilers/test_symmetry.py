@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from support.equality import as_game, check_random, difference
+from support.equality import as_game, assert_equal, check_random
 from support.payoff_paths import PATHS, forced
 from support.properties import examples
 from support.random_games import (
@@ -437,11 +437,7 @@ def test_random_suited_games_equal_the_reference() -> None:
     with forced("blocks"):
         game = compile_game(rules)
     reference = ReferenceCFR(as_game(rules), average_power=0, alternating=True)
-    for _ in range(10):
-        reference.step()
-    solver = Solver(game, "cfr")
-    solver.step(10)
-    assert difference(solver.average_policy(), reference.average_policy())[0] <= 1e-12
+    assert_equal(Solver(game, "cfr"), reference, [10])
 
 
 # -------------------------------------------------------------------------------- regressions

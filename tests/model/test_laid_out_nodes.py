@@ -9,6 +9,7 @@ from support.equality import Multiplied, as_game
 from tensorcfr import CompiledGame, compile_game
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
+from tensorcfr.model.labels import follow
 
 
 def from_histories(spec: str, factor: float = 1.0) -> CompiledGame:
@@ -62,3 +63,16 @@ def test_terminals_pay_what_their_histories_pay(factor: float) -> None:
             if nodes.player(node) == TERMINAL
         )
         assert found == pytest.approx(expected[player], rel=1e-12)
+
+
+def test_steps_are_told_apart_whole() -> None:
+    """In a text and one by one; a step may begin like another one, and may have a space."""
+
+    def children(node: int) -> tuple[list[str], list[int]]:
+        return (["bet", "bet 5", "b"], [1, 2, 3]) if node == 0 else ([], [])
+
+    for label in (" b", ["b"]):
+        assert follow(label, 0, children) == ([0, 3], [2])
+    assert follow(["bet 5"], 0, children) == ([0, 2], [1])
+    assert follow(["be"], 0, children) is None
+    assert follow(" b b", 0, children) is None

@@ -8,7 +8,7 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from support.equality import (
     TOLERANCE,
     PerturbedHands,
     as_game,
-    difference,
+    assert_equal,
     rounding,
 )
 from support.interpreted import interpret
@@ -124,14 +124,7 @@ def test_random_games(
         rules = as_game(game)
         solver = Solver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
         reference = ReferenceCFR(rules, **options)
-        for mark in EARLY_MARKS:
-            solver.step(mark - solver.iteration)
-            while reference.t < mark:
-                reference.step()
-            worst, where = difference(solver.average_policy(), reference.average_policy())
-            assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (
-                f"iteration {mark}, infoset {where!r}: off by {worst}"
-            )
+        assert_equal(solver, reference, EARLY_MARKS, partial(rounding, rules, options))
 
 
 @pytest.mark.full
@@ -144,12 +137,8 @@ def test_built_in_games(spec: str, seed: int, cut: int, variant: str) -> None:
     algorithm, options = VARIANTS[variant]
     solver = Solver(compile_game(rules, cut=cut), algorithm)
     reference = ReferenceCFR(as_game(rules), **options)
-    for mark in (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS:
-        solver.step(mark - solver.iteration)
-        while reference.t < mark:
-            reference.step()
-        worst, where = difference(solver.average_policy(), reference.average_policy())
-        assert worst <= TOLERANCE, f"iteration {mark}, infoset {where!r}: off by {worst}"
+    marks = (*EARLY_MARKS, MARKS[-1]) if spec != "leduc" else EARLY_MARKS
+    assert_equal(solver, reference, marks)
 
 
 # --------------------------------------------------------------------------------- the flat game
@@ -376,9 +365,9 @@ def test_chunks_fit_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyP
     game = in_chunks(spec, cut=True, symmetry=False)
     sizes = Counter[int]()
     for player in range(2):
-        for here in game.nodes.infosets(player):
-            if here.layout.stride:
-                sizes[here.layout.chunk] += len(here.hands) * len(here.layout.actions)
+        for node in game.nodes.deciding(player):
+            if (layout := game.nodes.layout(node)).stride:
+                sizes[layout.chunk] += game.nodes.rows(node).numbers.size
     trunk = sizes.pop(-1)
     assert trunk + sum(sizes.values()) == game.n_sequences - 2
     assert len(sizes) == game.chunks.n_chunks
@@ -843,15 +832,15 @@ def test_values_at_public_nodes(seed: int, symmetry: bool, kind: str, interprete
     np.testing.assert_allclose(whole.values, judged.values, atol=1e-12)
     np.testing.assert_allclose(whole.best_responses, judged.best_responses, atol=1e-12)
     for player in range(2):
-        for here in game.nodes.infosets(player):
-            path = game.nodes.label(here.node)
-            rows = found.at_node(here.node)
-            turned = np.arange(len(here.labels))[::-1]
+        for node in game.nodes.deciding(player):
+            path, rows = game.nodes.label(node), found.at_node(node)
+            labels = rows.infosets.labels
+            turned = np.arange(len(labels))[::-1]
             other = found.of(rows.infosets.select(turned))
-            assert other.infosets.labels == here.labels[::-1]
+            assert other.infosets.labels == labels[::-1]
             for mine, theirs in zip(rows[1:], other[1:], strict=True):
                 np.testing.assert_array_equal(mine[turned], theirs)
-            for at, label in enumerate(here.labels):
+            for at, label in enumerate(labels):
                 infoset = flat.infoset_index[label]
                 own = flat.sequences(infoset)
                 for mine, theirs in (
@@ -865,9 +854,9 @@ def test_values_at_public_nodes(seed: int, symmetry: bool, kind: str, interprete
                 ):
                     np.testing.assert_allclose(mine[at], theirs, atol=1e-12)
             for one in range(2):
-                reach = np.where(game.nodes.possible(here.node, one), 1.0, np.nan)
+                reach = np.where(game.nodes.possible(node, one), 1.0, np.nan)
                 np.testing.assert_allclose(
-                    found.own_reaches(here.node)[one] * reach,
+                    found.own_reaches(node)[one] * reach,
                     own_reach(flat, policy, one, path) * reach,
                     atol=1e-13,
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.card_games import EveryRound, RandomCards
-from support.equality import EARLY_MARKS, TOLERANCE, as_game, difference, rounding
+from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, rounding
 from support.interpreted import interpret
 from support.layouts import farthest, laid_out, numbers_of
 from support.random_games import public_tree_games
@@ -58,14 +59,7 @@ def test_random_games(
         rules = as_game(game)
         solver = Solver(compile_game(game, cut=cut, symmetry=symmetry), algorithm)
         reference = ReferenceCFR(rules, **options)
-        for mark in EARLY_MARKS:
-            solver.step(mark - solver.iteration)
-            while reference.t < mark:
-                reference.step()
-            worst, where = difference(solver.average_policy(), reference.average_policy())
-            assert worst <= TOLERANCE or worst <= 100 * rounding(rules, options, mark), (
-                f"iteration {mark}, infoset {where!r}: off by {worst}"
-            )
+        assert_equal(solver, reference, EARLY_MARKS, partial(rounding, rules, options))
 
 
 RULES = {
@@ -141,12 +135,7 @@ def test_uneven_betting(seed: int, interpreted: None) -> None:
     cards = Solver(compile_game(rules, cut=1), CFR_PLUS(floor=0.01))
     assert depth(cards.game.chunks) == 2
     reference = ReferenceCFR(as_game(HandByHand(rules)), **floored(VARIANTS["cfr+"], 0.01)[1])
-    for mark in EARLY_MARKS[:2]:
-        cards.step(mark - cards.iteration)
-        while reference.t < mark:
-            reference.step()
-        worst, where = difference(cards.average_policy(), reference.average_policy())
-        assert worst <= TOLERANCE, (mark, where)
+    assert_equal(cards, reference, EARLY_MARKS[:2])
 
 
 def three_deals(**options: Any) -> Any:

@@ -703,20 +703,24 @@ class TestRepeats:
         assert read_sweep(path) == rows
         assert sweep(path, ["kuhn"], ["cfr"], iters=5) == rows
 
-    def test_games_that_are_called_alike(self, path: Path) -> None:
+    @pytest.mark.parametrize("other", ["QJs", "AA-TT,AKs,AQs,AKo,AQo,AJs,ATs,KQs,QJs"])
+    def test_spots_that_are_called_alike(self, path: Path, other: str) -> None:
+        options = {"board": "QsJh2h8d3c", "pot": 100, "stacks": 200, "bets": "50%"}
         spots = [
-            compile_game(
-                "holdem",
-                board="QsJh2h8d3c",
-                ranges=(f"{hand},KK", "AA-TT,AKs,AQs,AKo,AQo,AJs,ATs,KQs,QJs"),
-                pot=100,
-                stacks=200,
-                bets="50%",
-            )
-            for hand in ("AA", "QQ")
+            compile_game("holdem", ranges=(f"{own},KK", other), **options) for own in ("AA", "QQ")
         ]
-        with pytest.raises(ValueError, match="two of the games are called holdem QsJh2h8d3c"):
-            sweep(path, spots, ["dcfr"], iters=1)
+        assert len({spot.name for spot in spots}) == 1
+        rows = sweep(path, spots, ["dcfr"], iters=1)
+        assert len({row.exploitability for row in rows}) == 2
+        texts = [row.game for row in rows]
+        assert texts == [spot.recipe.source for spot in spots if spot.recipe is not None]
+        assert sweep(path, texts, ["dcfr"], iters=1) == rows
+
+    def test_games_that_are_called_alike(self, path: Path) -> None:
+        kuhn = compile_game("kuhn")
+        games = [kuhn, replace(compile_game("leduc"), name=kuhn.name)]
+        with pytest.raises(ValueError, match="two of the games are called kuhn"):
+            sweep(path, games, ["cfr"], iters=1)
 
 
 class TestSummary:

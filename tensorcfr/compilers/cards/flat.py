@@ -83,7 +83,10 @@ class HandByHand(PublicTreeGame):
         """What every pair of hands is paid."""
         win, tie, lose, *board = key
         if isinstance(key, Runout):
-            return self._run_out(key)
+            # On average over all boards.
+            found = np.array(shares_of_runouts(self.rules, key.cards))
+            paid: np.ndarray = np.tensordot(np.array(key[:3]), found, axes=(0, 0))
+            return paid
         if not board:
             return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
         cards = (*self.rules.board, *board[0])
@@ -95,12 +98,6 @@ class HandByHand(PublicTreeGame):
         return np.array(
             [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in range(2)]
         )
-
-    def _run_out(self, node: Runout) -> np.ndarray:
-        """What every pair of hands is paid on average over all boards."""
-        found = np.array(shares_of_runouts(self.rules, node.cards))
-        paid: np.ndarray = np.tensordot(np.array(node[:3]), found, axes=(0, 0))
-        return paid
 
 
 def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:

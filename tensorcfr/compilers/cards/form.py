@@ -180,7 +180,11 @@ class CardForm:
         used = list(entries) if rooted else [first, 0]
         for player, depth, actions in sorted(by_bucket):
             members = by_bucket[player, depth, actions]
-            counts = [int(self._begins(node)[player][self._round(node)][-1]) for node in members]
+            classes = (
+                self.where.n_classes(player, self._round(node), ends=isinstance(node, Wait))
+                for node in members
+            )
+            counts = [int(own.sum()) for own in classes]
             width, begin = sum(counts), used[player]
             offset = begin
             for member, count in zip(members, counts, strict=True):
@@ -201,9 +205,6 @@ class CardForm:
     def _round(self, node: int | Wait) -> int:
         return node.round if isinstance(node, Wait) else int(self.betting.round[node])
 
-    def _begins(self, node: int | Wait) -> list[list[np.ndarray]]:
-        return self.where.end_begin if isinstance(node, Wait) else self.where.begin
-
     def _waits(self, node: int) -> list[Wait]:
         """The steps that a terminal needs."""
         r = int(self.betting.round[node])
@@ -219,7 +220,7 @@ class CardForm:
         """The round of a last action, or of the way in."""
         if last is not None and last.node in self.level:
             return int(self.betting.round[last.node])
-        return self.first_round
+        return 0 if self.rooted else len(self.where.boards) - 1
 
     def ended(self, player: int, last: Last, r: int) -> np.ndarray:
         """The sequence of the first class of hands that a terminal ends, on every board of a round;
@@ -248,11 +249,6 @@ class CardForm:
         count = self.where.n_classes(player, r, ends=ends)
         each = np.repeat(self.sequences(player, last, r), count)
         return each + self.where.above(player, r, s, ends=ends)
-
-    @property
-    def first_round(self) -> int:
-        """The round in which the form is entered."""
-        return 0 if self.rooted else len(self.where.boards) - 1
 
     def form(self, cards: PayoffCards) -> SequenceForm:
         """The sequence form, with its payoffs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -301,9 +302,16 @@ class CardNodes(PublicNodes):
         """The possible hands by round, board and player, of the boards asked about last."""
         return {}
 
+    def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        found: np.ndarray = self.rules.weights[player] * own[player] * self.free(node, player)
+        return found
+
+    def to_deal(self, node: int) -> int:
+        """How many cards are still to come."""
+        return sum(self.betting.deals[int(self.betting.round[self.at(node)[0]]) :])
+
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        other = 1 - player
-        left = self.rules.weights[other] * own[other] * self.free(node, other)
+        left = self.left(node, 1 - player, own)
         met = self.met(node, player, left) * self.free(node, player)
         return self.rules.weights[player] * met * self.share(node)
 
@@ -342,7 +350,7 @@ class CardNodes(PublicNodes):
             paid *= self.dealing.pairs
             met: np.ndarray = (paid if player == 0 else paid.T) @ own[other]
             return met
-        left = rules.weights[other] * own[other] * self.free(node, other)
+        left = self.left(node, other, own)
         beaten, tied, lost = compared(rules, self.cards(node), player, left)
         found: np.ndarray = rules.weights[player] * (win * beaten + tie * tied + lose * lost)
         return found * self.share(node)
@@ -359,6 +367,12 @@ class CardNodes(PublicNodes):
         if len(found) > 1:
             raise ValueError(f"line: {ANY_CARD!r} is any card, and one line is asked for")
         return found[0]
+
+    def find_node(self, name: str | Sequence[str]) -> int | None:
+        """As :meth:`find_line`, or None."""
+        with suppress(ValueError):
+            return self.find_line(name)
+        return None
 
     def find_lines(self, line: str | Sequence[str]) -> list[int]:
         """The public nodes of a line that may have ``*`` for any card: ``"check check *"``.

@@ -106,7 +106,7 @@ def compile_rules(
         sequences = int(sequences_below(read.graph)[read.graph.root])
         lays_out = read.unit != 1.0 or sequences < CUT_FROM
     if lays_out:
-        return laid_out.compile_tree(rules, read, name, budget, symmetry=symmetric)
+        return laid_out.compile_rules(rules, name, budget, symmetry=symmetric, read=read)
     _check_unit(read.unit, name)
     if by_steps and rules.states_repeat:
         found = _from_states(rules, read, name, budget, recipe)

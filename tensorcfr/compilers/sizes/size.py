@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from ..._util.plain import plain
 from ...errors import MOST_BYTES, format_bytes
 from .. import histories
 
@@ -174,12 +175,6 @@ class Size:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON; infinite numbers as None."""
-
-        def plain(value: Any) -> Any:
-            if isinstance(value, tuple):
-                return [plain(one) for one in value]
-            return None if isinstance(value, float) and not math.isfinite(value) else value
-
         return {
             name: plain(getattr(self, name))
             for name in (
