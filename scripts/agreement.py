@@ -31,7 +31,7 @@ from benchmarks.holdem import build_anchor
 from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr._util.machine import versions
 from tensorcfr.analysis.equity import equities
-from tensorcfr.analysis.policy_values import ChunkValues
+from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
@@ -223,7 +223,7 @@ def read_answer(output: str, numbers: np.ndarray) -> Answer:
 # ----------------------------------------------------------------------- what this library says
 
 
-def values_of_hands(shown: ChunkValues) -> list[dict[frozenset[str], float]]:
+def values_of_hands(shown: Values) -> list[dict[frozenset[str], float]]:
     """For each player the share of the pot, in chips, that each hand expects at the start."""
     half = CardNodes.of(shown.game).rules.pot / 2
     return [
@@ -242,7 +242,7 @@ def equities_of_hands(game: CompiledGame) -> list[dict[frozenset[str], float]]:
     ]
 
 
-def strategies_for(answer: Answer, shown: ChunkValues) -> list[np.ndarray]:
+def strategies_for(answer: Answer, shown: Values) -> list[np.ndarray]:
     """The strategies of this library at the decisions of an answer, float64 (hands, actions) each;
     uniform for hands with a card of the board, and where there is one action."""
     nodes, found = shown.nodes, []
@@ -275,10 +275,10 @@ def compare(program: Path, spot: dict[str, Any]) -> dict[str, Any]:
     theirs = ask(program, spot)
     # Suits are told apart here: rounding does so in their strategies.
     whole = compile_game("holdem", **spot, symmetry=False)
-    shown = [ChunkValues(find_policy(whole, theirs.policy(board)))]
+    shown = [Values(find_policy(whole, theirs.policy(board)))]
     game = compile_game("holdem", **spot)
     solution = solve(game, target=TARGET * pot, precision="float32")
-    shown.append(ChunkValues(solution.policy))
+    shown.append(Values(solution.policy))
     answers = [theirs, ask(program, spot, strategies_for(theirs, shown[1]))]
     sequences = 2 + sum(
         len(actions) * sum(hand.isdisjoint(place(line, board)[0]) for hand in theirs.hands[player])

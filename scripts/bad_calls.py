@@ -262,6 +262,7 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
 NEEDED: dict[str, dict[str, Any]] = {
     "matrix": {"payoffs": [[1]]},
     "holdem": {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 100},
+    "omaha": {"board": "QsJh2h8d3c", "ranges": ("AsAhTcTd", "KK$ds"), "pot": 100, "stacks": 100},
 }
 """What games need that have parameters without a default."""
 

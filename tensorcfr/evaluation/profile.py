@@ -189,7 +189,7 @@ def judged(
     weights: Weights,
     locks: ChunkLocks | None,
     progress: Callable[[int, int], object] | None = None,
-    together: int = TOGETHER,
+    together: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """What the strategies that some weights make by regret matching are worth, in the unit of the
     arrays, in one pass over the chunks; best responses play the locks, too.
@@ -201,7 +201,7 @@ def judged(
         locks: Locked infosets, or None.
         progress: Called with the number of chunks that are done, and of all chunks.
         together: As many numbers at most are asked for at a time, but at least those of one chunk
-            and of the chunks below it.
+            and of the chunks below it; by default :data:`TOGETHER`.
 
     Returns:
         Expected values, float64 (players,), and those of best responses.
@@ -215,6 +215,7 @@ def judged(
     # Whole branches: chunks that are entered from others are judged with these.
     bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
     numbers, room, branch = game.first[bounds], np.zeros(0), 0
+    together = TOGETHER if together is None else together
     while branch < len(bounds) - 1:
         after = int(np.searchsorted(numbers, numbers[branch] + together, side="right")) - 1
         begin, branch = int(bounds[branch]), max(branch + 1, after)

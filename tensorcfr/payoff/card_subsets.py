@@ -45,6 +45,8 @@ from .vectors import INDEX, piece
 @inlined
 def add_hands(part: PayoffCards, share: Share) -> None:
     """Add the groups, which are all in the first share, whatever the number of private cards."""
+    if not len(part.group):
+        return
     if part.sizes[2] < WIDE:
         add_cards(part, share)
     else:
@@ -55,7 +57,9 @@ def add_hands(part: PayoffCards, share: Share) -> None:
 def hands_scratch(part: PayoffCards) -> int:
     """Room for the sums, the scales and the tiles of both players; none where there are no
     terminals."""
-    if part.sizes[2] < WIDE or not len(part.group):
+    if not len(part.group):
+        return 0
+    if part.sizes[2] < WIDE:
         return cards_scratch(part)
     hands = part.sizes[0] + part.sizes[1]
     return LANES * (n_sets(part.sizes[2] - WIDE + 2) + 2 + hands + 1) + _ALIGNMENT

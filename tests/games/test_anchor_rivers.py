@@ -14,7 +14,7 @@ import pytest
 
 from tensorcfr import compile_game, solve
 from tensorcfr.analysis.equity import equities
-from tensorcfr.analysis.policy_values import ChunkValues
+from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
 from tensorcfr.formats.functions import Situation
@@ -51,7 +51,7 @@ def test_a_strategy_is_worth_the_same(river: dict[str, Any]) -> None:
     pot = river["spot"]["pot"]
     game = compile_game("holdem", **river["spot"], symmetry=False)
     policy = find_policy(game, strategies(river))
-    shown, nodes = ChunkValues(policy), CardNodes.of(game)
+    shown, nodes = Values(policy), CardNodes.of(game)
     assert game.n_sequences == 2 + sum(
         len(actions.split()) * len(table) for _, _, actions, table in river["decisions"]
     )
@@ -73,7 +73,7 @@ def test_values_of_two_solves_are_near(river: dict[str, Any]) -> None:
     game = compile_game("holdem", **river["spot"])
     mine = solve(game, target="0.05%")
     whole = compile_game("holdem", **river["spot"], symmetry=False)
-    theirs = ChunkValues(find_policy(whole, strategies(river))).evaluation
+    theirs = Values(find_policy(whole, strategies(river))).evaluation
     gains, others = mine.evaluation.gains, theirs.gains
     difference = mine.value[0] - theirs.values[0]
     assert -gains[0] - others[1] - 1e-9 <= difference <= gains[1] + others[0] + 1e-9

@@ -185,7 +185,8 @@ def test_a_spot_shows_what_its_chunks_say(page: Any) -> None:
         for row, hand in enumerate(table.hands):
             if table.weight[row] <= 0:
                 continue
-            cells = page.query_selector_all(f"tr[data-infoset='{hand} check check 7s'] td.action")
+            row_of = f"table:not(.combos) tr[data-infoset='{hand} check check 7s']"
+            cells = page.query_selector_all(f"{row_of} td.action")
             shown = [float(cell.get_attribute("data-p")) for cell in cells]
             assert shown == pytest.approx(table.strategy[row].tolist(), abs=1e-12)
             if np.isfinite(table.values[row]).all():
