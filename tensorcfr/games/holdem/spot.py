@@ -57,6 +57,11 @@ class Spot(CardGame):
     pot_limit: ClassVar[bool] = False
     """Whether nobody may bet or raise by more than the pot."""
 
+    def __init_subclass__(cls) -> None:
+        """Errors about arguments name the game."""
+        if "game" in cls.__dict__:
+            cls.__init__ = checked(cls.game)(Spot.__init__)  # type: ignore[method-assign]
+
     @staticmethod
     def every_hand() -> np.ndarray:
         """All hands of the deck, int64 (hands, cards of a hand)."""
@@ -245,7 +250,6 @@ class Holdem(Spot):
     """
 
     game = "holdem"
-    __init__ = checked("holdem")(Spot.__init__)
 
     @staticmethod
     def every_hand() -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..._util.arguments import checked
 from ..holdem.cards import CARDS
 from ..holdem.spot import Spot
 from .ranges import every_hand, read_range
@@ -34,7 +33,6 @@ class Omaha(Spot):
 
     game = "omaha"
     pot_limit = True
-    __init__ = checked("omaha")(Spot.__init__)
 
     @staticmethod
     def every_hand() -> np.ndarray:
