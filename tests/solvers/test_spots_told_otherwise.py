@@ -42,7 +42,6 @@ class Swapped(Holdem):
     def __init__(self, **spot: Any) -> None:
         super().__init__(**spot)
         self.hands, self.weights = self.hands[::-1], self.weights[::-1]
-        self.numbers = self.numbers[::-1]
 
     def node(self, state: Any) -> Any:
         node = super().node(state)

@@ -108,16 +108,14 @@ class Spot(CardGame):
             )
         hands = self.every_hand()
         dead = np.isin(hands, self.board).any(axis=1)
-        self.numbers, weights = [], []
+        self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
             read = self.read_range(text, f"{game}: ranges[{player}]")
             live = np.flatnonzero((read > 0) & ~dead)
             if not len(live):
                 raise ValueError(f"{game}: ranges[{player}]: {text!r} has no hand on {board}")
-            self.numbers.append(live)
-            weights.append(read[live])
-        self.hands = [hands[own] for own in self.numbers]
-        self.weights = weights
+            self.hands.append(hands[live])
+            self.weights.append(read[live])
         self.street = len(self.board) - 3
         self.pot, self.stacks = pot, stacks
         units = {"chips": 1.0, "%": pot / 100.0}
@@ -210,7 +208,14 @@ class Spot(CardGame):
         weights = self.read_range(text, "hands")
         if not np.isin(weights, (0.0, 1.0)).all():
             raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
-        return weights[self.numbers[player]] > 0.0
+        named, own = self.every_hand()[weights > 0.0], self.hands[player]
+        return np.isin(_codes(own), _codes(named))
+
+
+def _codes(hands: np.ndarray) -> np.ndarray:
+    """A number for each hand, int64 (hands,), from its cards in the order of ``every_hand``."""
+    codes: np.ndarray = hands @ len(CARDS) ** np.arange(hands.shape[1])
+    return codes
 
 
 class Holdem(Spot):
