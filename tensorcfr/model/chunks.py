@@ -98,6 +98,15 @@ class Shapes(NamedTuple):
         )
         return np.where(acts, [first, last + actions * lanes], middle).T
 
+    @property
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
+        shape.  Shapes of one structure have the same betting and the same numbers of hands."""
+        # The array is in the pool once for all shapes of a structure.
+        begin = self.place[:, FORM_FIELDS.index("player_sequences"), 0]
+        _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
+        return examples, structure
+
     def _numbers(self, name: str, at: int) -> np.ndarray:
         """One number of an array of each shape, int64 (shapes,); any where there is none."""
         begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
