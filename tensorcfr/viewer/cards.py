@@ -39,8 +39,6 @@ class CardHandNodes(HandNodes):
         self.rules = nodes.rules
         self._names_on = lru_cache(maxsize=200)(self._make_names)
         self._groups_on = lru_cache(maxsize=8)(self._make_groups)
-        hands = max(map(len, nodes.hands))
-        self._most = max(1, int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS)))
 
     @property
     def facts(self) -> dict[str, Any]:  # noqa: D102
@@ -209,6 +207,12 @@ class CardHandNodes(HandNodes):
                 {by: {row["name"]: row["equity"] for row in rows} for by, rows in sums.items()}
             )
         return {"hands": hands, "groups": groups, "means": _means(found, joint)}
+
+    @property
+    def _most(self) -> int:
+        """Boards over which an equity is worked out, with the hands of this game."""
+        hands = max(map(len, self.nodes.hands))
+        return int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS))
 
     def _boards(self, node: int) -> int:
         """In how many ways the board of a node can be completed."""

@@ -89,7 +89,11 @@ def test_what_is_told_of_sixteen_bits_is_so() -> None:
 def test_a_lock_of_a_range_is_one_of_each_hand() -> None:
     game = turn()
     row = {"check": 0.25}
-    for text, hands in [("KK$op,99", ("KsKhJs8h", "9s9c8s8c")), ("JT,$ds$op", ("JcTh8h7s", "AsAh4s5h", "KsKhJs8h"))]:
+    cases = {
+        "KK$op,99": ("KsKhJs8h", "9s9c8s8c"),
+        "JT,$ds$op": ("JcTh8h7s", "AsAh4s5h", "KsKhJs8h"),
+    }
+    for text, hands in cases.items():
         one = Locks(game, {text: row}).probabilities()
         assert (one >= 0).any()
         np.testing.assert_array_equal(one, Locks(game, dict.fromkeys(hands, row)).probabilities())
@@ -151,7 +155,6 @@ def test_a_spot_in_a_file(tmp_path: Path) -> None:
     path = save_spot(compile_game("omaha", **TURN), tmp_path / "spot.toml")
     assert read_spot_options(path) == {"game": "omaha"} | spot.options
     assert compile_game(path).digest == turn().digest
-    assert "omaha(" in str(compile_game(path).source)
     with pytest.raises(FormatError, match=r"spot:8:\d+: omaha: ranges\[0\]: 'AAAAA'"):
         parse_spot(text.replace(TURN["ranges"][0], "AAAAA"))
     for game, message in [("kuhn", "kuhn has no spots; holdem, omaha have"), ("x", "no game 'x'")]:
