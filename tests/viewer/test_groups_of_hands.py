@@ -1,18 +1,14 @@
-"""Groups of hands in place of the 13 x 13: beside the table of the line, and in a real browser."""
+"""Groups of hands in place of the 13 x 13, beside the table of the line."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from support.browsing import IN_BROWSER
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.viewer import save_html
 from tensorcfr.viewer.cards import LISTED
 from tensorcfr.viewer.desk import Desk
 
@@ -84,25 +80,3 @@ def test_a_place_of_the_grid_is_a_range(river: Solution) -> None:
     own = np.flatnonzero((place[:, 0] == 0) & (place[:, 1] == 0))
     assert len(own) == cell["hands"]
     assert (table.strategy[own, 0] == 1.0).all()
-
-
-@IN_BROWSER
-def test_the_page(river: Solution, page: Any, tmp_path: Path) -> None:
-    """Rows and columns with names; a place and a group list their likely hands, and say the rest;
-    nothing is wider than a phone."""
-    save_html(river, tmp_path / "page.html", most=3)
-    page.goto((tmp_path / "page.html").as_uri())
-    page.click("#children button >> nth=0")
-    table = SolvedSpot(river).table(LINE)
-    cell = "#strategy .cell[data-hand='AA double-suited']"
-    page.wait_for_selector(f"{cell}:not([disabled])")
-    shown = [float(p) for p in page.get_attribute(cell, "data-p").split()]
-    assert shown == pytest.approx(table.grid(table.strategy)[0, 0].tolist(), rel=1e-4, abs=1e-5)
-    page.click(cell)
-    assert page.locator("#combos tbody tr").count() == LISTED
-    count = sum(row["pairs"] == "AA" and row["suits"] == "double-suited" for row in table.rows())
-    assert f"of {count:,} hands" in page.inner_text("#combos")
-    page.click("#groups .group >> text='no pair'")
-    assert page.inner_text("#combos h3").startswith("no pair")
-    page.set_viewport_size({"width": 390, "height": 844})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
