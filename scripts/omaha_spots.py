@@ -1,8 +1,9 @@
 """Time and memory of spots of Omaha, into docs/omaha.md.
 
-    python -m scripts.omaha_spots
+    python -m scripts.omaha_spots [WORD ...]
 
-Single precision, one thread, each spot in a process of its own with kernels compiled before.
+Each spot is solved in a process of its own, with kernels compiled before.  Words choose the spots
+whose names have one of them; the rows of the others stay as they are.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks._common import table
 from tensorcfr import compile_game, solve
 from tensorcfr._util.machine import versions
 from tensorcfr.compilers import game_size
+from tensorcfr.model.game import CompiledGame
 from tensorcfr.payoff.cards import LANES
 
 from ._pages import page_with
@@ -31,68 +33,110 @@ BEST = (
 """39,328 hands, 14.5 % of all."""
 SMALL = ("AsAhKsKh", "QsQhJsJh")
 BASE = {"pot": 100, "stacks": 300, "raises": "pot"}
-SPOTS: dict[str, tuple[dict[str, Any], float]] = {
-    "river, all hands, two sizes": (
-        BASE | {"board": "Td9d6hQcTs", "ranges": ("random", "random"), "bets": "50%,pot"},
-        0.1,
+ALL = ("random", "random")
+FLOP, TURN, RIVER = "Td9d6h", "Td9d6hQc", "Td9d6hQcTs"
+
+
+class Spot(NamedTuple):
+    """What is solved, and how."""
+
+    options: dict[str, Any]
+    percent: float
+    """The exploitability at which to end, in per cent of the pot."""
+    precision: str = "float32"
+    threads: int = 1
+
+
+SPOTS = {
+    "river, all hands, two sizes": Spot(
+        BASE | {"board": RIVER, "ranges": ALL, "bets": "50%,pot"}, 0.1
     ),
-    "turn, 14.5 % each, one size": (
-        BASE | {"board": "Td9d6hQc", "ranges": (BEST, BEST), "bets": "pot"},
-        0.5,
+    "turn, 14.5 % each, one size": Spot(
+        BASE | {"board": TURN, "ranges": (BEST, BEST), "bets": "pot"}, 0.5
+    ),
+    "turn, all hands, one size": Spot(
+        BASE | {"board": TURN, "ranges": ALL, "bets": "pot"}, 0.5, "int16", 2
+    ),
+    "flop, best 1 %, one size": Spot(
+        BASE | {"board": FLOP, "ranges": ("1%", "1%"), "bets": "pot"}, 0.5, "int16", 2
+    ),
+    "flop, best 5 %, one size": Spot(
+        BASE | {"board": FLOP, "ranges": ("5%", "5%"), "bets": "pot"}, 0.5, "int16", 2
     ),
 }
-"""Options, and the exploitability at which to end, in per cent of the pot."""
 MEBI = 1 << 20
-CACHE = 100e9
-"""Bytes a second of a second-level cache, about."""
+CACHE, MEMORY = 100e9, 20e9
+"""Bytes a second of a second-level cache and of memory, for one core, about."""
 SUMS = 15
 PASSES = {0: 3, 1: 5}
 """Rows read and written for each hand and sum: by a fold, and by a showdown."""
+BYTES = {"float32": 16.0, "int16": 8.25}
+"""Read and written in an iteration for each sequence: a regret and a strategy."""
+
+
+def rows_of_sums(game: CompiledGame) -> int:
+    """Rows of sums that an iteration reads and writes."""
+    chunks, hands = game.chunks, sum(map(len, game.nodes.rules.hands))
+    shapes, groups = chunks.shapes, [part.group for part in chunks.trunk.operator]
+    for shape in range(shapes.n_shapes if chunks.n_chunks else 0):
+        begin, size, width = shapes.place[shape, shapes.fields.index("cards/group")]
+        groups.append(shapes.integers[begin : begin + size].reshape(-1, width))
+    kinds = [min(kind, 1) for of_part in groups for kind in of_part[:, 2].tolist()]
+    return hands * SUMS * sum(PASSES[kind] for kind in kinds)
 
 
 def measure(name: str) -> dict[str, Any]:
     """Solve a spot, in this process."""
-    options, percent = SPOTS[name]
+    options, percent, precision, threads = SPOTS[name]
 
     def peak() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MEBI
 
     warm = compile_game("omaha", **(options | {"ranges": SMALL}))
-    solve(warm, iters=2)
-    before, told = peak(), game_size("omaha", **options).bytes_in_all("float32")[1]
+    solve(warm, iters=2, precision=precision, threads=threads)
+    before, size = peak(), game_size("omaha", **options)
+    told = size.bytes_in_all(precision)[1]
     begin = time.process_time()
     game = compile_game("omaha", **options)
-    compiled = time.process_time() - begin
-    found = solve(game, target=f"{percent}%")
-    rows = 0
-    if not game.chunks.n_chunks:
-        for kind in game.chunks.trunk.operator[0].group[:, 2].tolist():
-            rows += PASSES[min(kind, 1)] * SUMS * sum(map(len, game.nodes.rules.hands))
+    compiled, at = time.process_time() - begin, time.perf_counter()
+    found = solve(game, target=f"{percent}%", precision=precision, threads=threads)
+    busy, clock = time.process_time() - begin - compiled, time.perf_counter() - at
+    least = rows_of_sums(game) * LANES * 4 / CACHE + size.sequences * BYTES[precision] / MEMORY
     return {
         "spot": name,
-        "hands": len(game.nodes.rules.hands[0]),
-        "to": f"{percent} % of the pot",
+        "hands": f"{len(game.nodes.rules.hands[0]):,}",
+        "sequences": f"{size.sequences / 1e6:.3g} M",
+        "kept in": precision,
+        "to": f"{100 * found.exploitability / game.nodes.rules.pot:.2g} %",
         "iterations": found.iterations,
         "compile": f"{compiled:.1f} s",
-        "solve": f"{time.process_time() - begin - compiled:.1f} s",
+        "solve": f"{busy:.1f} s",
+        "bound": f"{found.iterations * least:.1f} s",
+        "threads": threads,
+        "on the clock": f"{clock:.0f} s",
         "told": f"{told / MEBI:,.0f} MiB",
         "peak": f"{peak() - before:,.0f} MiB",
-        "bound": f"{found.iterations * rows * LANES * 4 / CACHE:.1f} s" if rows else "",
     }
 
 
 def main() -> None:
-    """Measure all spots, and write the page."""
-    if sys.argv[1:]:
-        print(json.dumps(measure(sys.argv[1])))
+    """Measure spots, and write the page."""
+    if sys.argv[1:] == ["--one", *sys.argv[2:]]:
+        print(json.dumps(measure(sys.argv[2])))
         return
+    page, words = PAGE.read_text("utf-8"), sys.argv[1:] or [""]
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in page.splitlines()}
     rows = []
     for name in SPOTS:
-        command = [sys.executable, "-m", "scripts.omaha_spots", name]
-        rows.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
-    cells = table(list(rows[0]), [list(map(str, row.values())) for row in rows])
-    text = f"{cells}\n\nOne core, processor time, single precision. {versions()}."
-    PAGE.write_text(page_with(PAGE.read_text("utf-8"), "omaha_spots", {"measured": text}), "utf-8")
+        if any(word in name for word in words):
+            command = [sys.executable, "-m", "scripts.omaha_spots", "--one", name]
+            found = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+            head, line, row = table(list(found), [list(map(str, found.values()))]).split("\n")
+            lines |= {"spot": head, name: row}
+        rows += [lines[name]] if name in lines else []
+    cells = "\n".join([lines["spot"], line, *rows])
+    text = f"{cells}\n\nProcessor time, but for the last column of seconds. {versions()}."
+    PAGE.write_text(page_with(page, "omaha_spots", {"measured": text}), "utf-8")
 
 
 if __name__ == "__main__":

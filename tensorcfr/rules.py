@@ -215,6 +215,18 @@ class Runout(NamedTuple):
     """How many cards are dealt."""
 
 
+class HandGroups(NamedTuple):
+    """Hands in groups, each of them in one."""
+
+    names: tuple[str, ...]
+    """The groups, in the order in which they are shown."""
+    of_hand: np.ndarray
+    """int64 (hands,): the number of the group of each hand."""
+    ranges: tuple[str, ...] = ()
+    """What stands for each group in a range, where all of them have such a text; those of two ways,
+    one after the other, stand for the hands that are in both."""
+
+
 class CardGame(BaseRules):
     """A game of two players in which hands are sets of cards, and cards are dealt to a board.
 
@@ -323,6 +335,14 @@ class CardGame(BaseRules):
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
+
+    def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
+        """In what groups the hands of a player are shown on a board, each by what it goes by.
+
+        Of several, the first two are the rows and columns of grids of hands; hands of two cards
+        have the usual 13 x 13.  Hands with a card of the board may be in any group.
+        """
+        return {}
 
     names_ranges: bool = False
     """Whether :meth:`named_hands` takes ranges, ``"AKs,QQ+"``."""

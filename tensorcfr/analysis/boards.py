@@ -1,4 +1,4 @@
-"""One spot of hold'em on many boards: a row for each."""
+"""One spot on many boards: a row for each."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .._util.one_line import OneLine
 from ..compilers import compile_game
 from ..compilers.cards.nodes import ANY_CARD
 from ..formats import spot_text
-from ..games.holdem import CARDS, Holdem
+from ..games.holdem import CARDS
 from ..games.holdem.betting import STREETS
 from ..games.holdem.flops import N_CLASSES, Flop, flops
-from ..games.holdem.spot import PLAYERS
+from ..games.holdem.spot import PLAYERS, Spot
 from ..model.arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.arguments import PRECISION, THREADS, Named, Target, own_amount
@@ -115,7 +115,7 @@ class BoardReport(OneLine):
 
 @checked()
 def solve_boards(
-    spot: Annotated[Holdem, Kind((Holdem,), "the rules of a spot, Holdem(...)")],
+    spot: Annotated[Spot, Kind((Spot,), "the rules of a spot, Holdem(...)")],
     boards: int | Sequence[str] | Sequence[Flop],
     *,
     line: Annotated[str, Text(LONGEST_LINE)] = "",
@@ -156,7 +156,7 @@ def solve_boards(
         KeyboardInterrupt: Ctrl-C; the boards that are done are in the table.
     """
     wanted = _boards(boards)
-    spots = [Holdem(**(spot.options | {"board": board.board})) for board in wanted]
+    spots = [type(spot)(**(spot.options | {"board": board.board})) for board in wanted]
     record = asked_algorithm(algorithm, spot, precision)
     precision = asked_precision(precision, spot, record)
     if isinstance(target, (int, float)):
@@ -167,7 +167,7 @@ def solve_boards(
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
     percent = float(f"{chips / spot.usual.units['%']:.12g}")
-    anywhere = spot_text(Holdem(**(spot.options | {"board": wanted[0].board})))
+    anywhere = spot_text(spots[0])
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
     dealt = _dealt(line, wanted)
@@ -209,7 +209,7 @@ def solve_boards(
 
 
 def _rows(
-    rules: Holdem, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
+    rules: Spot, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
 ) -> Iterator[dict[str, Any]]:
     """Solve a board, and see what is done at the line: the cards of the streets that are dealt in
     the places of ``*``, how likely they are there, and the other columns."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,12 @@ from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import shares_of_runouts
+from ..errors import suggest
 from ..evaluation.metrics import Evaluation
-from ..games.holdem import Holdem, grid_place
-from ..games.holdem.strength import CATEGORIES, CATEGORY_SHIFT
+from ..games.holdem import grid_label, grid_place
+from ..games.holdem.spot import Spot
 from ..model.public_nodes import steps_of
+from ..rules import HandGroups
 from ..solvers.solution import Solution
 from .equity import equities
 from .policy_values import Exactness, Values
@@ -33,39 +36,67 @@ SHARES = NET, POT = ("net", "pot")
 that lies there at a line."""
 
 
-def grid_of_hands(
-    cards: np.ndarray,
-    numbers: np.ndarray,
-    shares: np.ndarray,
-    place: Callable[[Any], tuple[int, int]] = grid_place,
-    *,
-    total: bool = False,
-) -> np.ndarray:
-    """Means over the hands of each place of a 13 x 13 grid.
+class Grid(NamedTuple):
+    """Where hands are in a grid."""
+
+    labels: tuple[tuple[str, ...], ...]
+    """What the hands of each place are called, row by row."""
+    heads: tuple[tuple[str, ...], tuple[str, ...]] | None
+    """The names of the rows and of the columns, where the labels are made of these."""
+    place: np.ndarray
+    """int64 (hands, 2): row and column of each hand."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self.labels), len(self.labels[0])
+
+    def means(self, numbers: np.ndarray, shares: np.ndarray, *, total: bool = False) -> np.ndarray:
+        """Means over the hands of each place.
+
+        Args:
+            numbers: float64 (hands,) or (hands, actions).
+            shares: float64 (hands,): how much each hand counts; those with 0 are left out.
+            total: Whether to sum in place of means.
+
+        Returns:
+            float64 (rows, columns) or (rows, columns, actions); NaN where there is no hand.
+        """
+        numbers = np.asarray(numbers, dtype=np.float64)
+        here = shares > 0.0
+        at, share = tuple(self.place[here].T), shares[here]
+        sums, count = np.zeros((*self.shape, *numbers.shape[1:])), np.zeros(self.shape)
+        np.add.at(sums, at, share.reshape(-1, *[1] * (numbers.ndim - 1)) * numbers[here])
+        np.add.at(count, at, share)
+        if total:
+            sums[count == 0] = np.nan
+            return sums
+        with np.errstate(invalid="ignore"):
+            found: np.ndarray = sums / count.reshape(*self.shape, *[1] * (numbers.ndim - 1))
+        return found
+
+
+def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyType({})) -> Grid:
+    """The grid of some hands: of the first two ways in which they are grouped, or 13 x 13.
 
     Args:
         cards: int64 (hands, 1 to 4): the cards of each hand.
-        numbers: float64 (hands,) or (hands, actions).
-        shares: float64 (hands,): how much each hand counts; those with 0 are left out.
-        place: Row and column of a hand's cards.
-        total: Whether to sum in place of means.
+        groups: What :meth:`~tensorcfr.CardGame.groups` says of these hands.
 
-    Returns:
-        float64 (13, 13) or (13, 13, actions); NaN where there is no hand.
+    Raises:
+        ValueError: There are not two ways, and hands have not two cards.
     """
-    numbers = np.asarray(numbers, dtype=np.float64)
-    sums, count = np.zeros((13, 13, *numbers.shape[1:])), np.zeros((13, 13))
-    for hand, number, share in zip(cards, numbers, shares, strict=True):
-        if share > 0.0:
-            row, column = place(hand)
-            sums[row, column] += share * number
-            count[row, column] += share
-    if total:
-        sums[count == 0] = np.nan
-        return sums
-    with np.errstate(invalid="ignore"):
-        found: np.ndarray = sums / count.reshape(13, 13, *[1] * (numbers.ndim - 1))
-    return found
+    if len(groups) > 1:
+        rows, columns = list(groups.values())[:2]
+        labels = tuple(tuple(f"{row} {column}" for column in columns.names) for row in rows.names)
+        return Grid(
+            labels, (rows.names, columns.names), np.stack([rows.of_hand, columns.of_hand], 1)
+        )
+    if cards.shape[1] != 2:
+        raise ValueError(f"hands of {cards.shape[1]} cards have no grid")
+    places = [[grid_label(row, column) for column in range(13)] for row in range(13)]
+    at = np.array([grid_place(hand) for hand in cards], dtype=np.int64).reshape(-1, 2)
+    return Grid(tuple(map(tuple, places)), None, at)
 
 
 def equities_at(
@@ -116,10 +147,20 @@ class HandTable(OneLine):
     values: np.ndarray
     """float64 (hands, actions): expected utility of each action, given the hand and the line; NaN
     where no hand of the other player gets here."""
-    made: tuple[str, ...]
-    """The made hand of each hand, ``"two pair"``; empty in games that are not hold'em."""
+    grouped: Mapping[str, HandGroups]
+    """In what groups the hands are, by what they go by: ``"made"`` hands in spots, and ``"pairs"``
+    and ``"suits"`` with four cards; empty in other games."""
     find_equity: Callable[[], np.ndarray]
     """What :attr:`equity` calls."""
+
+    @property
+    def made(self) -> tuple[str, ...]:
+        """The made hand of each hand, ``"two pair"``; empty in games that are no spots."""
+        return self._names("made") if "made" in self.grouped else ()
+
+    def _names(self, by: str) -> tuple[str, ...]:
+        names, of_hand, _ = self.grouped[by]
+        return tuple(names[group] for group in of_hand.tolist())
 
     @property
     def value(self) -> np.ndarray:
@@ -152,47 +193,54 @@ class HandTable(OneLine):
         here = share > 0.0
         return float(share[here] @ numbers[here]) if here.any() else float("nan")
 
-    def grid(
-        self,
-        numbers: np.ndarray,
-        place: Callable[[Any], tuple[int, int]] = grid_place,
-        *,
-        total: bool = False,
-    ) -> np.ndarray:
-        """Means over the hands of each place of a square grid, weighted by :attr:`share`.
+    @cached_property
+    def places(self) -> Grid:
+        """Where the hands are in a grid: 13 x 13, or pairs x suits for hands of four cards.
+
+        Raises:
+            ValueError: Hands of so many cards have none.
+        """
+        return grid_of(self.cards, self.grouped)
+
+    def grid(self, numbers: np.ndarray, *, total: bool = False) -> np.ndarray:
+        """Means over the hands of each place of :attr:`places`, weighted by :attr:`share`.
 
         Args:
             numbers: float64 (hands,) or (hands, actions): :attr:`strategy`, :attr:`value`,
                 :attr:`equity`, ...
-            place: Row and column of a hand's cards.
             total: Whether to sum, without weights, in place of means: ``grid(table.weight,
                 total=True)`` are combos.
 
         Returns:
-            float64 (13, 13) or (13, 13, actions); NaN where there is no hand.
+            float64 (rows, columns) or (rows, columns, actions), 13 x 13 for hands of two cards; NaN
+            where there is no hand.
         """
         shares = np.ones(len(self.hands)) if total else self.share
-        return grid_of_hands(self.cards, numbers, shares, place, total=total)
+        return self.places.means(numbers, shares, total=total)
 
-    def groups(self) -> list[dict[str, Any]]:
-        """The made hands, strongest first: a row for each with its combos, its share of the range,
-        how often each action is taken, value, and equity.
+    def groups(self, by: str = "made") -> list[dict[str, Any]]:
+        """Groups of hands: a row for each with its combos, its share of the range, how often each
+        action is taken, value, and equity.
+
+        Args:
+            by: What they go by, of :attr:`grouped`; made hands come with the strongest first.
 
         Raises:
-            ValueError: The game is not hold'em.
+            ValueError: Hands are not grouped so.
         """
-        if not self.made:
-            raise ValueError("made hands are those of hold'em")
-        made, share = np.array(self.made), self.share
+        if by not in self.grouped:
+            known = f"; {suggest(by, self.grouped)}" if self.grouped else ""
+            raise ValueError(f"the hands have no groups by {brief(by)}{known}")
+        (names, of_hand, _), share = self.grouped[by], self.share
         found = []
-        for name in reversed(CATEGORIES):
-            own = made == name
+        for group, name in enumerate(names):
+            own = of_hand == group
             if not (share[own] > 0).any():
                 continue
             part = share * own / (share @ own)
             here = part > 0
             row: dict[str, Any] = {
-                "made": name,
+                by: name,
                 "combos": float(self.weight[own].sum()),
                 "share": float(share @ own),
             }
@@ -203,12 +251,12 @@ class HandTable(OneLine):
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each hand: made hand, weight, value, and per action probability and value."""
+        """A row for each hand: its groups, weight, value, and per action probability and value."""
+        names = {by: self._names(by) for by in self.grouped}
+        value = self.value
         for h, hand in enumerate(self.hands):
-            row: dict[str, Any] = {"hand": hand}
-            if self.made:
-                row["made"] = self.made[h]
-            row |= {"weight": float(self.weight[h]), "value": float(self.value[h])}
+            row: dict[str, Any] = {"hand": hand, **{by: own[h] for by, own in names.items()}}
+            row |= {"weight": float(self.weight[h]), "value": float(value[h])}
             for a, action in enumerate(self.actions):
                 row[action] = float(self.strategy[h, a])
                 row[f"value of {action}"] = float(self.values[h, a])
@@ -281,7 +329,7 @@ class SolvedSpot:
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`.
-        of: What the values of hands are, in hold'em: ``"net"``, what is won beyond one's half of
+        of: What the values of hands are, in spots: ``"net"``, what is won beyond one's half of
             the pot at the start of the spot; or ``"pot"``, the share of the pot that lies there at
             a line, bets of both players included, as other solvers have it: who folds has 0, and
             the players' values sum to that pot, but for rake.
@@ -298,11 +346,11 @@ class SolvedSpot:
         self.game, self.nodes = game, CardNodes.of(game)
         self.rules = self.nodes.rules
         self._values = Values(solution.policy)
-        self._of_pot = self._holdem if of == POT else None
+        self._of_pot = self._spot if of == POT else None
 
     @property
-    def _holdem(self) -> Holdem:
-        if not isinstance(self.rules, Holdem):
+    def _spot(self) -> Spot:
+        if not isinstance(self.rules, Spot):
             raise TypeError(f"{self.game.name} has no pot")
         return self.rules
 
@@ -454,14 +502,14 @@ class SolvedSpot:
 
         Raises:
             ValueError: There is no such unit.
-            TypeError: These are no numbers; or the game is not hold'em, which alone has a pot.
+            TypeError: These are no numbers; or the game is no spot, which alone has a pot.
         """
         try:
             chips = np.asarray(values, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
             raise TypeError(f"values must be numbers, not {brief(values)}") from None
         if unit == "pot":
-            return chips * 100.0 / self._holdem.pot
+            return chips * 100.0 / self._spot.pot
         if unit == "mbb" and big_blind is None:
             return chips / self.game.usual.units.get("mbb", 0.001)
         return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
@@ -485,10 +533,6 @@ class SolvedSpot:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards = nodes.cards(node)
-        made: tuple[str, ...] = ()
-        if isinstance(rules, Holdem):
-            strength = rules.strength(cards, rules.hands[player][hands])
-            made = tuple(CATEGORIES[s >> CATEGORY_SHIFT] for s in strength.tolist())
         return HandTable(
             line=line,
             board=tuple(str(rules.cards[card]) for card in cards),
@@ -500,7 +544,10 @@ class SolvedSpot:
             met=met,
             strategy=here.strategy,
             values=values + self._put_in(node, player),
-            made=made,
+            grouped={
+                by: groups._replace(of_hand=groups.of_hand[hands])
+                for by, groups in rules.groups(player, cards).items()
+            },
             find_equity=lambda: equities_at(nodes, node, own)[player][hands],
         )
 

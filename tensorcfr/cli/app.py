@@ -105,7 +105,7 @@ def algorithms() -> None:
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
     "Look": (viewing.view, values.show, charts.chart, charts.draw),
-    "Poker": (holdem.holdem, boards.boards, playing.play),
+    "Poker": (holdem.spot, boards.boards, playing.play),
     "Compare": (values.evaluate, exports.compare, sweeps.sweep, sweeps.plot, values.regrets),
     "Files": (exports.export,),
 }
@@ -113,3 +113,5 @@ COMMANDS = {
 for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
+# The name under which spots were solved when they were all of hold'em.
+app.command("holdem", cls=Command, hidden=True)(holdem.spot)

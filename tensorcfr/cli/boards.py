@@ -1,4 +1,4 @@
-"""The command ``boards``: one spot of hold'em on many boards."""
+"""The command ``boards``: one spot on many boards."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BoardOptions:
 
 @takes(BoardOptions)
 def boards(asked: BoardOptions) -> None:
-    """Solve a spot of hold'em on many boards, and say what is done on each.
+    """Solve a spot on many boards, and say what is done on each.
 
     A command that was stopped goes on when it is given again with the same
     --table.

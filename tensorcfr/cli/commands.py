@@ -39,7 +39,7 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     **{name: {"--force": ""} for name in ("chart", "draw", "evaluate", "export", "plot", "sweep")},
 }
 """Old names of options, by command; a later version drops them.  Without a new one: not needed."""
-SPOT = "board oop ip pot stacks bets raises"
+SPOT = "game board oop ip pot stacks bets raises"
 RARE: Mapping[str, str] = {
     "boards": "algorithm precision",
     "chart": "algorithm iters",
@@ -48,6 +48,7 @@ RARE: Mapping[str, str] = {
     "play": SPOT,
     "regrets": "seed",
     "solve": "nodes strategy",
+    "spot": "of",
     "sweep": "processes",
     "view": "street",
     "walkthrough": "seed",

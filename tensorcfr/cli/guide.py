@@ -40,12 +40,12 @@ WANTED = (
     ),
     (
         "solve a spot of hold'em",
-        "tensorcfr holdem spot.toml --target 0.5% --save spot.npz",
+        "tensorcfr spot spot.toml --target 0.5% --save spot.npz",
         'spot = solve(compile_game("spot.toml"), target="0.5%")',
     ),
     (
         "see the hands after a line",
-        "tensorcfr holdem spot.npz --node 'check bet50'",
+        "tensorcfr spot spot.npz --node 'check bet50'",
         'hand_table(spot, "check bet50").groups()',
     ),
     (

@@ -1,4 +1,4 @@
-"""The command ``holdem``: solve a spot, and look at its lines."""
+"""The command ``spot``, once ``holdem``: solve a spot, and look at its lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..compilers import Size, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
-from ..games.holdem import Holdem
+from ..games.holdem.spot import Spot
 from ..model.game import CompiledGame
 from ..model.public_nodes import START
 from ..solvers.driver import run
@@ -29,7 +29,7 @@ from ..subgames import forget_subgames
 from . import arguments, holdem_report
 from .console import plain_console, solve_bar, takes
 from .report import print_line
-from .spots import GivenSpot, SpotOptions, spot_options
+from .spots import GivenSpot, SpotOptions, spot_of
 
 UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
 """What values are counted in."""
@@ -54,8 +54,8 @@ Node = typer.Option(
 
 
 @dataclass(frozen=True)
-class HoldemOptions:
-    """What ``holdem`` takes, the options of the spot apart."""
+class SpotSolveOptions:
+    """What ``spot`` takes, the options of the spot apart."""
 
     spot: Annotated[
         Path | None,
@@ -128,10 +128,10 @@ class HoldemOptions:
     force: arguments.Force = False
 
 
-@takes(SpotOptions, HoldemOptions)
-def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
-    """Solve a spot of hold'em after the flop, and show hands and runouts."""
-    given = spot.given
+@takes(SpotOptions, SpotSolveOptions)
+def spot(options: SpotOptions, asked: SpotSolveOptions) -> None:
+    """Solve a spot of hold'em or Omaha after the flop, and show hands and runouts."""
+    given = options.given
     _check(asked)
     console = plain_console()
     if asked.spot is not None and asked.spot.suffix == ".npz":
@@ -139,9 +139,8 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         solution = Solution.load(asked.spot)
         shown = SolvedSpot(solution, of=asked.of)
     else:
-        options = spot_options(asked.spot, given)
-        rules = Holdem(**options)
-        print_line(console, _size_line(rules, game_size("holdem", **options)))
+        rules = spot_of(asked.spot, given)
+        print_line(console, _size_line(rules, game_size(rules)))
         if asked.save_spot_as:
             save_spot(rules, asked.save_spot_as)
         if asked.size:
@@ -149,7 +148,7 @@ def holdem(spot: SpotOptions, asked: HoldemOptions) -> None:
         limit = arguments.read_memory_limit(asked.memory_limit)
         # What is forgotten lies in chunks that are not cut again.
         cut = True if asked.forget_rivers else "auto"
-        game = compile_game("holdem", cut=cut, memory_limit=limit, **options)
+        game = compile_game(rules.game, cut=cut, memory_limit=limit, **rules.options)
         if asked.forget_rivers and not game.chunks.n_chunks:
             raise ValueError("--forget-rivers: the spot is a river")
         with put_off(), solve_bar(0, asked.time_limit) as show:
@@ -170,13 +169,13 @@ def _show(
     console: Console,
     shown: SolvedSpot,
     solution: Solution,
-    asked: HoldemOptions,
+    asked: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
     """Print the whole spot, and the hands or the runouts at each line; write the last one."""
     rules = shown.rules
-    if not isinstance(rules, Holdem):
-        raise ValueError(f"{shown.game.name} is no spot of hold'em: tensorcfr show prints it")
+    if not isinstance(rules, Spot):
+        raise ValueError(f"{shown.game.name} is no spot: tensorcfr show prints it")
     units, unit = partial(shown.units, unit=asked.unit, big_blind=big_blind), asked.unit
     holdem_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
@@ -198,7 +197,7 @@ def _show(
         draw_line(last, path=asked.plot)
 
 
-def _check(asked: HoldemOptions) -> None:
+def _check(asked: SpotSolveOptions) -> None:
     """Refuse options that make no sense, before anything is solved."""
     arguments.check_save("--save", asked.save, force=asked.force)
     arguments.check_plot("--plot", asked.plot)
@@ -224,7 +223,7 @@ SHOWS = {"spot", "node", "unit", "of", "rows", "output", "plot", "force"}
 """Options for a spot that is solved already."""
 
 
-def _check_look(asked: HoldemOptions, given: GivenSpot) -> None:
+def _check_look(asked: SpotSolveOptions, given: GivenSpot) -> None:
     """Refuse what solves, where a solution is looked at."""
     solves = any(
         getattr(asked, one.name) != one.default
@@ -235,7 +234,7 @@ def _check_look(asked: HoldemOptions, given: GivenSpot) -> None:
         raise ValueError(f"{asked.spot} is a solution: it takes --node and what shows nodes")
 
 
-def _request(asked: HoldemOptions, game: CompiledGame) -> SolveRequest:
+def _request(asked: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
     """What to solve, and when to stop."""
     solved = game
     if asked.buckets is not None:
@@ -249,7 +248,7 @@ def _request(asked: HoldemOptions, game: CompiledGame) -> SolveRequest:
     )
 
 
-def _buckets_line(solution: Solution, rules: Holdem) -> str:
+def _buckets_line(solution: Solution, rules: Spot) -> str:
     """What the solve of buckets says of itself."""
     exploitability = solution.exploitability
     return (
@@ -259,7 +258,7 @@ def _buckets_line(solution: Solution, rules: Holdem) -> str:
     )
 
 
-def _size_line(rules: Holdem, size: Size) -> str:
+def _size_line(rules: Spot, size: Size) -> str:
     """How large a spot is."""
     hands = " x ".join(str(len(own)) for own in rules.hands)
     whole = {

@@ -1,4 +1,4 @@
-"""What the command ``holdem`` prints: figures, grids, hands, made hands, runouts."""
+"""What the command ``spot`` prints: figures, grids, hands, made hands, runouts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ import numpy as np
 from rich.console import Console
 
 from ..analysis import BoardReport, Exactness, HandTable, Runouts
-from ..games.holdem import Holdem, grid_label
+from ..analysis.hands import Grid
 from ..games.holdem.betting import CALL, CHECK, FOLD
 from ..games.holdem.cards import RANKS
-from ..games.holdem.spot import PLAYERS
+from ..games.holdem.spot import PLAYERS, Spot
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .report import print_line
 
 Units = Callable[[Any], Any]
 """From chips, a number or an array, to the unit that is printed."""
+WIDTH = 16
+"""Characters for the name of a group of hands."""
 PASSIVE = (CHECK, CALL, FOLD)
 """Actions that put in no more than the other player has."""
 
 
-def print_spot(
-    console: Console, rules: Holdem, solution: Solution, units: Units, unit: str
-) -> None:
+def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, unit: str) -> None:
     """What the solve says of the whole spot."""
     exploitability = solution.exploitability
     print_line(
@@ -57,28 +57,39 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
     active = [k for k, action in enumerate(table.actions) if action not in PASSIVE]
     print_line(console, "")
     print_line(console, "  per cent of bets and raises:")
-    _print_grid(console, 100.0 * table.grid(table.strategy[:, active].sum(axis=1)))
-    print_line(console, "")
+    _print_grid(console, table.places, 100.0 * table.grid(table.strategy[:, active].sum(axis=1)))
     heads, shares = _columns(table.actions)
-    print_line(console, f"  {'made hand':<16}{'share':>7} {heads}{'value':>9}{'equity':>8}")
-    for group in table.groups():
-        print_line(
-            console,
-            f"  {group['made']:<16}{100 * group['share']:7.1f} "
-            f"{shares(group[action] for action in table.actions)}"
-            f"{float(units(group['value'])):9.2f}{100 * group['equity']:8.1f}",
-        )
+    for by in table.grouped:
+        _print_groups(console, table, by, units)
+    width = max(6, *map(len, table.hands[:1]))
     print_line(console, "")
-    print_line(console, f"  {'hand':<6}{'weight':>7} {heads}   values, likewise")
+    print_line(console, f"  {'hand':<{width}}{'weight':>7} {heads}   values, likewise")
     values = units(table.values)
     order = np.argsort(-np.nan_to_num(table.value, nan=-np.inf), kind="stable")
     listed = order[: rows or None]
     for h in listed.tolist():
         worth = " ".join(f"{v:8.2f}" for v in values[h])
         frequencies = shares(table.strategy[h])
-        print_line(console, f"  {table.hands[h]:<6}{table.weight[h]:7.3f} {frequencies}   {worth}")
+        print_line(
+            console, f"  {table.hands[h]:<{width}}{table.weight[h]:7.3f} {frequencies}   {worth}"
+        )
     if len(listed) < len(order):
         print_line(console, f"  and {len(order) - len(listed):,} more; --rows 0 prints them all")
+
+
+def _print_groups(console: Console, table: HandTable, by: str, units: Units) -> None:
+    """The groups of hands of one kind."""
+    heads, shares = _columns(table.actions)
+    name = "made hand" if by == "made" else by
+    print_line(console, "")
+    print_line(console, f"  {name:<{WIDTH}}{'share':>7} {heads}{'value':>9}{'equity':>8}")
+    for group in table.groups(by):
+        print_line(
+            console,
+            f"  {group[by]:<{WIDTH}}{100 * group['share']:7.1f} "
+            f"{shares(group[action] for action in table.actions)}"
+            f"{float(units(group['value'])):9.2f}{100 * group['equity']:8.1f}",
+        )
 
 
 def print_exactness(console: Console, found: Exactness, units: Units, unit: str) -> None:
@@ -126,17 +137,19 @@ def _frequencies(frequencies: dict[str, float]) -> str:
     return ", ".join(f"{action} {100 * share:.1f} %" for action, share in frequencies.items())
 
 
-def _print_grid(console: Console, grid: np.ndarray) -> None:
-    """13 x 13 numbers with the names of the hands; blank where there is no hand."""
-    for row in range(13):
+def _print_grid(console: Console, places: Grid, grid: np.ndarray) -> None:
+    """13 x 13 numbers with the names of the hands, or rows and columns with names; blank where
+    there is no hand."""
+    rows, columns = places.heads or ((), ())
+    if columns:
+        print_line(console, "  " + " " * WIDTH + "".join(f"{name:>{WIDTH}}" for name in columns))
+    for row, labels in enumerate(places.labels):
         cells = []
-        for column in range(13):
-            number = grid[row, column]
-            label = grid_label(row, column)
-            cells.append(" " * 8 if np.isnan(number) else f"{label:<3}{number:4.0f} ")
-        text = "".join(cells).rstrip()
-        if text:
-            print_line(console, "  " + text)
+        for label, number in zip(labels, grid[row].tolist(), strict=True):
+            text = f"{number:{WIDTH}.0f}" if columns else f"{label:<3}{number:4.0f} "
+            cells.append(" " * len(text) if np.isnan(number) else text)
+        if text := "".join(cells).rstrip():
+            print_line(console, "  " + (f"{rows[row]:<{WIDTH}}" if rows else "") + text)
 
 
 def print_boards(console: Console, report: BoardReport, line: str) -> None:

@@ -14,6 +14,7 @@ from ..analysis import values as values_of
 from ..analysis.policy_values import Values
 from ..compilers import compile_game
 from ..formats.other_spots import ENDINGS
+from ..games import SPOTS
 from ..model.public_nodes import START
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
@@ -21,7 +22,7 @@ from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
 from . import arguments
 from .console import takes
-from .spots import GivenSpot, SpotOptions, spot_options
+from .spots import GivenSpot, SpotOptions, spot_of
 
 BLUEPRINT_ITERATIONS = 200
 WORST = 3
@@ -35,9 +36,9 @@ class PlayOptions:
     source: Annotated[
         str,
         typer.Argument(
-            help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; 'holdem' with the "
-            f"options of a spot, or a file with a spot ({', '.join(ENDINGS)}); or a solution "
-            "(.npz), which is then the blueprint.",
+            help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; "
+            f"{' or '.join(map(repr, SPOTS))} with the options of a spot, or a file with a spot "
+            f"({', '.join(ENDINGS)}); or a solution (.npz), which is then the blueprint.",
             autocompletion=arguments.game_names,
         ),
     ]
@@ -149,16 +150,18 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
 def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
     """A solution that is given, or one of the game that is."""
     path = Path(source)
-    is_spot = source == "holdem" or path.suffix.lower() in ENDINGS
+    is_spot = source in SPOTS or path.suffix.lower() in ENDINGS
     if given and not is_spot:
         raise ValueError(
-            f"{source} is neither 'holdem' nor a file with a spot: it takes no {', '.join(given)}"
+            f"{source} is none of {', '.join(SPOTS)}, nor a file with a spot: it takes no "
+            f"{', '.join(given)}"
         )
     if path.suffix == ".npz":
         return Solution.load(source)
     if is_spot:
-        options = spot_options(None if source == "holdem" else path, given)
-        return solve(compile_game("holdem", **options), iters=iters, checkpoints=())
+        named = {"game": source} if source in SPOTS else {}
+        rules = spot_of(None if named else path, {**named, **given})
+        return solve(compile_game(rules.game, **rules.options), iters=iters, checkpoints=())
     return solve(compile_game(source), iters=iters, checkpoints=())
 
 

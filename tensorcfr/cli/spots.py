@@ -1,4 +1,4 @@
-"""Options of spots of hold'em, which several commands take."""
+"""Options of spots, which several commands take."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import typer
 
 from ..formats import read_spot_options
 from ..formats.other_spots import ENDINGS
-from ..games.holdem.spot import PLAYERS
+from ..games import SPOTS, make_spot
+from ..games.holdem.spot import PLAYERS, Spot
 
 GivenSpot = Mapping[str, Any]
 """The options of a spot that the command line gives, as the game takes them."""
@@ -29,9 +30,17 @@ def _setting(help: str) -> Any:
 class SpotOptions:
     """The options of a spot."""
 
+    game: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Of {', '.join(SPOTS)}; by default that of the file, or the first.",
+        ),
+    ] = None
     board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None
     oop: Annotated[
-        str | None, typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo'.")
+        str | None,
+        typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo', 'AA$ds,JT98'."),
     ] = None
     ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None
     pot: Annotated[float | None, typer.Option(help="Chips in the pot.")] = None
@@ -73,8 +82,8 @@ class SpotOptions:
         }
 
 
-def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
-    """The options of the spot: those of a file, and those of the command line instead of them."""
+def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
+    """The spot with the options of a file, and those of the command line instead of them."""
     options: dict[str, Any] = {}
     if spot is not None:
         if spot.suffix.lower() not in ENDINGS:
@@ -91,7 +100,7 @@ def spot_options(spot: Path | None, given: GivenSpot) -> dict[str, Any]:
     missing = [f"--{name}" for name in needed if said.get(name) is None]
     if missing:
         raise ValueError(f"the spot needs {', '.join(missing)}, or a file that says them")
-    return options
+    return make_spot(**options)
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:

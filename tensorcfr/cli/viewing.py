@@ -23,7 +23,7 @@ def view(
         str | None,
         typer.Argument(
             help="A solution saved by: tensorcfr solve --save; or a game, which is solved while "
-            "you look at it. Without it a form opens, for a spot of hold'em."
+            "you look at it. Without it a form opens, for a spot."
         ),
     ] = None,
     other: Annotated[

@@ -1,7 +1,7 @@
 """Spots that other programs wrote: scripts of TexasSolver, configurations of WASM Postflop and
 Desktop Postflop, hand histories in the PHH format.
 
-Each becomes options of the game ``holdem``, as many as the file has: a configuration need have
+Each becomes options of a spot, as many as the file has: a configuration need have
 neither board nor ranges, a hand history has no sizes.
 """
 
@@ -21,7 +21,7 @@ from ..games.holdem.betting import STREETS
 from ..games.holdem.spot import PLAYERS
 from .gambit_text import decoded
 from .spots import ENDINGS as OWN_ENDINGS
-from .spots import MOST_BYTES, read_spot
+from .spots import MOST_BYTES, options_of, read_spot
 
 Options = dict[str, Any]
 ENDINGS = (*OWN_ENDINGS, ".json", ".phh")
@@ -39,7 +39,8 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> Options:
     >>> options = read_spot_options("hand.phh") | {"ranges": ("22+", "random")}  # doctest: +SKIP
 
     Returns:
-        Arguments of ``compile_game("holdem", ...)``, perhaps not all.
+        Arguments of :func:`~tensorcfr.games.make_spot`, perhaps not all: those of
+        ``compile_game("holdem", ...)`` unless ``game`` is another.
 
     Raises:
         FormatError: The file is none of these; names file and line.
@@ -57,7 +58,7 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> Options:
         return hand_options(text, name)
     if re.search(r"^\s*set_", text, re.MULTILINE):
         return texassolver_options(text, name)
-    return dict(read_spot(path).options)
+    return options_of(read_spot(path))
 
 
 _NOT_OF_THE_SPOT = (

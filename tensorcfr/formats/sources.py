@@ -16,12 +16,13 @@ from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import make_game
+from ..games.holdem.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
 from .gambit import rules_of_gambit
 from .nfg import read_nfg
 from .openspiel import OpenSpielGame
-from .spots import ENDINGS, SPOT, read_spot
+from .spots import ENDINGS, read_spot
 from .universal_poker import poker_of
 
 LONGEST_NAME = 60
@@ -61,7 +62,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
 
     Args:
         source: The name of a built-in game; a game of your own; the path of a ``.efg`` or ``.nfg``
-            file, or of a spot of hold'em (``.toml``, ``.txt``); ``"openspiel:"``
+            file, or of a spot (``.toml``, ``.txt``); ``"openspiel:"``
             and a name; a game of OpenSpiel or pygambit.
         parameters: Parameters of a built-in game.
 
@@ -124,9 +125,10 @@ def _find_text(source: str | Path) -> FoundRules:
     if read is None:
         raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
     rules = read(source)
-    options = getattr(rules, "options", None)
-    # A spot is a built-in game with parameters: that text finds it again without the file.
-    text = str(source) if options is None else _built_in_name(SPOT, options)
+    text = str(source)
+    if isinstance(rules, Spot):
+        # A built-in game with parameters: that text finds it again without the file.
+        text = _built_in_name(rules.game, rules.options)
     return FoundRules(_short(text, rules), rules, text)
 
 

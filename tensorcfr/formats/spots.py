@@ -1,4 +1,5 @@
-"""Spots of hold'em as text files: TOML, with the options of the game ``holdem`` as keys.
+"""Spots as text files: TOML, with the options of the game as keys, and its name as ``game`` where
+it is not ``holdem``.
 
 The order of keys is free, and comments begin with ``#``:
 
@@ -27,19 +28,18 @@ from typing import Annotated, Any
 
 from .._util.arguments import LONGEST_PATH, Text, Where, brief, checked
 from ..errors import FormatError, GameError, suggest
-from ..games import GAMES, make_game
+from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
-from ..games.holdem.spot import PLAYERS
+from ..games.holdem.spot import PLAYERS, Spot
 from ..model.game import CompiledGame
 from .gambit_text import decoded
 
-SPOT = "holdem"
 MOST_BYTES = 1_000_000
 """Bytes of a spot's file, at most."""
 
 
 @checked()
-def read_spot(path: Annotated[str | Path, Where()]) -> Holdem:
+def read_spot(path: Annotated[str | Path, Where()]) -> Spot:
     """The spot of a file.
 
     Raises:
@@ -57,7 +57,7 @@ def read_spot(path: Annotated[str | Path, Where()]) -> Holdem:
 @checked()
 def parse_spot(
     text: Annotated[str, Text(MOST_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
-) -> Holdem:
+) -> Spot:
     """The spot of a text.
 
     Args:
@@ -82,17 +82,16 @@ def parse_spot(
             problem = f"[ranges] has the keys oop and ip, not {found}"
             raise FormatError(name, *_place(text, "ranges"), problem)
         given["ranges"] = tuple(ranges[player] for player in PLAYERS)
-    known = GAMES[SPOT].parameters
+    known = ("game", *GAMES[Holdem.game].parameters)
     for key in given:
         if key not in known:
             problem = f"there is no option {brief(key)}; {suggest(key, known)}"
             raise FormatError(name, *_place(text, key), problem)
     try:
-        spot: Any = make_game(SPOT, **given)
-        return spot
+        return make_spot(**given)
     except GameError as error:
         # "holdem: ranges[1]: ..." or "stacks must be ..."
-        named = re.match(r"(?:holdem: )?(\w+)(?:\[(\d)\])?", str(error))
+        named = re.match(rf"(?:(?:{'|'.join(SPOTS)}): )?(\w+)(?:\[(\d)\])?", str(error))
         key = named[1] if named and named[1] in given else ""
         if named and key == "ranges" and named[2] and isinstance(ranges, Mapping):
             place = _place(text, PLAYERS[int(named[2])], below=key)
@@ -118,7 +117,7 @@ def _end(text: str) -> tuple[int, int]:
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
-def spot_text(spot: Holdem | CompiledGame) -> str:
+def spot_text(spot: Spot | CompiledGame) -> str:
     """A spot as text that :func:`parse_spot` and files take.
 
     Args:
@@ -128,9 +127,9 @@ def spot_text(spot: Holdem | CompiledGame) -> str:
         TypeError: It is another game.
     """
     rules = getattr(getattr(spot, "nodes", None), "rules", spot)
-    if not isinstance(rules, Holdem):
-        raise TypeError(f"spot must be a game of hold'em, not {brief(spot)}")
-    options = rules.options
+    if not isinstance(rules, Spot):
+        raise TypeError(f"spot must be a spot of {' or '.join(SPOTS)}, not {brief(spot)}")
+    options = options_of(rules)
     tables = {"ranges": dict(zip(PLAYERS, options["ranges"], strict=True))}
     lines = []
     for key, value in options.items():
@@ -146,8 +145,14 @@ def spot_text(spot: Holdem | CompiledGame) -> str:
     return "\n".join(lines) + "\n"
 
 
+def options_of(spot: Spot) -> dict[str, Any]:
+    """What :func:`~tensorcfr.games.make_spot` makes the spot of: its options, and its game where
+    that is not the usual one."""
+    return ({} if spot.game == Holdem.game else {"game": spot.game}) | spot.options
+
+
 @checked()
-def save_spot(spot: Holdem | CompiledGame | Any, path: Annotated[str | Path, Where()]) -> Path:
+def save_spot(spot: Spot | CompiledGame | Any, path: Annotated[str | Path, Where()]) -> Path:
     """Write a spot to a file that ``compile_game`` reads; its name ends in ``.toml`` or ``.txt``.
 
     Args:

@@ -17,6 +17,7 @@ from ..rules import Rules
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
+from .holdem.spot import Spot
 from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
@@ -91,6 +92,13 @@ GAMES: dict[str, GameEntry] = Lookup(
 )
 """The built-in games by name."""
 
+SPOTS: dict[str, type[Spot]] = Lookup(
+    (name, make)
+    for name, make in _MAKERS.items()
+    if isinstance(make, type) and issubclass(make, Spot)
+)
+"""The games whose spots are solved, by name."""
+
 _NOT_BUILT = {
     **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
     **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
@@ -139,9 +147,27 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(f"{name} cannot take {brief(given)}: {error}") from error
 
 
+def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:
+    """The rules of a spot.
+
+    Args:
+        game: One of :data:`SPOTS`.
+        options: Its parameters.
+
+    Raises:
+        GameError: There is no such game with spots, or what :func:`make_game` raises.
+    """
+    if game in GAMES and game not in SPOTS:
+        raise GameError(f"{game} has no spots; {', '.join(SPOTS)} have")
+    rules: Any = make_game(game, **options)
+    return rules
+
+
 def __dir__() -> list[str]:
     return [
         "GAMES",
+        "SPOTS",
         "make_game",
+        "make_spot",
         *(make.__name__ for make in _MAKERS.values() if isinstance(make, type)),
     ]

@@ -1,4 +1,4 @@
-"""Pictures of a solved spot of hold'em: 13 x 13 grids of hands, and 13 x 4 grids of cards."""
+"""Pictures of a solved spot: grids of hands, 13 x 13 or of groups, and 13 x 4 grids of cards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from .._util.arguments import brief
 from ..analysis import HandTable, Runouts
 from ..analysis.colours import PASSIVE, action_colours
-from ..games.holdem import grid_label, grid_place
 from ..games.holdem.cards import RANKS
 from .style import COLOURS, axes_in, check_format, written
 
@@ -36,7 +35,8 @@ def hand_grid(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """All hands at a line as a grid: pairs on the diagonal, suited hands above it.
+    """All hands at a line as a grid: pairs on the diagonal, suited hands above it; hands of four
+    cards in groups, by pairs and suits.
 
     With ``"strategy"`` a cell is filled as high as the share of its hands that is left at the line,
     and divided by how often each action is taken.  The other pictures have one colour a cell:
@@ -63,18 +63,21 @@ def hand_grid(
     if what == "strategy":
         _draw_strategy(panel, table, combos)
     elif what == "combos":
-        _draw_numbers(panel, combos, "Blues", 0.0, 1.5 * float(np.nanmax(combos)))
+        _draw_numbers(panel, table, combos, "Blues", 0.0, 1.5 * float(np.nanmax(combos)))
     elif what == "equity":
-        _draw_numbers(panel, 100.0 * table.grid(table.equity), "RdYlGn", 0.0, 100.0)
+        _draw_numbers(panel, table, 100.0 * table.grid(table.equity), "RdYlGn", 0.0, 100.0)
     else:
         values = table.grid(table.value)
         most = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
-        _draw_numbers(panel, values, "RdYlGn", -most, most)
-    panel.set_xlim(0, 13)
-    panel.set_ylim(13, 0)
+        _draw_numbers(panel, table, values, "RdYlGn", -most, most)
+    rows, columns = table.places.shape
+    panel.set_xlim(0, columns)
+    panel.set_ylim(rows, 0)
     panel.set_aspect("equal")
-    panel.set_xticks([])
-    panel.set_yticks([])
+    heads = table.places.heads or ((), ())
+    panel.set_xticks([k + 0.5 for k in range(len(heads[1]))], heads[1])
+    panel.set_yticks([k + 0.5 for k in range(len(heads[0]))], heads[0])
+    panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
     where = _where(table.line, table.player, table.board)
     panel.set_title(f"{where}: {TITLES[what]}", fontsize=11)
@@ -160,10 +163,8 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
         COLOURS[k % len(COLOURS)] for k in range(len(table.actions))
     ]
     mean = table.grid(table.strategy)
-    held = np.zeros((13, 13))
-    for cards in table.cards:
-        held[grid_place(cards)] += 1.0
-    for row, column in np.ndindex(13, 13):
+    held = table.grid(np.ones(len(table.hands)), total=True)
+    for row, column in np.ndindex(table.places.shape):
         panel.add_patch(Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white"))
         here = mean[row, column]
         if not np.isnan(here).any():
@@ -181,7 +182,7 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
         panel.text(
             column + 0.06,
             row + 0.28,
-            grid_label(row, column),
+            _label(table, row, column),
             fontsize=8,
             color="#999999" if np.isnan(here).any() else "black",
             path_effects=[withStroke(linewidth=1.5, foreground="#ffffffb0")],
@@ -191,27 +192,38 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
         for colour, (action, share) in zip(colours, table.frequencies.items(), strict=True)
     ]
     panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.01), ncols=5, frameon=False
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.05 if table.places.heads else -0.01),
+        ncols=5,
+        frameon=False,
     )
 
 
-def _draw_numbers(panel: Any, numbers: np.ndarray, colours: str, low: float, high: float) -> None:
+def _label(table: HandTable, row: int, column: int) -> str:
+    """The name of a place, where rows and columns have none of their own."""
+    return "" if table.places.heads else table.places.labels[row][column]
+
+
+def _draw_numbers(
+    panel: Any, table: HandTable, numbers: np.ndarray, colours: str, low: float, high: float
+) -> None:
     """A colour and a number for each cell."""
     panel.imshow(
         np.nan_to_num(numbers, nan=low - 1.0),
         cmap=_with_gap(colours),
         vmin=low,
         vmax=max(high, low + 1e-9),
-        extent=(0, 13, 13, 0),
+        extent=(0, numbers.shape[1], numbers.shape[0], 0),
         alpha=0.85,
     )
-    for row, column in np.ndindex(13, 13):
+    for row, column in np.ndindex(numbers.shape):
         number = float(numbers[row, column])
         empty = np.isnan(number)
         panel.text(
             column + 0.06,
             row + 0.28,
-            grid_label(row, column),
+            _label(table, row, column),
             fontsize=7,
             color="#999999" if empty else "#333333",
         )

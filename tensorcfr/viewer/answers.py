@@ -135,7 +135,7 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     "/api/stop": ("POST", _stop),
     f"{FORM}about": ("GET", lambda start, given: start.about()),
     f"{FORM}status": ("GET", lambda start, given: start.status()),
-    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(_object(given).get("text")))),
+    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(**_object(given)))),
     f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
     f"{FORM}solve": ("POST", _begin),
 }

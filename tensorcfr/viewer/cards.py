@@ -16,12 +16,17 @@ from ..games.holdem.cards import CARDS
 from ..games.holdem.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
+from ..rules import HandGroups
 from .nodes import MOST_CARDS, HandNodes, SolutionValues, part
 
 MOST_BOARDS = 30_000
 """Boards over which an equity is worked out: more than all flops, fewer than all turns."""
 MOST_AT_ONCE = 60_000
 """Boards over which the equities of all next cards together are."""
+USUAL_HANDS = 1_326
+"""Hands of which there may be so many boards; of more hands there may be fewer."""
+LISTED = 20
+"""Hands of a group that are listed one by one, the likely ones, where hands are in groups."""
 
 
 class CardHandNodes(HandNodes):
@@ -32,7 +37,8 @@ class CardHandNodes(HandNodes):
     def __init__(self, game: CompiledGame, nodes: CardNodes) -> None:
         super().__init__(game, nodes)
         self.rules = nodes.rules
-        self._groups_on = lru_cache(maxsize=200)(self._make_groups)
+        self._names_on = lru_cache(maxsize=200)(self._make_names)
+        self._groups_on = lru_cache(maxsize=8)(self._make_groups)
 
     @property
     def facts(self) -> dict[str, Any]:  # noqa: D102
@@ -50,11 +56,93 @@ class CardHandNodes(HandNodes):
     def _range(
         self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
     ) -> list[dict[str, Any]]:
-        found = super()._range(player, node, own, joint)
-        if (groups := self._groups_on(player, self.nodes.cards(node))) is not None:
-            for row, made, draw in zip(found, *groups, strict=True):
+        found, cards = super()._range(player, node, own, joint), self.nodes.cards(node)
+        if (names := self._names_on(player, cards)) is not None:
+            for row, made, draw in zip(found, *names, strict=True):
                 row["made"], row["draw"] = made, draw
+        if groups := self._groups_on(player, cards):
+            listed = self._listed(node, player, self.nodes.shown(player)[1], joint)
+            for by, group in groups.items():
+                for row, number in zip(found, group.of_hand[listed].tolist(), strict=True):
+                    row[by] = group.names[number]
         return found
+
+    def _listed(
+        self, node: int, player: int, hands: np.ndarray, joint: list[np.ndarray]
+    ) -> np.ndarray:
+        groups = self._groups_on(player, self.nodes.cards(node))
+        if not groups:
+            return hands
+        hands = hands[self.nodes.free(node, player)[hands]]
+        chosen = np.zeros(len(hands), dtype=bool)
+        for group in groups.values():
+            of_hand = group.of_hand[hands]
+            order = np.lexsort((-joint[player][hands], of_hand))
+            begin = np.searchsorted(of_hand[order], of_hand[order])
+            chosen[order[np.arange(len(order)) - begin < LISTED]] = True
+        return hands[chosen]
+
+    def _in_groups(
+        self, node: int, own: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
+    ) -> dict[str, Any]:
+        nodes = self.nodes
+        if not (groups := self._groups_on(0, nodes.cards(node))):
+            return {}
+        rows, columns = list(groups.values())[1:3]
+        each = [np.flatnonzero(nodes.free(node, one)) for one in range(2)]
+        cells = [self._sums(node, one, own, joint, h, {})["cell"] for one, h in enumerate(each)]
+        said = {"grid": [rows.names, columns.names], "cells": cells}
+        if nodes.decides(node):
+            player = nodes.player(node)
+            hands = np.flatnonzero(nodes.possible(node, player))
+            numbers = {"p": of.solution.policy.at(nodes.layout(node).numbers(hands))}
+            if (found := of.get(0.0)) is not None:
+                numbers["ev"] = found.at_node(node).infoset_expected
+                worth = float(joint[player][hands] @ np.nan_to_num(numbers["ev"]))
+                said["value"] = part(worth, float(joint[player].sum()))
+            said["groups"] = self._sums(node, player, own, joint, hands, numbers)
+        return said
+
+    def _sums(
+        self,
+        node: int,
+        player: int,
+        own: list[np.ndarray],
+        joint: list[np.ndarray],
+        hands: np.ndarray,
+        numbers: dict[str, np.ndarray],
+    ) -> dict[str, list[dict[str, Any]]]:
+        """The groups of some hands by what they go by: of each its name, how many hands it has,
+        their probability, how much of them is left, and means of numbers, weighted by
+        probability."""
+        reach, left = joint[player][hands], self.nodes.left(node, player, own)[hands]
+        said = {}
+        for by, groups in self._groups_on(player, self.nodes.cards(node)).items():
+            of_hand = groups.of_hand[hands]
+
+            def sums(each: np.ndarray | None, of_hand: np.ndarray = of_hand) -> np.ndarray:
+                found: np.ndarray = np.bincount(of_hand, each, len(groups.names))  # noqa: B023
+                return found
+
+            count, likely = sums(None), sums(reach)
+            columns: dict[str, Any] = {
+                "hands": count,
+                "reach": likely,
+                "weight": sums(left),
+                "fill": sums(np.minimum(left, 1.0)) / np.maximum(count, 1),
+            }
+            for name, number in numbers.items():
+                each = np.nan_to_num(number.reshape(len(hands), -1)).T
+                mean = np.stack([sums(reach * one) for one in each], axis=1)
+                mean = np.where(likely[:, None] > 0, mean / np.maximum(likely[:, None], 1e-300), 0)
+                columns[name] = mean if number.ndim > 1 else mean[:, 0]
+            ranges = groups.ranges or groups.names
+            said[by] = [
+                {"by": by, "name": groups.names[k], "range": ranges[k]}
+                | {name: column[k].tolist() for name, column in columns.items()}
+                for k in np.flatnonzero(count).tolist()
+            ]
+        return said
 
     @cached_property
     def _numbers(self) -> np.ndarray | None:
@@ -65,7 +153,19 @@ class CardHandNodes(HandNodes):
             return None
         return np.array([CARDS.index(label) for label in labels], dtype=np.int64)
 
-    def _make_groups(
+    def _make_groups(self, player: int, board: tuple[int, ...]) -> dict[str, HandGroups]:
+        """The groups of a player's hands, where they are shown in place of the 13 x 13; ``cell``
+        are those of the grid."""
+        groups = dict(self.rules.groups(player, board))
+        if len(groups) < 2:
+            return {}
+        rows, columns = list(groups.values())[:2]
+        each = [[a + b for a in rows.ranges for b in columns.ranges]]
+        each.insert(0, [f"{a} {b}" for a in rows.names for b in columns.names])
+        of_hand = rows.of_hand * len(columns.names) + columns.of_hand
+        return {"cell": HandGroups(tuple(each[0]), of_hand, tuple(each[1]))} | groups
+
+    def _make_names(
         self, player: int, board: tuple[int, ...]
     ) -> tuple[list[str], list[str]] | None:
         """The made hand and the draw of each hand of a player; None where they have no names."""
@@ -95,15 +195,24 @@ class CardHandNodes(HandNodes):
     def _equity(self, node: int, of: SolutionValues) -> dict[str, Any]:
         with self._lock:
             own, joint = self._reaches(node, of)
-        if self._boards(node) > MOST_BOARDS:
+        if self._boards(node) > self._most:
             return {"hands": None, "means": [None, None], "boards": self._boards(node)}
-        found = equities_at(self.nodes, node, own)
-        hands = [
-            dict(zip(np.array(self.nodes.hands[one])[free], equity[free].tolist(), strict=True))
-            for one, equity in enumerate(found)
-            for free in [self.nodes.free(node, one)]
-        ]
-        return {"hands": hands, "means": _means(found, joint)}
+        found, hands, groups = equities_at(self.nodes, node, own), [], []
+        for one, equity in enumerate(found):
+            free = np.flatnonzero(self.nodes.free(node, one))
+            listed, names = self._listed(node, one, free, joint), self.nodes.hands[one]
+            hands.append({names[hand]: float(equity[hand]) for hand in listed.tolist()})
+            sums = self._sums(node, one, own, joint, free, {"equity": equity[free]})
+            groups.append(
+                {by: {row["name"]: row["equity"] for row in rows} for by, rows in sums.items()}
+            )
+        return {"hands": hands, "groups": groups, "means": _means(found, joint)}
+
+    @property
+    def _most(self) -> int:
+        """Boards over which an equity is worked out, with the hands of this game."""
+        hands = max(map(len, self.nodes.hands))
+        return int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS))
 
     def _boards(self, node: int) -> int:
         """In how many ways the board of a node can be completed."""
@@ -116,7 +225,8 @@ class CardHandNodes(HandNodes):
         steps = self.nodes.children(node)
         if len(steps) > MOST_CARDS:
             raise ValueError(f"{len(steps):,} sets of cards can come")
-        cheap = len(steps) * self._boards(steps[0].node) <= MOST_AT_ONCE
+        most = self._most * MOST_AT_ONCE // MOST_BOARDS
+        cheap = len(steps) * self._boards(steps[0].node) <= most
         said: dict[str, Any] = {"player": None, "actions": [], "colours": None, "cards": {}}
         for step in steps:
             with self._lock:

@@ -19,7 +19,6 @@ from .._util.memory import free_memory
 from .._util.plain import plain
 from ..analysis.colours import action_colours
 from ..analysis.policy_values import ValueRows, Values, values
-from ..analysis.public_nodes import node_of
 from ..evaluation.metrics import meaning_of_exploitability
 from ..evaluation.profile import own_reach_of
 from ..model.arrays import CHANCE, TERMINAL
@@ -279,13 +278,13 @@ class HandNodes(Nodes):
             children = []
         weights: list[float | None] = [None] * len(children)
         if nodes.decides(number):
-            shown = node_of(nodes, number)
-            said["actions"] = list(shown.actions)
-            said["colours"] = action_colours(shown.actions)
-            held = self._held(number, player)
-            locks = self._locks(number, held, of)
-            said["hands"], worth = infoset_rows(of, shown.hands, shown.infosets, locks)
-            reach = joint[player][held]
+            actions = nodes.layout(number).actions
+            said["actions"], said["colours"] = list(actions), action_colours(actions)
+            listed = self._listed(number, player, self._held(number, player), joint)
+            names, infosets = nodes.shown(player)[0], nodes.rows(number, listed)
+            locks = self._locks(number, listed, of)
+            shown, reach = [names[hand] for hand in listed.tolist()], joint[player][listed]
+            said["hands"], worth = infoset_rows(of, shown, infosets, locks)
             for row, one in zip(said["hands"], reach.tolist(), strict=True):
                 row["reach"] = one
             mixed = self._mixed(number, joint[player], of)
@@ -308,7 +307,7 @@ class HandNodes(Nodes):
             }
             for step, weight in zip(children, weights, strict=True)
         ]
-        return said
+        return said | self._in_groups(number, own, joint, of)
 
     def _player(self, number: int) -> int:
         """Who acts at a node.
@@ -347,6 +346,18 @@ class HandNodes(Nodes):
         held: np.ndarray = order[self.nodes.possible(node, player)[order]]
         return held
 
+    def _listed(
+        self, node: int, player: int, hands: np.ndarray, joint: list[np.ndarray]
+    ) -> np.ndarray:
+        """Which of some hands are listed one by one, int64; the others are in groups alone."""
+        return hands
+
+    def _in_groups(
+        self, node: int, own: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
+    ) -> dict[str, Any]:
+        """What is said of all hands together where not all are listed."""
+        return {}
+
     def _locks(self, node: int, held: np.ndarray, of: SolutionValues) -> list[Any]:
         """What each of some hands is locked to at a node; None if it is not."""
         by_hand: dict[int, Any] = {}
@@ -382,6 +393,7 @@ class HandNodes(Nodes):
         nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
+        order = self._listed(node, player, order, joint)
         left = nodes.left(node, player, own)
         return [
             {

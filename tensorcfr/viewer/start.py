@@ -1,4 +1,4 @@
-"""Start from nothing: a form for a spot of hold'em, its size before it is built, and the solve."""
+"""Start from nothing: a form for a spot, its size before it is built, and the solve."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 
 from .._util.compiles import Compiles, compiles_seen
-from ..analysis.hands import grid_of_hands
+from ..analysis.hands import grid_of
 from ..compilers import compile_game, game_size
 from ..errors import format_bytes, suggest
-from ..games import GAMES
-from ..games.holdem import HANDS, Holdem, read_range
+from ..games import GAMES, SPOTS, make_spot
+from ..games.holdem import Holdem
 from ..model.game import CompiledGame
 from ..solvers.driver import solve
 from .desk import BusyError, Desk
 
 PRECISION = "float32"
-"""What a spot is solved in, as by the command ``holdem``."""
+"""What a spot is solved in, as by the command ``spot``."""
 TARGET = 0.5
 """Per cent of the pot at which a solve ends, unless the form says otherwise."""
-FIELDS = tuple(GAMES["holdem"].parameters)
-"""What the form may say of a spot: the parameters of the game."""
+FIELDS = ("game", *GAMES[Holdem.game].parameters)
+"""What the form may say of a spot: the game and its parameters."""
 SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
 """Games that the page offers in place of a spot."""
 
@@ -41,20 +41,31 @@ class Start:
 
     def about(self) -> dict[str, Any]:
         """What the form offers."""
-        return {"kind": "form", "title": "tensorcfr", "target": TARGET, "games": list(SMALL)}
+        return {
+            "kind": "form",
+            "title": "tensorcfr",
+            "target": TARGET,
+            "spots": list(SPOTS),
+            "games": list(SMALL),
+        }
 
-    def range(self, text: Any) -> dict[str, Any]:
-        """A range as a grid: the mean weight of each class of hands, rows of thirteen, and combos.
+    def range(self, text: Any, game: Any = Holdem.game) -> dict[str, Any]:
+        """A range: its combos, and of hands of two cards the mean weight of each class, rows of
+        thirteen.
 
         Raises:
             TypeError: It is no text.
-            ValueError: The text is no range.
+            ValueError: The text is no range, or the game has no spots.
         """
-        if not isinstance(text, str):
-            raise TypeError("a range is a text")
-        weights = read_range(text) if text.strip() else np.zeros(len(HANDS))
-        grid = grid_of_hands(HANDS, weights, np.ones(len(HANDS)))
-        return {"grid": grid.tolist(), "combos": float(weights.sum())}
+        if not isinstance(text, str) or game not in SPOTS:
+            raise TypeError(f"a range is a text, of {' or '.join(SPOTS)}")
+        spot = SPOTS[game]
+        hands = spot.every_hand()
+        weights = spot.read_range(text, "range") if text.strip() else np.zeros(len(hands))
+        said: dict[str, Any] = {"grid": None, "combos": float(weights.sum())}
+        if hands.shape[1] == 2:
+            said["grid"] = grid_of(hands).means(weights, np.ones(len(hands))).tolist()
+        return said
 
     def size(self, options: Any) -> dict[str, Any]:
         """How large a spot is, before it is built.
@@ -63,7 +74,7 @@ class Start:
             TypeError: The options are no mapping.
             ValueError: They are none of a spot.
         """
-        rules = Holdem(**_checked(options))
+        rules = make_spot(**_checked(options))
         size = game_size(rules)
         needed = int(size.bytes_in_all(PRECISION)[1])
         return {
@@ -79,7 +90,7 @@ class Start:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
-            given: ``spot``, options of the game ``holdem``, or ``game``, a name; ``iterations``,
+            given: ``spot``, options of a spot, or ``game``, a name; ``iterations``,
                 and ``target``, in per cent of the pot or in the game's own unit.
 
         Raises:
@@ -92,7 +103,7 @@ class Start:
         source: Any = given.get("game")
         target = given.get("target")
         if source is None:
-            source = Holdem(**_checked(given.get("spot")))
+            source = make_spot(**_checked(given.get("spot")))
             if isinstance(target, (int, float)):
                 target = target / 100.0 * source.pot
         elif not isinstance(source, str):

@@ -111,5 +111,5 @@ def test_bad_files(tmp_path: Path) -> None:
         compile_game(path)
     with pytest.raises(ValueError, match=r"path must end in \.toml or \.txt"):
         save_spot(parse_spot(SPOT), tmp_path / "spot.csv")
-    with pytest.raises(TypeError, match="must be a game of hold'em"):
+    with pytest.raises(TypeError, match="must be a spot of holdem or omaha"):
         spot_text(compile_game("kuhn"))

@@ -15,6 +15,7 @@ import pytest
 from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
 from tensorcfr.games.holdem import CARDS, HANDS, Holdem, grid_place
+from tensorcfr.games.holdem.spot import Spot
 from tensorcfr.rules import Decision, Fold
 
 RIVER: dict[str, Any] = {
@@ -39,11 +40,32 @@ ALL = (
 )
 
 
+OMAHA_RIVER = RIVER | {
+    "ranges": (
+        "AsAh4s5h,KsKhTs8s,JcTh9h7s:0.5,9s9c8s8c,QhQd5d4d",
+        "AcAd4c5c,KdKc3s2s,JdTd9d7d,QcTc9h8h,2d2c3h4h",
+    )
+}
+OMAHA_TURN = TURN | {
+    "ranges": (
+        "AsAh4s5h,KsKhJs8h,JcTh8h7s:0.5,9s9c8s8c",
+        "AcAd4d5c,QsQh2s2h,Jh8d7d6s,KcKd3c3h,9h8c7c2d",
+    ),
+    "stacks": 220,
+}
+SPOTS = {
+    "river": ("holdem", RIVER),
+    "turn": ("holdem", TURN),
+    "omaha river": ("omaha", OMAHA_RIVER),
+    "omaha turn": ("omaha", OMAHA_TURN),
+}
+
+
 @cache
 def solved(which: str) -> tuple[Solution, SolvedSpot]:
     """A spot after some iterations."""
-    spot = RIVER if which == "river" else TURN
-    solution = solve(compile_game("holdem", **spot), "dcfr", iters=100)
+    game, spot = SPOTS[which]
+    solution = solve(compile_game(game, **spot), "dcfr", iters=100)
     return solution, SolvedSpot(solution)
 
 
@@ -102,7 +124,7 @@ def worth_by_hand(shown: SolvedSpot, line: str) -> list[np.ndarray]:
     """What a line of a river is worth to every hand of both players, with a matrix of hands x hands
     for every terminal; NaN where no hand of the other player gets there."""
     rules, ways = shown.rules, [np.ones(len(own)) for own in shown.rules.hands]
-    assert isinstance(rules, Holdem)
+    assert isinstance(rules, Spot)
     strength = [rules.strength(rules.board, own) for own in rules.hands]
     ahead = np.sign(strength[0][:, None] - strength[1])
     first, second = rules.hands
@@ -145,9 +167,10 @@ def worth_by_hand(shown: SolvedSpot, line: str) -> list[np.ndarray]:
 @pytest.mark.parametrize(
     "line", ["", "check", "bet50", "check bet50 allin", "bet50 fold", "check check"]
 )
-def test_values_of_both_players_on_a_river(line: str) -> None:
+@pytest.mark.parametrize("which", ["river", "omaha river"])
+def test_values_of_both_players_on_a_river(which: str, line: str) -> None:
     """Of who acts and of who does not, and where nobody does, equal sums over hands x hands."""
-    _, shown = solved("river")
+    _, shown = solved(which)
     for found, expected in zip(shown.values(line), worth_by_hand(shown, line), strict=True):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
     assert np.isfinite(found).any()
@@ -158,10 +181,11 @@ def test_values_of_both_players_on_a_river(line: str) -> None:
     "line",
     ["", "bet60", "check check", "bet60 call 2c", "bet60 allin call", "check check As check bet50"],
 )
-def test_values_of_both_players_on_a_turn(line: str) -> None:
+@pytest.mark.parametrize("which", ["turn", "omaha turn"])
+def test_values_of_both_players_on_a_turn(which: str, line: str) -> None:
     """Where a player acts they are those of the table; what one wins the other one loses; and the
     shares of the pot sum to the pot."""
-    solution, shown = solved("turn")
+    solution, shown = solved(which)
     node = shown.nodes.find_line(line)
     found, own = shown.values(line), [shown._values.own_reaches(node)[one] for one in range(2)]
     joint = [reach * shown.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
@@ -181,10 +205,11 @@ def test_values_of_both_players_on_a_turn(line: str) -> None:
 
 
 @pytest.mark.compiled
-def test_shares_of_the_pot() -> None:
+@pytest.mark.parametrize("which", ["river", "omaha river"])
+def test_shares_of_the_pot(which: str) -> None:
     """Who folds has nothing of it, as WASM Postflop shows it; all else is higher by what the player
     has put in."""
-    solution, net = solved("river")
+    solution, net = solved(which)
     shown = SolvedSpot(solution, of="pot")
     found, expected = shown.table("bet50"), net.table("bet50")
     np.testing.assert_allclose(found.values[:, 0], 0.0, rtol=0, atol=1e-9)
@@ -355,9 +380,10 @@ def test_equity_hand_by_hand() -> None:
 
 
 @pytest.mark.compiled
-def test_runouts_are_the_tables_of_their_lines() -> None:
+@pytest.mark.parametrize("which", ["turn", "omaha turn"])
+def test_runouts_are_the_tables_of_their_lines(which: str) -> None:
     """And the mean over all cards is the value before the card."""
-    _, shown = solved("turn")
+    _, shown = solved(which)
     found = shown.runouts("check check *", equity=True)
     assert len(found.cards) == 48
     assert found.probability.sum() == pytest.approx(1.0, abs=1e-12)

@@ -55,7 +55,7 @@ def test_defaults_agree(key: str) -> None:
         usual = {
             inspect.signature(vocabulary.FUNCTIONS[name]).parameters[word["python"]].default
             for name in word["functions"]
-            if name == command or (name == "solve" and command in ("solve", "holdem"))
+            if name == command or (name == "solve" and command in ("solve", "spot"))
         }
         if not usual or (key, command) in OWN_DEFAULTS or option.default in (None, []):
             continue

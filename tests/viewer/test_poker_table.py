@@ -13,6 +13,7 @@ from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.games.holdem import grid_label, grid_place
 from tensorcfr.viewer import save_html
+from tensorcfr.viewer.cards import LISTED
 from tensorcfr.viewer.page import PageSize
 
 pytestmark = IN_BROWSER
@@ -356,3 +357,27 @@ def test_nothing_is_wider_than_the_screen(page: Any, turn: Solution, width: int)
         open_page(page, server.url)
         page.wait_for_selector("#paint-ip .cell")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_groups_of_hands_of_four_cards(page: Any, tmp_path: Path) -> None:
+    """Rows and columns with names; a place and a group list their likely hands, and say the rest;
+    nothing is wider than a phone."""
+    spot = {"board": "Td9d6hQcTs", "pot": 100, "stacks": 300, "bets": "pot"}
+    game = compile_game("omaha", ranges=("AA,QQ$ds,JT98", "TT,AA$ds:0.5,KJ98"), **spot)
+    river = solve(game, iters=10)
+    save_html(river, tmp_path / "page.html", most=3)
+    page.goto((tmp_path / "page.html").as_uri())
+    page.click("#children button >> nth=0")
+    table = SolvedSpot(river).table("check")
+    cell = "#strategy .cell[data-hand='AA double-suited']"
+    page.wait_for_selector(f"{cell}:not([disabled])")
+    shown = [float(p) for p in page.get_attribute(cell, "data-p").split()]
+    assert shown == pytest.approx(table.grid(table.strategy)[0, 0].tolist(), rel=1e-4, abs=1e-5)
+    page.click(cell)
+    assert page.locator("#combos tbody tr").count() == LISTED
+    count = sum(row["pairs"] == "AA" and row["suits"] == "double-suited" for row in table.rows())
+    assert f"of {count:,} hands" in page.inner_text("#combos")
+    page.click("#groups .group >> text='no pair'")
+    assert page.inner_text("#combos h3").startswith("no pair")
+    page.set_viewport_size({"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

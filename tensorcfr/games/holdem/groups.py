@@ -42,6 +42,17 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
         hands: int64 (hands, 2): cards; hands with a card of the board get any name.
     """
     category = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
+    number = np.where(category < STRAIGHT, kinds_by_rank(board, hands), STRAIGHT_FLUSH - category)
+    return [MADE[one] for one in number.tolist()]
+
+
+def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+    """What the ranks of hands add to a board, as numbers of :data:`MADE`: none of a straight or
+    better.  Arguments as for :func:`made_hands`.
+
+    Returns:
+        int64 (hands,).
+    """
     ranks, on_board = hands // 4, np.bincount(np.array(board) // 4, minlength=13)
     count = on_board[ranks]
     above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
@@ -50,7 +61,6 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
     place = np.where(hits, above, 13).min(axis=1)
     high = ranks.max(axis=1)
     cases = {
-        **{CATEGORIES[c]: category == c for c in range(STRAIGHT_FLUSH, STRAIGHT - 1, -1)},
         "set": pocket & hits[:, 0],
         "trips": ~pocket & (count >= 2).any(axis=1),
         "two pair": ~pocket & hits.all(axis=1),
@@ -62,8 +72,9 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
         "ace high": high == 12,
         "king high": high == 11,
     }
-    named: list[str] = np.select(list(cases.values()), list(cases), "nothing").tolist()
-    return named
+    numbers = [MADE.index(name) for name in cases]
+    found: np.ndarray = np.select(list(cases.values()), numbers, MADE.index("nothing"))
+    return found
 
 
 def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:

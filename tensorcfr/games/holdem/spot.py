@@ -12,13 +12,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from ..._util.arguments import Check, Number, Several, Text, brief, checked
-from ...rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
+from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown, Usual
 from . import betting
 from .betting import STREETS, Betting, Table
 from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
 from .sizes import Size, read_sizes
-from .strength import strengths
+from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
@@ -200,6 +200,11 @@ class Spot(CardGame):
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
         return hand_label(self.hands[player][hand])
+
+    def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
+        """``"made"``: the categories of hands of poker, the strongest first."""
+        category = self.strength(board, self.hands[player]) >> CATEGORY_SHIFT
+        return {"made": HandGroups(CATEGORIES[::-1], len(CATEGORIES) - 1 - category)}
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
         """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""

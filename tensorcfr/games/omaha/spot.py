@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
+from ...rules import HandGroups
 from ..holdem.cards import CARDS
 from ..holdem.spot import Spot
+from . import groups
 from .ranges import every_hand, read_range
 from .strength import omaha_strengths
 
@@ -47,6 +51,16 @@ class Omaha(Spot):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """As :func:`~tensorcfr.games.omaha.strength.omaha_strengths` has it."""
         return omaha_strengths(np.array(board, dtype=np.int64), hands)
+
+    def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
+        """``"pairs"``, ``"suits"`` and ``"made"``, as :mod:`tensorcfr.games.omaha.groups` has
+        them."""
+        hands = self.hands[player]
+        return {
+            "pairs": groups.pairs(hands),
+            "suits": groups.suits(hands),
+            "made": groups.made_hands(board, hands),
+        }
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKdQh2c"``."""

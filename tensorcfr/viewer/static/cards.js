@@ -99,12 +99,12 @@ function rangeBars(hands, player) {
 }
 
 function rangeGrid(hands, player) {
-  const groups = classes(hands), equity = state.equity && state.equity[0] && state.equity[0].means[player];
-  const cells = CLASSES.map(name => {
-    const own = groups.get(name) || [], weight = own.length ? weightOf(own) : 0;
+  const node = state.node, own = node.cells ? node.cells[player] : hands, equity = state.equity && state.equity[0] && state.equity[0].means[player];
+  const cells = placesOf(node).map(name => {
+    const here = node.cells ? own.filter(sum => sum.name === name) : classes(hands).get(name) || [], weight = here.length ? weightOf(here) : 0;
     return make("i", {"data-hand": name, "data-weight": weight, title: `${name} ${percent(weight)}`, style: filled([[1, "var(--weight)"]], weight)});
   });
   return make("figure", {class: "range-grid", "data-player": player},
-    make("figcaption", {}, make("b", {}, seat(player)), ` ${brief(combosOf(hands), 4)} combos`, known(equity) ? `, equity ${percent(equity)}` : ""),
-    make("div", {class: "square small", role: "img", "aria-label": `range of ${seat(player)}`}, ...cells));
+    make("figcaption", {}, make("b", {}, seat(player)), ` ${combosText(own)}`, known(equity) ? `, equity ${percent(equity)}` : ""),
+    make("div", {class: node.grid ? "square small named" : "square small", role: "img", "aria-label": `range of ${seat(player)}`}, ...cells));
 }

@@ -3,37 +3,40 @@
 function showCombos(names) {
   const node = state.node;
   if (!known(node.player) || !classes(node.hands)) { at("combos").replaceChildren(); return; }
-  const groups = classes(node.hands);
-  const hands = (names.length ? names.flatMap(name => groups.get(name) || []) : node.hands)
-    .filter(hand => inGroup(hand, state.view.group));
-  const title = names.length ? names.join(", ") : state.view.group || "all hands";
-  const mix = mixOf(node, hands), ev = meanOf(hands, hand => hand.ev), equity = meanOf(hands, hand => equityOf(hand));
-  const facts = [`${brief(combosOf(hands), 3)} combos`, known(ev) ? `EV ${signed(ev, 3)}` : null, known(equity) ? `equity ${percent(equity)}` : null];
+  const groups = classes(node.hands), group = node.groups && names.length ? "" : state.view.group;
+  const hands = (names.length ? names.flatMap(name => groups.get(name) || []) : node.hands).filter(hand => inGroup(hand, group));
+  const sums = !node.groups ? hands : names.length ? sumsOf(node, names) : group ? groupOf(node, group) : everyOf(node);
+  const title = names.length ? names.join(", ") : group || "all hands";
+  const mix = mixOf(node, sums), ev = meanOf(sums, hand => hand.ev), equity = meanOf(sums, hand => equityOf(hand));
+  const facts = [combosText(sums), known(ev) ? `EV ${signed(ev, 3)}` : null, known(equity) ? `equity ${percent(equity)}` : null];
   at("combos").replaceChildren(
     make("h3", {}, title, make("small", {}, facts.filter(known).join(" · "))),
     known(mix[0]) ? make("div", {class: "mix"}, bar(node, mix), ...node.actions.map((action, i) => make("span", {},
       make("i", {class: "swatch", style: {background: colourOf(node, i)}}), ...pretty(action), ` ${percent(mix[i])}`))) : null,
-    names.length ? comboTable(node, hands) : make("p", {class: "dim"}, "Point at a cell, or choose it, for its hands one by one."));
+    names.length || (node.groups && group) ? comboTable(node, hands) : make("p", {class: "dim"}, "Point at a cell, or choose it, for its hands one by one."),
+    node.groups && (names.length || group) && countOf(sums) > LISTED ? make("p", {class: "dim"}, `The likely ones of ${whole(countOf(sums))} hands.`) : "");
 }
+
+const LISTED = 20;  // Hands of a group that the server lists, at least.
 
 function comboTable(node, hands) {
   const equal = state.equity !== null, other = state.nodes[1];
-  const twinOf = hand => other ? other.hands[node.hands.indexOf(hand)] : null;
+  const listed = node.groups ? [...hands].sort((a, b) => b.reach - a.reach).slice(0, LISTED) : hands;
   const head = make("tr", {}, make("th", {}, "hand"), make("th", {title: "how much of it is left"}, "left"),
     ...node.actions.map((action, i) => make("th", {}, make("i", {class: "swatch", style: {background: colourOf(node, i)}}), pretty(action))),
     equal ? make("th", {}, "equity") : null);
-  const rows = [...hands].sort((a, b) => (b.weight || 0) - (a.weight || 0)).map(hand => row(hand, [
-    make("td", {}, handName(hand, node), fixed(hand, twinOf(hand))),
+  const rows = [...listed].sort((a, b) => (b.weight || 0) - (a.weight || 0)).map(hand => [hand, twinOf(other, hand)]).map(([hand, twin]) => row(hand, [
+    make("td", {}, handName(hand, node), fixed(hand, twin)),
     make("td", {}, brief(100 * (hand.weight || 0), 3)),
     ...hand.p.map((p, action) => make("td", {class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null},
-      percent(p), other ? make("small", {}, `B ${percent(twinOf(hand).p[action])}`) : null,
+      percent(p), twin ? make("small", {}, `B ${percent(twin.p[action])}`) : null,
       hand.q ? make("small", {}, signed(hand.q[action], 3)) : null)),
     equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
   ]));
-  const listed = make("tbody", {}, ...rows);
-  const whole_ = make("table", {class: "combos"}, make("thead", {}, head), listed);
-  moves(listed, "tr", () => 0);
-  settle(listed, "tr", null);
+  const body = make("tbody", {}, ...rows);
+  const whole_ = make("table", {class: "combos"}, make("thead", {}, head), body);
+  moves(body, "tr", () => 0);
+  settle(body, "tr", null);
   return whole_;
 }
 
@@ -44,26 +47,34 @@ const DRAWS = ["flush draw and open-ended", "flush draw and gutshot", "flush dra
 function showGroups() {
   const node = state.node;
   if (!known(node.player) || !node.hands.some(hand => hand.made)) { at("groups").replaceChildren(); return; }
-  const total = likely(node.hands) || 1;
+  const total = likely(everyOf(node)) || 1;
   const lines = names => names.map(name => {
-    const hands = node.hands.filter(hand => inGroup(hand, name));
+    const hands = groupOf(node, name);
     if (!(likely(hands) > 0)) return null;
     const ev = meanOf(hands, hand => hand.ev), equity = meanOf(hands, hand => equityOf(hand));
     return make("tr", {}, 
       make("td", {}, make("button", {
         class: "group", "data-key": name, "aria-pressed": String(state.view.group === name),
-        on: {click: () => { look({group: state.view.group === name ? "" : name}); showGroups(); showCombos(pickedClasses()); }},
+        on: {click: () => {
+          const group = state.view.group === name ? "" : name;
+          look(node.groups ? {group, cell: ""} : {group});
+          showGroups();
+          showCombos(pickedClasses());
+        }},
       }, name)),
       make("td", {"data-share": likely(hands) / total}, percent(likely(hands) / total)),
       make("td", {class: "bars"}, bar(node, mixOf(node, hands))),
       make("td", {}, signed(ev, 3)), make("td", {}, percent(equity)));
   });
   const body = make("tbody", {});
-  const head = make("tr", {}, ...["made hands and draws", "share", "strategy", "EV", "equity"].map(text => make("th", {}, text)));
-  const whole_ = make("table", {}, make("thead", {}, head), body);
+  const heads = name => make("tr", {}, ...[name, "share", "strategy", "EV", "equity"].map(text => make("th", {}, text)));
+  const kinds = node.groups
+    ? Object.entries(node.groups).filter(([by]) => by !== "cell").map(([by, sums]) => [by === "made" ? "made hands" : by, sums.map(sum => sum.name)])
+    : [["made hands and draws", [...MADE, ...DRAWS]]];
+  const whole_ = make("table", {}, make("thead", {}, heads(kinds[0][0])), body);
   moves(body, ".group", () => 0);
   const active = at("groups").contains(document.activeElement) ? document.activeElement.dataset.key : null;
   at("groups").replaceChildren(whole_);
-  body.replaceChildren(...[...lines(MADE), ...lines(DRAWS)].filter(known));
+  body.replaceChildren(...kinds.flatMap(([name, names], at) => [at ? heads(name) : null, ...lines(names)]).filter(known));
   settle(body, ".group", active);
 }

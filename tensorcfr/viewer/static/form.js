@@ -1,8 +1,8 @@
-// Start from nothing: a spot of hold'em, its size before it is built, and the solve.
+// Start from nothing: a spot, its size before it is built, and the solve.
 
 const STREETS = ["flop", "turn", "river"];
 const FIELDS = {
-  board: "Td9d6hQc", oop: "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", ip: "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s",
+  game: "holdem", board: "Td9d6hQc", oop: "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", ip: "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s",
   pot: "100", stacks: "200", target: "0.5", iterations: "1000",
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
@@ -20,7 +20,7 @@ function spotOptions() {
   const left = STREETS.slice(Math.max(0, boardOf().length - 3));
   const sizes = what => Object.fromEntries(left.map(street => [street, spot[`${what}.${street}`]]));
   return {
-    board: spot.board, ranges: [spot.oop, spot.ip], pot: Number(spot.pot), stacks: Number(spot.stacks),
+    game: spot.game, board: spot.board, ranges: [spot.oop, spot.ip], pot: Number(spot.pot), stacks: Number(spot.stacks),
     bets: sizes("bets"), raises: sizes("raises"),
   };
 }
@@ -47,6 +47,7 @@ function changed(name, value) {
   spot[name] = value;
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
+  if (name === "game") for (const seatName of ["oop", "ip"]) quietly(showPainted)(seatName);
   if (name === "oop" || name === "ip") quietly(showPainted)(name);
   quietly(showSize)();
 }
@@ -54,6 +55,12 @@ function changed(name, value) {
 function setField(name, value) {
   at(`form-${name}`).value = value;
   changed(name, value);
+}
+
+function gameField(names) {
+  const box = make("select", {id: "form-game", "data-field": "game", on: {change: () => changed("game", box.value)}}, ...names.map(name => make("option", {value: name}, name)));
+  box.value = spot.game;
+  return make("label", {}, "game", box);
 }
 
 async function showForm() {
@@ -64,7 +71,7 @@ async function showForm() {
   at("spot").replaceChildren();
   at("about").hidden = true;
   const boardAndChips = make("fieldset", {}, make("legend", {}, "board and chips"),
-    field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
+    gameField(about.spots), field("board", "board"), make("div", {id: "deck", class: "square runouts", role: "group", "aria-label": "cards of the board"}),
     make("div", {class: "pairs"}, field("pot", "pot", {inputmode: "decimal"}), field("stacks", "stacks", {inputmode: "decimal"})));
   const sizes = make("fieldset", {}, make("legend", {}, "sizes by street"), make("div", {id: "streets"}),
     make("p", {class: "dim"}, "60% of the pot, 2.5x the bet (raises), 100c chips, e geometric, a all-in; commas between."));
@@ -149,12 +156,14 @@ function paintClass(seatName, name, weight) {
 const painted = {};
 async function showPainted(seatName) {
   const turn = painted[seatName] = (painted[seatName] || 0) + 1;
-  const read = await request("/api/form/range", {text: spot[seatName]});
+  const read = await request("/api/form/range", {text: spot[seatName], game: spot.game});
   if (turn !== painted[seatName]) return;
   at(`combos-${seatName}`).className = read.error ? "error" : "dim";
   if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
   at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
-  refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
+  // Ranges of hands of four cards are written.
+  at(`paint-${seatName}`).hidden = !read.grid;
+  if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
     const weight = read.grid[Math.floor(i / 13)][i % 13];
     return make("button", {
       class: "cell", "data-hand": name, "data-key": name, "data-weight": weight, "aria-label": `${name}, ${percent(weight)}`,

@@ -1,4 +1,4 @@
-// The 13 x 13 grid: a cell is filled as high as the share of its hands that is left, and divided by
+// The grid, 13 x 13 or groups of hands: a cell is filled as high as the share of its hands that is left, and divided by
 // how often each action is taken.  Hands of other games are tiles.
 
 // The parts of a cell from left to right, [share, colour], as a background of some height.
@@ -40,30 +40,38 @@ function cellOf(node, index, hands, show, bounds) {
 // From which number to which the colours go.
 function boundsOf(node, show) {
   if (show !== "EV") return [0, 1];
-  const most = Math.max(1e-12, ...node.hands.filter(hand => hand.reach > 0 && known(hand.ev)).map(hand => Math.abs(hand.ev)));
+  const most = Math.max(1e-12, ...everyOf(node).filter(hand => hand.reach > 0 && known(hand.ev)).map(hand => Math.abs(hand.ev)));
   return [-most, most];
 }
 
 function square(node, index, title) {
-  const groups = classes(node.hands), show = showNow(), bounds = boundsOf(state.node, show), picked = pickedClasses();
-  const cells = CLASSES.map(name => {
-    const hands = (groups.get(name) || []).filter(hand => inGroup(hand, state.view.group));
+  const show = showNow(), bounds = boundsOf(state.node, show), picked = pickedClasses(), total = likely(everyOf(node)) || 1;
+  const cells = placesOf(node).map(name => {
+    const hands = sumsOf(node, [name]).filter(hand => hand.by || inGroup(hand, state.view.group));
     const shown = hands.length ? cellOf(node, index, hands, show, bounds) : null;
     const alive = shown && likely(hands) > 0;
     return make("button", {
       class: ["cell", alive ? "" : "never", picked.includes(name) ? "chosen" : "", hands.some(lockedBy) ? "locked" : ""].join(" ").trim(),
       "data-hand": name, "data-key": `${index} ${name}`, disabled: !hands.length, style: shown ? shown.style : {},
       "data-p": alive && shown.mix ? shown.mix.join(" ") : null, "data-value": shown ? shown.value : null,
-      "aria-label": shown ? `${name}, ${brief(combosOf(hands), 3)} combos, ${shown.said}` : name,
+      "aria-label": shown ? `${name}, ${combosText(hands)}, ${shown.said}` : name,
       on: {
         click: event => pick(name, event.shiftKey || event.ctrlKey || event.metaKey),
         mouseenter: () => point(name), focus: () => point(name),
       },
-    }, make("b", {}, name), shown && shown.text ? make("span", {}, shown.text) : null);
+    }, make("b", {}, !node.grid ? name : hands.length ? percent(likely(hands) / total) : ""), shown && shown.text ? make("span", {}, shown.text) : null);
   });
-  const grid = make("div", {class: "square", role: "group", "aria-label": title, on: {mouseleave: () => point(null)}}, ...cells);
-  moves(grid, ".cell", () => 13);
+  const grid = make("div", {class: node.grid ? "square named" : "square", role: "group", "aria-label": title, on: {mouseleave: () => point(null)}}, ...withHeads(node, cells));
+  moves(grid, ".cell", () => columnsOf(node));
   return make("figure", {}, title && state.nodes.length > 1 ? make("figcaption", {}, title) : null, grid);
+}
+
+// Groups have their names above the columns and before the rows.
+function withHeads(node, cells) {
+  if (!node.grid) return cells;
+  const columns = node.grid[1], head = text => make("span", {class: "head", "aria-hidden": "true"}, text);
+  return [head("of the range"), ...columns.map(head), ...cells.flatMap((cell, at) => at % columns.length ? [cell] : [
+    head(cell.dataset.hand.slice(0, -columns[0].length - 1)), cell])];
 }
 
 function point(name) {
@@ -77,8 +85,9 @@ function pick(name, more) {
     ? picked.includes(name) ? picked.filter(one => one !== name) : [...picked, name]
     : picked.length === 1 && picked[0] === name ? [] : [name];
   state.chosen = null;
-  look({cell: now.join(",")});
+  look(state.node.groups ? {cell: now.join(","), group: ""} : {cell: now.join(",")});
   showCombos(now);
+  if (state.node.groups) showGroups();
   showEditor();
 }
 

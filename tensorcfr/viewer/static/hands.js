@@ -1,4 +1,5 @@
-// Hands together: classes of a 13 x 13 grid, groups, and means over them.
+// Hands together: classes of a 13 x 13 grid, groups, and means over them.  Where hands are many, the
+// server sums them in groups, and lists some of each: a sum stands for its hands in all means.
 
 const TWO_CARDS = /^([AKQJT2-9])([shdc])([AKQJT2-9])([shdc])$/;
 const CLASSES = [...RANKS].flatMap((_, i) => [...RANKS].map((_, j) => {
@@ -6,9 +7,11 @@ const CLASSES = [...RANKS].flatMap((_, i) => [...RANKS].map((_, j) => {
   return i === j ? a + b : a + b + (i < j ? "s" : "o");
 }));
 
-// "AKs", "AKo" or "AA": suited hands are above the diagonal of the grid, the others below it.
+// "AKs", "AKo" or "AA": suited hands are above the diagonal of the grid, the others below it; or the
+// row and the column that the server says.
 function classOf(hand) {
-  const found = TWO_CARDS.exec(hand);
+  if (hand.cell) return hand.cell;
+  const found = TWO_CARDS.exec(hand.hand);
   if (!found) return null;
   let [, high, suit, low, other] = found;
   if (RANKS.indexOf(high) > RANKS.indexOf(low)) [high, low] = [low, high];
@@ -21,7 +24,7 @@ function classes(hands) {
   if (!hands.classes) {
     const groups = new Map();
     for (const hand of hands) {
-      const name = classOf(hand.hand);
+      const name = classOf(hand);
       if (!name) return null;
       if (!groups.has(name)) groups.set(name, []);
       groups.get(name).push(hand);
@@ -30,6 +33,23 @@ function classes(hands) {
   }
   return hands.classes;
 }
+
+// The places of the grid, row by row; rows that no player has hands in are left out.
+function placesOf(node) {
+  if (!node.grid) return CLASSES;
+  const [rows, columns] = node.grid, used = new Set(node.cells.flat().map(sum => sum.name));
+  return rows.map(row => columns.map(column => `${row} ${column}`)).filter(row => row.some(name => used.has(name))).flat();
+}
+const columnsOf = node => node.grid ? node.grid[1].length : 13;
+
+// All hands of a node, those of some classes, or those of a group: the hands themselves, or their sums.
+const everyOf = node => node.groups ? node.groups.cell : node.hands;
+const sumsOf = (node, names) => node.groups
+  ? names.flatMap(name => node.groups.cell.filter(sum => sum.name === name))
+  : names.flatMap(name => classes(node.hands).get(name) || []);
+const groupOf = (node, group) => node.groups
+  ? Object.entries(node.groups).flatMap(([by, sums]) => by === "cell" ? [] : sums.filter(sum => sum.name === group))
+  : node.hands.filter(hand => inGroup(hand, group));
 
 // A mean over hands, each as likely as it is at the node; null where none gets there.
 function meanOf(hands, number) {
@@ -45,7 +65,10 @@ function meanOf(hands, number) {
 
 const likely = hands => hands.reduce((sum, hand) => sum + (hand.reach || 0), 0);
 const mixOf = (node, hands) => node.actions.map((_, action) => meanOf(hands, hand => hand.p[action]));
-const weightOf = hands => hands.reduce((sum, hand) => sum + Math.min(1, hand.weight || 0), 0) / Math.max(1, hands.length);
+const countOf = hands => hands.reduce((sum, hand) => sum + (hand.hands || 1), 0);
+const fillOf = hand => hand.by ? hand.fill * hand.hands : Math.min(1, hand.weight || 0);
+const weightOf = hands => hands.reduce((sum, hand) => sum + fillOf(hand), 0) / Math.max(1, countOf(hands));
+const combosText = hands => { const sum = combosOf(hands); return `${sum < 1000 ? brief(sum, 3) : whole(Math.round(sum))} combos`; };
 const combosOf = hands => hands.reduce((sum, hand) => sum + (hand.weight || 0), 0);
 
 // What is known of a hand of a range beside its infoset: how much of it is left, its names.
@@ -54,16 +77,17 @@ function join(node) {
   const range = new Map(node.ranges[node.player].map(row => [row.hand, row]));
   for (const hand of node.hands) {
     const row = range.get(hand.hand);
-    if (row) Object.assign(hand, {weight: row.weight, made: row.made, draw: row.draw});
+    if (row) { const {p, dealt, ...own} = row; Object.assign(hand, own); }
   }
 }
 
 function equityOf(hand, index = 0) {
   const found = state.equity && state.equity[index];
-  return found && found.hands && known(state.node.player) ? found.hands[state.node.player][hand.hand] : null;
+  if (!found || !found.hands || !known(state.node.player)) return null;
+  return hand.by ? found.groups[state.node.player][hand.by][hand.name] : found.hands[state.node.player][hand.hand];
 }
 
-const inGroup = (hand, group) => !group || hand.made === group || hand.draw === group;
+const inGroup = (hand, group) => !group || [hand.made, hand.draw, hand.pairs, hand.suits].includes(group);
 
 // What a lock is called, and which hands it is for.
 const lineOf = node => node.name === "start" ? "" : ` ${node.name}`;
@@ -73,5 +97,18 @@ function covers(label, hand) {
   const line = lineOf(state.node);
   if (!state.about.cards || !label.endsWith(line)) return false;
   const names = label.slice(0, label.length - line.length);
-  return !names.includes(" ") && (names === "*" || names.split(",").some(name => name === hand.hand || name === classOf(hand.hand)));
+  return !names.includes(" ") && (names === "*" || names.split(",").some(name => name === hand.hand || name === rangeOf(hand)));
+}
+
+// What stands for the class of a hand in a range.
+function rangeOf(hand) {
+  const sum = hand.by ? hand : hand.cell && state.node.groups && sumsOf(state.node, [hand.cell])[0];
+  return sum ? sum.range : classOf(hand);
+}
+
+// The same hand in the other solution, which may list others of a group.
+function twinOf(other, hand) {
+  if (!other) return null;
+  if (!other.hands.places) Object.defineProperty(other.hands, "places", {value: new Map(other.hands.map(one => [one.infoset, one]))});
+  return other.hands.places.get(hand.infoset) || null;
 }

@@ -12,16 +12,16 @@ function chosenHands() {
   const hand = node.hands.find(one => one.infoset === state.chosen);
   if (hand) return {labels: [hand.infoset], hands: [hand], name: hand.infoset};
   if (!picked.length || !groups) return null;
-  const hands = picked.flatMap(name => groups.get(name) || []);
+  const hands = sumsOf(node, picked);
   if (!hands.length) return null;
-  const names = state.about.ranges ? picked.filter(name => groups.has(name)) : hands.map(one => one.hand);
+  const names = state.about.ranges ? picked.filter(name => groups.has(name)).map(name => rangeOf(groups.get(name)[0])) : hands.map(one => one.hand);
   return {labels: [names.join(",") + lineOf(node)], hands, name: `${picked.join(", ")}${lineOf(node)}`};
 }
 
 function everyHand() {
   const node = state.node;
   const labels = state.about.cards ? [`*${lineOf(node)}`] : node.hands.map(hand => hand.infoset);
-  return {labels, hands: node.hands, name: `all hands${lineOf(node)}`};
+  return {labels, hands: everyOf(node), name: `all hands${lineOf(node)}`};
 }
 
 function showEditor(chosen = chosenHands()) {
@@ -44,7 +44,7 @@ function showEditor(chosen = chosenHands()) {
     showEditor();
   };
   editor.replaceChildren(
-    make("strong", {}, chosen.name, chosen.hands.length > 1 ? make("small", {}, `${chosen.hands.length} hands`) : null),
+    make("strong", {}, chosen.name, countOf(chosen.hands) > 1 ? make("small", {}, `${countOf(chosen.hands)} hands`) : null),
     make("p", {class: "dim"}, "Empty: not fixed.  What is not fixed shares the rest."),
     ...inputs.map((box, index) => make("label", {}, make("span", {}, ...pretty(node.actions[index])), box)),
     make("p", {class: "buttons"},

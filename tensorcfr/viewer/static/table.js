@@ -33,7 +33,7 @@ function table(node, other, shown) {
     make("th", {class: "regret", title: "what a best response from here on earns more, given that the hand gets here"}, "conditional regret"),
     ...node.actions.map(action => make("th", {}, pretty(action))));
   const rows = shown.map(hand => {
-    const twin = other ? other.hands[node.hands.indexOf(hand)] : null;
+    const twin = twinOf(other, hand);
     const actions = hand.p.map((p, action) => make("td", {
       class: "action", "data-p": p, "data-q": hand.q ? hand.q[action] : null,
     }, percent(p),
@@ -55,10 +55,10 @@ function table(node, other, shown) {
 
 function heat(node, other, shown) {
   const head = make("tr", {}, make("th", {}, "hand"), ...node.actions.map(action => make("th", {}, pretty(action))));
-  const rows = shown.map(hand => row(hand, [
+  const rows = shown.map(hand => [hand, twinOf(other, hand)]).map(([hand, twin]) => row(hand, [
     make("td", {}, handName(hand, node)),
     ...hand.p.map((p, action) => make("td", {class: "cell action", "data-p": p, style: {"--p": p}},
-      percent(p), other ? make("small", {}, `B ${percent(other.hands[node.hands.indexOf(hand)].p[action])}`) : null)),
+      percent(p), twin ? make("small", {}, `B ${percent(twin.p[action])}`) : null)),
   ]));
   return make("table", {class: "heat"}, make("thead", {}, head), make("tbody", {}, ...rows));
 }
@@ -66,10 +66,11 @@ function heat(node, other, shown) {
 // Tables of many hands begin with those that are likely.
 function rowsShown(node) {
   const hands = node.hands.filter(hand => inGroup(hand, state.view.group) &&
-    (!pickedClasses().length || pickedClasses().includes(classOf(hand.hand))));
-  if (hands.length <= state.rows) return [hands, null];
+    (!pickedClasses().length || pickedClasses().includes(classOf(hand))));
+  const all = node.groups ? make("p", {class: "dim"}, `${whole(node.hands.length)} of ${whole(countOf(everyOf(node)))} hands: the likely ones of each group.`) : null;
+  if (hands.length <= state.rows) return [hands, all];
   const first = [...hands].sort((a, b) => b.reach - a.reach).slice(0, state.rows);
   const more = make("button", {id: "more", on: {click: () => { state.rows *= 4; showStrategy(); }}},
     `${whole(state.rows)} of ${whole(hands.length)} hands, the likely ones: show more`);
-  return [first, more];
+  return [first, all ? make("div", {}, more, all) : more];
 }
