@@ -172,7 +172,7 @@ class AgentDescent(Unscheduled):
         return {"name": self.name, **self.options}
 
     def restore(self, values: Mapping[str, Any]) -> AgentDescent:  # noqa: D102
-        # Files of before 0.11.0 lack these two: nothing cooled, and the floor fell for ever.
+        # Files of up to 0.10.0 lack these two: there was no heat, and the floor fell for ever.
         known = {"heat": 0.0, "settled": 1e15, **values}
         return self(**{option: known[option] for option in self.options})
 
