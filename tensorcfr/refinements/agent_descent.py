@@ -88,7 +88,10 @@ class AgentSolver(IterativeSolver):
             self._state = AgentState(evaluation.normalise(game.form, zeros[0]), *zeros)
         else:
             self._state = self.restore(self.setting, self.kept(state))
-        self._scale = self._infosets.scales()
+        scale = self._infosets.scales()
+        self._scale = np.where(scale > 0.0, scale, 1.0)
+        counts = (scale > 0.0) & (game.form.owners[0] >= 0)
+        self._stakes = scale.min(where=counts, initial=scale.max())
 
     @classmethod
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
@@ -106,9 +109,10 @@ class AgentSolver(IterativeSolver):
             change += infosets.largest(np.abs(ahead)) ** 2
             rate = record.eta / np.sqrt(1.0 + change)
             moved = strategy * np.exp(rate * (advantage + ahead))
-            if record.alpha > 0.0:
-                moved **= 1.0 / (1.0 + rate * record.alpha / self._scale)
-            floor = record.floor / t**record.floor_fall
+            settling = min(t, record.settled)
+            alpha = record.alpha + record.heat * self._stakes / settling
+            moved **= 1.0 / (1.0 + rate * alpha / self._scale)
+            floor = record.floor / settling**record.floor_fall
             moved *= (1.0 - floor) / sum_up(moved)
             strategy, before = moved + floor / infosets.actions, advantage
         self._state = AgentState(strategy, before, change, cumulative)
@@ -153,7 +157,7 @@ class Infosets:
 
     def scales(self) -> np.ndarray:
         """The scale of each infoset, at its sequences: the largest size of its value given that it
-        is reached, over all own strategies, when the others play uniformly; 1 where all are 0."""
+        is reached, over all own strategies, when the others play uniformly."""
         form, uniform = self.game.form, 1.0 / self.actions
         reach, paid = np.zeros((2, len(self.of)))
         evaluation.realization_plan(form, uniform, reach)
@@ -162,5 +166,4 @@ class Infosets:
         most = np.stack([paid, -paid])
         for value in most:
             carry_up(form, value)
-        scale = self.largest(np.abs(self.conditional(most, uniform)).max(axis=0))
-        return np.where(scale > 0.0, scale, 1.0)
+        return self.largest(np.abs(self.conditional(most, uniform)).max(axis=0))

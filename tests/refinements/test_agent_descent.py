@@ -30,7 +30,11 @@ GAMES = {
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"eta": 0.3, "alpha": 0.4, "floor": 0.0, "average_power": 1.0, "floor_fall": 0.5}],
+    [
+        {},
+        {"eta": 0.3, "alpha": 0.4, "floor": 0.0, "average_power": 1.0, "floor_fall": 0.5}
+        | {"heat": 0.7, "settled": 3.0},
+    ],
     ids=["usual", "other"],
 )
 @pytest.mark.parametrize("name", GAMES)
@@ -57,13 +61,27 @@ def test_equals_the_slow_one(name: str, options: dict[str, float]) -> None:
 
 
 def test_every_infoset_of_leduc_is_within_a_thousandth_of_the_pot() -> None:
-    """After 1,000 iterations; with DCFR and a floor that falls the largest is 5.5 % there."""
+    """After 2,000 iterations; with DCFR and a floor that falls the largest is 5.5 % after 1,000."""
     game = compile_game("leduc")
-    solution = solve(game, MMD_AGENT, iters=1000, checkpoints=[1000])
+    solution = solve(game, MMD_AGENT, iters=2000, checkpoints=[2000])
     found = conditional_regrets(game, solution.policy)
     assert found.everywhere.largest <= 0.001 * 2
     assert found.unreached == 0
     assert solution.exploitability <= 0.0005 * 2
+
+
+def test_infosets_behind_many_mistakes_settle() -> None:
+    """In liar's dice, shares of the 2 that are won and lost: the mean is 0.009 % after 1,000
+    iterations; without heat, and with an average that keeps what was played early, 0.073 %."""
+    game = compile_game("liars_dice")
+    solution = solve(game, MMD_AGENT, iters=1000, checkpoints=[1000])
+    assert conditional_regrets(game, solution.policy).everywhere.mean < 0.0002 * 2
+
+
+def test_a_record_of_an_older_version() -> None:
+    kept = MMD_AGENT.to_dict()
+    del kept["heat"], kept["settled"]
+    assert (from_dict(kept).heat, from_dict(kept).settled) == (0.0, 1e15)
 
 
 def test_aces_call_after_a_mistake() -> None:

@@ -59,7 +59,7 @@ def test_mirror_descent_settles_there() -> None:
     """The last iterate of ``mmd-agent`` without a floor, at the temperature 1 / 10."""
     game = compile_game("kuhn")
     (traced,) = quantal_responses(game, [10.0])
-    last = solve(game, MMD_AGENT(alpha=0.1, floor=0.0), iters=3000).last_policy
+    last = solve(game, MMD_AGENT(alpha=0.1, heat=0.0, floor=0.0), iters=3000).last_policy
     np.testing.assert_allclose(last.probabilities, traced.policy.probabilities, atol=1e-9)
 
 

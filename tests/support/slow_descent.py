@@ -21,7 +21,9 @@ class SlowDescent:
         self.before: Strategies = {label: [0.0] * n for label, n in count.items()}
         self.total: Strategies = {label: [0.0] * n for label, n in count.items()}
         self.change = dict.fromkeys(count, 0.0)
-        self.scale = {label: self.largest(label) or 1.0 for label in count}
+        scale = {label: self.largest(label) for label in count}
+        self.scale = {label: one or 1.0 for label, one in scale.items()}
+        self.stakes = min((one for one in scale.values() if one > 0.0), default=0.0)
 
     def histories(self, label: str) -> list[tuple[float, DecisionNode]]:
         """The histories of an infoset, each with the reach of chance and the others."""
@@ -125,8 +127,9 @@ class SlowDescent:
 
     def step(self) -> None:
         self.t += 1
-        eta, alpha = self.options["eta"], self.options["alpha"]
-        floor = self.options["floor"] / self.t ** self.options["floor_fall"]
+        eta, settling = self.options["eta"], min(self.t, self.options["settled"])
+        alpha = self.options["alpha"] + self.options["heat"] * self.stakes / settling
+        floor = self.options["floor"] / settling ** self.options["floor_fall"]
         new = {}
         for label, played in self.strategy.items():
             values, scale, own = self.expected(label), self.scale[label], self.own_reach(label)
