@@ -67,9 +67,8 @@ DCFR = Algorithm(
     parameters={"alpha": 1.5, "beta": 0.0},
     average_power=2.0,
 )
-"""Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``.  ``alpha_offset`` and ``beta_offset`` stand
-in place of the 1 below the line, from 0: with larger ones, regrets are forgotten sooner in the
-first iterations, whatever is done to them later."""
+"""Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``.  ``alpha_offset`` and ``beta_offset``
+replace the two 1s in the denominators: larger ones discount early regrets more."""
 
 DCFR_PLUS = Algorithm(
     "dcfr+",

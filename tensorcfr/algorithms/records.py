@@ -214,9 +214,7 @@ class Algorithm(Record):
             elif key in own:
                 kept[key] = value
             else:
-                raise TypeError(
-                    f"{self.name} has no option {key!r}; {suggest(key, own | known)}"
-                )
+                raise TypeError(f"{self.name} has no option {key!r}; {suggest(key, own | known)}")
         return replace(self, parameters=parameters, **kept)
 
     def schedule(self, first: int, count: int) -> np.ndarray:

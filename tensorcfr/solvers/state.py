@@ -177,8 +177,8 @@ def restored(
     """The state that some arrays are, checked; not copied.
 
     Files of earlier versions lack some arrays, have one scale for all players of a row, keep no
-    reaches of a game of imperfect recall or of teams, and keep strategies and reaches of games of
-    cards without a deal.
+    strategies of a game that was cut into no chunks, and no reaches of one of imperfect recall or
+    of teams, and keep strategies and reaches of games of cards without a deal.
 
     Raises:
         ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
@@ -198,9 +198,14 @@ def restored(
             given[name] = np.zeros(shape, kind)
     if given["scale"].ndim == 2:
         given["scale"] = np.repeat(given["scale"][:, :, None], form.n_players, axis=2)
+    is_old = form.in_one_piece and "reach" not in kept and not given["strategy"].size
+    if is_old:
+        given |= {name: np.zeros(*expected[name]) for name in ("strategy", "reach")}
     check_arrays(given, expected, owner)
     state = State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
-    if state.reach.size and "reach" not in kept:
+    if is_old:
+        set_strategies(form, state, state.regrets, float(state.floor[0]), locks)
+    elif state.reach.size and "reach" not in kept:
         evaluation.realization_plan(form.trunk, state.strategy, state.reach)
     return state
 

@@ -208,8 +208,10 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
         whole: float64 (numbers of the game,).
     """
     if to is None:
+        if form.in_one_piece:
+            return whole
         # Where several infosets were added up, their strategies are not yet a distribution.
-        return whole if form.in_one_piece else made_strategies(form, plain_numbers(whole), 0.0, None)
+        return made_strategies(form, plain_numbers(whole), 0.0, None)
     found = np.empty(form.n_numbers)
     found[to] = whole
     if np.array_equal(found[to], whole):

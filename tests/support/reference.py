@@ -237,9 +237,7 @@ def lcfr_rule(regrets: list[float], instant: list[float], t: int) -> list[float]
     return [regret + t * new for regret, new in zip(regrets, instant, strict=True)]
 
 
-def dcfr_rule(
-    alpha: float, beta: float, good_offset: float = 1.0, bad_offset: float = 1.0
-) -> Rule:
+def dcfr_rule(alpha: float, beta: float, good_offset: float = 1.0, bad_offset: float = 1.0) -> Rule:
     """Brown and Sandholm 2019, Discounted CFR: older regrets fade, bad ones by another power.
 
     The offsets are 1 in the paper; Xu et al. 2024 have 1.5 in DCFR+.
