@@ -45,7 +45,7 @@ from tensorcfr.sweep import read_algorithm
 
 ROOT = Path(__file__).parent.parent
 TOLERANCE = 0.05
-NOLIMIT = "nolimit_poker(stacks=20, raises='50%,a', bets='50%,a', deals=(3,), flops=2)"
+NOLIMIT = "nolimit_poker(stacks=20, raises='50%,a', bets='50%,a', deals=(3,), flops=6)"
 CASES = (
     ("bluff(dice=(2,1))", "cfr", "float64"),
     ("bluff(dice=(2,1), faces=7)", "cfr+", "float64"),

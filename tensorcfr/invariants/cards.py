@@ -27,8 +27,8 @@ def check_classes(reader: Reader) -> None:
     part = reader.cards
     if reader.form.n_players != 2:
         fail(f"there are {reader.form.n_players} players")
-    if not 0 < part.cards <= MOST_CARDS:
-        fail(f"the deck has {part.cards} cards")
+    if not 0 < part.sizes[2] <= MOST_CARDS:
+        fail(f"the deck has {part.sizes[2]} cards")
     begin = np.append(0, part.lanes[:-1, 2])
     if (kind := first_true(part.lanes[:, 0] != begin)) is not None:
         fail(f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}")
@@ -93,7 +93,7 @@ def check_walk_hands(reader: Reader) -> None:
     """A walk has each own class once at most, and each hand of the other player, no more of a class
     than it has; cards of hands are of the deck."""
     part = reader.cards
-    deck = part.cards
+    deck = int(part.sizes[2])
     hands_of = np.rint(part.weight[1] / part.weight[0]).astype(np.int64)
     for board in range(len(part.board)):
         for player in range(2):

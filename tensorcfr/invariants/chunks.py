@@ -12,7 +12,6 @@ from ..kernels.shapes import POOLS, shape_form
 from ..model.arrays import SequenceForm, there
 from ..model.chunks import (
     ALIGNED,
-    FORM_FIELDS,
     ROW,
     ChunkedForm,
     Shapes,
@@ -49,12 +48,8 @@ class ChunkReader:
 
     @cached_property
     def structures(self) -> tuple[np.ndarray, np.ndarray]:
-        """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
-        shape."""
-        # The array is in the pool once for all shapes of a structure.
-        begin = self.shapes.place[:, FORM_FIELDS.index("player_sequences"), 0]
-        _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
-        return examples, structure
+        """See :attr:`tensorcfr.model.chunks.Shapes.structures`."""
+        return self.shapes.structures
 
     @property
     def examples(self) -> Iterator[tuple[int, SequenceForm]]:

@@ -17,8 +17,10 @@ from ..model.chunks import (
     CardShapes,
     CardShapesBesideEntries,
     Shapes,
+    SubsetShapes,
+    SubsetShapesBesideEntries,
 )
-from ..payoff import ARRAYS, KINDS
+from ..payoff import ARRAYS, KINDS, PayoffSubsets
 
 POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}
 """The pool of the arrays of a dtype."""
@@ -52,27 +54,27 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
     return f"view({POOLS[dtype]}, place[{field}, 0], ({sizes}))"
 
 
-def _form_of(fields: Sequence[str], before: str = "") -> Any:
+def _form_of(fields: Sequence[str], before: str = "", **other: type) -> Any:
     """What takes the form of a shape apart, for shapes with the given fields; ``before`` is a part
-    of the operator that comes first."""
+    of the operator that comes first, and ``other`` has classes in place of those of the kinds."""
     form = [
         _array(field, np.uint32 if name == "infoset_parent" else np.int64, dimensions)
         for field, name in enumerate(FORM_FIELDS)
         for dimensions in [("masks", "hands + 1") if name == "hand_rank" else ("numbers",)]
     ]
     parts = [before] if before else []
-    kinds = dict.fromkeys(name.partition("/")[0] for name in fields[len(FORM_FIELDS) :])
-    for kind in kinds:
+    kinds = KINDS | other
+    for kind in dict.fromkeys(name.partition("/")[0] for name in fields[len(FORM_FIELDS) :]):
         arrays: Mapping[str, Any] = ARRAYS[kind]
         own = [_array(fields.index(f"{kind}/{name}"), *arrays[name]) for name in arrays]
-        parts.append(f"{KINDS[kind].__name__}({', '.join(own)})")
+        parts.append(f"{kinds[kind].__name__}({', '.join(own)})")
     lines = [
         "def form(shapes, shape):",
         "    place, integers = shapes.place[shape], shapes.integers",
         "    indices, reals = shapes.indices, shapes.reals",
         f"    return SequenceForm({', '.join(form)}, ({''.join(f'{part}, ' for part in parts)}))",
     ]
-    scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *KINDS.values())}
+    scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *kinds.values())}
     scope["view"] = view
     exec("\n".join(lines), scope)
     return lends(inlined(scope["form"]))
@@ -83,6 +85,8 @@ _FORMS: dict[type, Any] = {
     BareShapes: _form_of(FORM_FIELDS),
     CardShapes: _form_of(CARD_FIELDS),
     CardShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
+    SubsetShapes: _form_of(CARD_FIELDS, cards=PayoffSubsets),
+    SubsetShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES, cards=PayoffSubsets),
 }
 """What takes a form of each kind of shapes apart."""
 

@@ -98,6 +98,15 @@ class Shapes(NamedTuple):
         )
         return np.where(acts, [first, last + actions * lanes], middle).T
 
+    @property
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
+        shape.  Shapes of one structure have the same betting and the same numbers of hands."""
+        # The array is in the pool once for all shapes of a structure.
+        begin = self.place[:, FORM_FIELDS.index("player_sequences"), 0]
+        _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
+        return examples, structure
+
     def _numbers(self, name: str, at: int) -> np.ndarray:
         """One number of an array of each shape, int64 (shapes,); any where there is none."""
         begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
@@ -131,17 +140,31 @@ class CardShapes(Shapes):
         return CARD_FIELDS
 
 
+class SubsetShapes(CardShapes):
+    """Card shapes whose operator is a :class:`~tensorcfr.payoff.cards.PayoffSubsets`."""
+
+    __slots__ = ()
+
+
 class CardShapesBesideEntries(CardShapes):
     """Card shapes in a game whose trunk pays by entries: their forms have entries that pay nothing,
     because kernels take one type of form for trunk and chunks.  Three zeros end ``integers``."""
 
     __slots__ = ()
 
-    @classmethod
-    def of(cls, shapes: Shapes) -> CardShapesBesideEntries:
-        """The given shapes of cards."""
-        integers = np.concatenate([shapes.integers, np.zeros(3, dtype=np.int64)])
-        return cls(shapes.place, integers, shapes.indices, shapes.reals)
+
+class SubsetShapesBesideEntries(SubsetShapes):
+    """The same as :class:`CardShapesBesideEntries` of shapes of hands of three or four cards."""
+
+    __slots__ = ()
+
+
+def beside_entries(shapes: CardShapes) -> CardShapes:
+    """The shapes in a game whose trunk pays by entries; see :class:`CardShapesBesideEntries`."""
+    wide = isinstance(shapes, SubsetShapes)
+    kind = SubsetShapesBesideEntries if wide else CardShapesBesideEntries
+    integers = np.concatenate([shapes.integers, np.zeros(3, dtype=np.int64)])
+    return kind(shapes.place, integers, shapes.indices, shapes.reals)
 
 
 class ChunkedForm(NamedTuple):

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._util.declared import Declared, declared
 from .blocks import PayoffBlocks
-from .cards import PayoffCards
+from .cards import PayoffCards, PayoffSubsets
 from .entries import PayoffEntries
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "PayoffCards",
     "PayoffEntries",
     "PayoffPart",
+    "PayoffSubsets",
     "count_entries",
     "magnitudes",
     "nothing",

@@ -1,5 +1,4 @@
-"""The product with :class:`PayoffCards` where hands have three or four cards, in a time that is
-proportional to the hands.
+"""The product with :class:`PayoffSubsets`, in a time that is proportional to the hands.
 
 This is the algorithm of :mod:`tensorcfr.payoff.card_lanes` with other sums: what a hand meets
 follows by inclusion and exclusion, from the sums of the other player's hands with each set of its
@@ -35,34 +34,20 @@ from .card_lanes import (
     _read_rows,
     _Tiles,
     add_cards,
-    cards_scratch,
 )
-from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, WIDE, PayoffCards
+from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
 from .shares import Share
 from .vectors import INDEX, piece
 
 
 @inlined
-def add_hands(part: PayoffCards, share: Share) -> None:
-    """Add the groups, which are all in the first share, whatever the number of private cards."""
-    if not len(part.group):
-        return
-    if part.sizes[2] < WIDE:
-        add_cards(part, share)
-    else:
-        add_subsets(part, share)
-
-
-@inlined
-def hands_scratch(part: PayoffCards) -> int:
+def subsets_scratch(part: PayoffSubsets) -> int:
     """Room for the sums, the scales and the tiles of both players; none where there are no
     terminals."""
     if not len(part.group):
         return 0
-    if part.sizes[2] < WIDE:
-        return cards_scratch(part)
     hands = part.sizes[0] + part.sizes[1]
-    return LANES * (n_sets(part.sizes[2] - WIDE + 2) + 2 + hands + 1) + _ALIGNMENT
+    return LANES * (n_sets(part.sizes[2] + 2) + 2 + hands + 1) + _ALIGNMENT
 
 
 @inlined
@@ -72,8 +57,8 @@ def n_sets(cards: int) -> int:
     return 1 + cards + pairs + pairs * (cards - 2) // 3
 
 
-def add_subsets(part: PayoffCards, share: Share) -> None:
-    """Add the groups of a part whose hands have three or four cards."""
+def add_subsets(part: PayoffSubsets, share: Share) -> None:
+    """Add the groups, which are all in the first share."""
     add_cards(part, share)
 
 
@@ -101,7 +86,7 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
         player, reach, g = share.player, share.reach, share.g
         weights, sames, boards, walks = part.weight, part.same, part.board, part.walk
         groups, sequences, amounts = part.group, part.sequence, part.amount
-        lanes, cards, other = part.lanes, part.sizes[2] - WIDE + 2, 1 - player
+        lanes, cards, other = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)
         # The inverse of the scales is of doubles, two rows of single precision.
         scale = begin + (-begin) % _ALIGNMENT

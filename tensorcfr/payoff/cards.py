@@ -18,16 +18,12 @@ HAND_BITS, CARD_BITS = 16, 8
 """A hand of one or two cards in a walk is ``class | card << 16 | other card << 24``."""
 MOST_CARDS = (1 << CARD_BITS) - 2
 """Cards of a deck, at most."""
-WIDE = 1 << CARD_BITS
-"""Added to the number of cards of the deck where hands have three or four cards.  In a walk such a
-hand has two numbers: its class, and ``card | card << 8 | ...`` with its cards in ascending order.
-"""
 MOST_PRIVATE, WIDE_FROM = 4, 3
 """Cards of a hand at most, and cards from which on hands are wide."""
 
 
 class PayoffCards(NamedTuple):
-    """The part of the payoff operator in which hands are sets of one to four cards.
+    """The part of the payoff operator in which hands are sets of one or two cards.
 
     A pair of hands without a common card has a probability that is proportional to the product of
     their weights.  Hands that are alike on a board are one *class*, with one sequence; the kind of
@@ -44,8 +40,8 @@ class PayoffCards(NamedTuple):
     """
 
     sizes: Annotated[np.ndarray, np.int64, 3]
-    """int64 (3,): the most classes of player 0 on any board, those of player 1, cards of the
-    deck, and :data:`WIDE` more where hands have three or four."""
+    """int64 (3,): the most classes of player 0 on any board, those of player 1, cards of the deck.
+    """
     lanes: Annotated[np.ndarray, np.int64, "kinds", 3]
     """int64 (kinds, 3): on boards of each kind the classes of player ``i`` are ``[k, i]`` to ``[k,
     i + 1] - 1`` in the arrays over classes."""
@@ -77,14 +73,9 @@ class PayoffCards(NamedTuple):
         return "cards"
 
     @property
-    def cards(self) -> int:
-        """Cards of the deck."""
-        return int(self.sizes[2]) - (WIDE if self.numbers > 1 else 0)
-
-    @property
     def numbers(self) -> int:
         """Numbers of a hand in a walk."""
-        return 2 if self.sizes[2] >= WIDE else 1
+        return 1
 
     @property
     def is_empty(self) -> bool:
@@ -178,6 +169,22 @@ class PayoffCards(NamedTuple):
                 np.add.at(matrix, place, paid * weight)
                 first, second = self.sequence[player, k, lane], self.sequence[1 - player, k, lane]
                 yield first + np.arange(len(of_own)), second + np.arange(len(of_others)), matrix
+
+
+class PayoffSubsets(PayoffCards):
+    """:class:`PayoffCards` whose hands have three or four cards.
+
+    In a walk a hand has two numbers: its class, and ``card | card << 8 | ...`` with its cards in
+    ascending order.  It is a type of its own, because what other hands get is much shorter machine
+    code without it.
+    """
+
+    __slots__ = ()
+
+    @property
+    def numbers(self) -> int:
+        """See :attr:`PayoffCards.numbers`."""
+        return 2
 
 
 def codes_of(classes: np.ndarray, cards: np.ndarray, beyond: int) -> np.ndarray:

@@ -13,8 +13,9 @@ import numpy as np
 
 from .._util.jit import inlined, typed
 from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
-from .card_subsets import add_hands, hands_scratch
-from .cards import PayoffCards
+from .card_lanes import add_cards, cards_scratch
+from .card_subsets import add_subsets, subsets_scratch
+from .cards import PayoffCards, PayoffSubsets
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
 from .shares import Share
@@ -214,13 +215,15 @@ def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarr
 ADD: dict[type, Callable[..., None]] = {
     PayoffEntries: add_entries,
     PayoffBlocks: add_blocks,
-    PayoffCards: add_hands,
+    PayoffCards: add_cards,
+    PayoffSubsets: add_subsets,
 }
 """What adds the product of each kind of part."""
 SCRATCH: dict[type, Callable[..., int]] = {
     PayoffEntries: entries_scratch,
     PayoffBlocks: blocks_scratch,
-    PayoffCards: hands_scratch,
+    PayoffCards: cards_scratch,
+    PayoffSubsets: subsets_scratch,
 }
 """How much scratch each kind needs."""
 

@@ -11,8 +11,10 @@ from ..kernels import evaluation, iteration
 from ..kernels.meeting import MEETING
 from ..kernels.parts import Part
 from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
+from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks, aligned
+from ..payoff.multiply import scratch_size
 from .state import State, bytes_kept, floats_of
 from .threads import run_together
 
@@ -253,6 +255,10 @@ def bytes_of_passes(
     # In one piece the reaches are kept.
     numbers += ((not form.in_one_piece) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
+    parts = [form.trunk]
+    if form.shapes is not None:
+        parts += [shape_form(form.shapes, shape) for shape in form.shapes.structures[0].tolist()]
+    numbers += threads * max(int(scratch_size(part.operator)) for part in parts)
     return bytes_kept(form, record, precision) + numbers * floats.itemsize
 
 

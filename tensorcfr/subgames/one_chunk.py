@@ -13,10 +13,10 @@ from ..kernels.pass_arrays import Kept, Numbers, Turns, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
 from ..model.chunks import (
     CardShapes,
-    CardShapesBesideEntries,
     ChunkedForm,
     Entries,
     aligned,
+    beside_entries,
     chunked,
     whole_rows,
 )
@@ -166,7 +166,7 @@ class SubgameSolver:
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
         if isinstance(game.shapes, CardShapes):
-            game = game._replace(shapes=CardShapesBesideEntries.of(game.shapes))
+            game = game._replace(shapes=beside_entries(game.shapes))
         self._game, self._record = game, record
         self.scales = scales_of(game)
         """Those of the game; a chunk by itself has less, by the reaches that it is entered with."""

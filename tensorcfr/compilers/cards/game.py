@@ -22,15 +22,17 @@ from ...model.cards import DEAL, DECISION, FOLD, BettingTree, Boards, Symmetry
 from ...model.chunks import (
     CARD_FIELDS,
     CardShapes,
-    CardShapesBesideEntries,
     Entered,
     Pools,
+    SubsetShapes,
+    beside_entries,
     chunked,
     tiled,
     trunk_alone,
 )
 from ...model.cut_game import CutGame
 from ...model.game import Recipe
+from ...payoff import PayoffSubsets
 from ...rules import CardGame
 from ..sizes.counted import (
     count_betting,
@@ -156,7 +158,7 @@ class _Compiler:
         numbers = self._numbers(groups)
         shapes = self._shapes(forms, groups, numbers)
         if self.payoffs.by_pairs:
-            shapes = CardShapesBesideEntries.of(shapes)
+            shapes = beside_entries(shapes)
         below = self._entries(trunk, forms, groups, numbers)
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
         if self.payoffs.by_pairs and not betting.rounds:
@@ -326,7 +328,8 @@ class _Compiler:
                         if which not in amounts:
                             amounts[which] = pools.put(amount[r, kind][number] * alike)
                         here[pays] = amounts[which]
-        return CardShapes(place, *pools.finish())
+        kind_of_shapes = SubsetShapes if self.payoffs.kind is PayoffSubsets else CardShapes
+        return kind_of_shapes(place, *pools.finish())
 
     def _entries(
         self,

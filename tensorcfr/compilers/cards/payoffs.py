@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, HandClasses, Symmetry
-from ...payoff import PayoffCards, PayoffEntries
+from ...payoff import PayoffCards, PayoffEntries, PayoffSubsets
 from ...payoff import cards as cards_part
-from ...payoff.cards import LANES, WIDE, WIDE_FROM, codes_of
+from ...payoff.cards import LANES, WIDE_FROM, codes_of
 from ...rules import CardGame
 from .form import CardForm, Last
 from .rules import Dealing, same_hands, shares_of_runouts, without
@@ -59,6 +59,7 @@ class Payoffs:
         """For each round float64 (solved boards,): for how many boards each is solved, times their
         weight."""
         self.same = same_hands(rules)
+        self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
         self.shows = [r in shows for r in range(betting.rounds + 1)]
 
@@ -110,9 +111,8 @@ class Payoffs:
                 walk += pair
         kinds = range(len(self.symmetry.classes)) if walks else [int(where.classes[-1][0])]
         classes, weights, same = self._classes(kinds)
-        wide = WIDE if self.rules.hands[0].shape[1] >= WIDE_FROM else 0
-        return PayoffCards(
-            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards) + wide]),
+        return self.kind(
+            sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
             lanes=classes,
             weight=weights,
             same=same,
