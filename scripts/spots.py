@@ -135,14 +135,17 @@ SCHEDULES = (
     (1.5, 0, 4),
 )
 """Discounts of DCFR that are tried: alpha, beta, and the power of the average."""
+CHOSEN = "dcfr(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)"
+FORMER = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
+"""What was chosen before offsets were tried."""
 CANDIDATES = (
     PUBLISHED,
     *(f"dcfr(alpha={a}, beta={b}, average_power={p})" for a, b, p in SCHEDULES),
+    CHOSEN,
     "dcfr(average_power=3, restart_base=4)",
     *("cfr+", "sapcfr+", "pdcfr+"),
 )
-CHOSEN = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
-JUDGED = (PUBLISHED, CHOSEN, "cfr+", "sapcfr+", "pdcfr+")
+JUDGED = (PUBLISHED, FORMER, CHOSEN, "cfr+", "sapcfr+", "pdcfr+")
 SHARES = (3e-3, 1e-3, 3e-4)
 """Exploitabilities to reach, as shares of the pot."""
 STEP = 2

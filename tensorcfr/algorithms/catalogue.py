@@ -67,7 +67,8 @@ DCFR = Algorithm(
     parameters={"alpha": 1.5, "beta": 0.0},
     average_power=2.0,
 )
-"""Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``."""
+"""Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``.  ``alpha_offset`` and ``beta_offset``
+replace the two 1s in the denominators: larger ones discount early regrets more."""
 
 DCFR_PLUS = Algorithm(
     "dcfr+",

@@ -158,7 +158,9 @@ def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # 
         passed[lane] = mean[lane]
 
 
-def _share(t: np.ndarray, alpha: float | np.ndarray, offset: float = 1.0) -> np.ndarray:
+def _share(
+    t: np.ndarray, alpha: float | np.ndarray, offset: float | np.ndarray = 1.0
+) -> np.ndarray:
     """``t^a / (t^a + offset)``; 1 at ``t = 0``, when there is no regret to discount."""
     power = np.maximum(t, 1.0) ** alpha
     return np.where(t > 0, power / (power + offset), 1.0)
@@ -169,9 +171,14 @@ REGRET_MATCHING_PLUS = LocalRule("regret matching+", _regret_matching_plus, matc
 DISCOUNTED = LocalRule(
     "discounted regret matching",
     _discounted,
-    at=lambda t, alpha, beta: (_share(t - 1, alpha), _share(t - 1, beta)),
+    at=lambda t, alpha, beta, alpha_offset=1.0, beta_offset=1.0: (
+        _share(t - 1, alpha, alpha_offset),
+        _share(t - 1, beta, beta_offset),
+    ),
     parameter_names=("alpha", "beta"),
+    optional={"alpha_offset": 1.0, "beta_offset": 1.0},
     matches_regret=True,
+    checks=dict.fromkeys(("alpha_offset", "beta_offset"), Number(0, finite=True)),
 )
 DISCOUNTED_PLUS = LocalRule(
     "discounted regret matching+",

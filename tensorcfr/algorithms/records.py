@@ -152,10 +152,12 @@ class Algorithm(Record):
                 if callable(p)
                 else float(self.rule.checks.get(key, FINITE)(f"{self.name}: {key}", p))
                 for key, p in self.parameters.items()
+                # One left out and one that has its default are the same record.
+                if key not in self.rule.optional or p != self.rule.optional[key]
             }
         )
         object.__setattr__(self, "parameters", given)
-        if set(given) != set(self.rule.parameter_names):
+        if set(given) - set(self.rule.optional) != set(self.rule.parameter_names):
             raise ValueError(
                 f"{self.name}: the rule {self.rule.name} takes the parameters "
                 f"{list(self.rule.parameter_names)}, not {list(given)}"
@@ -204,16 +206,15 @@ class Algorithm(Record):
         """
         own = set(super().options)
         parameters = dict(self.parameters)
+        known = set(parameters) | set(self.rule.optional)
         kept: dict[str, Any] = {}
         for key, value in changes.items():
-            if key in parameters:
+            if key in known:
                 parameters[key] = value
             elif key in own:
                 kept[key] = value
             else:
-                raise TypeError(
-                    f"{self.name} has no option {key!r}; {suggest(key, own | set(parameters))}"
-                )
+                raise TypeError(f"{self.name} has no option {key!r}; {suggest(key, own | known)}")
         return replace(self, parameters=parameters, **kept)
 
     def schedule(self, first: int, count: int) -> np.ndarray:

@@ -75,6 +75,7 @@ class LocalRule:
         at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
             a tuple of float64 arrays; without it the step has none.
         parameter_names: The keyword arguments of ``at``.
+        optional: More of them, which records may leave out, and what they are then.
         memory: Names of what the rule keeps per sequence beside the regret; it begins as 0, and
             is saved and resumed with the rest.
         exponential: Whether the strategy is proportional to ``exp(preference)`` rather than to
@@ -109,6 +110,7 @@ class LocalRule:
         *,
         at: Callable[..., tuple[np.ndarray, ...]] | None = None,
         parameter_names: tuple[str, ...] = (),
+        optional: Mapping[str, float] | None = None,
         memory: tuple[str, ...] = (),
         exponential: bool = False,
         forecast: bool = False,
@@ -129,6 +131,7 @@ class LocalRule:
         self.step = inlined(step)
         self.at = at
         self.parameter_names = parameter_names
+        self.optional = dict(optional or {})
         self.memory = memory
         self.exponential = exponential
         self.forecast = forecast

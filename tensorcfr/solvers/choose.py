@@ -25,7 +25,7 @@ PACKED_ALGORITHM = CFR_PLUS
 """The same in 16 bits, which have no room for the strategies that the default keeps."""
 BY_PRECISION = {PACKED: PACKED_ALGORITHM, "float32": SINGLE_ALGORITHM}
 """The default where arrays are not kept in double precision."""
-CARDS_ALGORITHM = DCFR(alpha=1.25, beta=0.3, average_power=4)
+CARDS_ALGORITHM = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)
 """The same in games of cards, in all precisions.  Its discounts were chosen on spots of hold'em and
 judged on others by ``scripts/spots.py``; no theorem covers them."""
 

@@ -147,7 +147,8 @@ def solve(
             By default the algorithm of ``start``, or asymmetric predictive CFR+ with weights that
             forget early iterations, ``SAPCFR_PLUS(alpha=1, average_power=7)`` (power 5 in single
             precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts
-            chosen on spots of hold'em, ``DCFR(alpha=1.25, beta=0.3, average_power=4)``.
+            chosen on spots of hold'em,
+            ``DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players) at which to end: a number in the game's own
             unit, or a text with a unit that the game knows, ``"0.5%"`` of the pot,

@@ -126,3 +126,13 @@ def test_a_helper_that_changes_is_another_rule(monkeypatch: pytest.MonkeyPatch) 
     before = LocalRule("a", step).digest
     monkeypatch.setitem(globals(), "SCALE", 3.0)
     assert LocalRule("a", step).digest != before
+
+
+def test_offsets_of_dcfr() -> None:
+    """They replace the 1 of each discount; one that is 1 is left out."""
+    row = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20).schedule(5, 1)[0]
+    assert row[1] == pytest.approx(4**1.5 / (4**1.5 + 2), rel=1e-15)
+    assert row[2] == pytest.approx(4 / (4 + 20), rel=1e-15)
+    assert DCFR(alpha_offset=1) == DCFR
+    with pytest.raises(ValueError, match="dcfr: beta_offset must be"):
+        DCFR(beta_offset=-1)

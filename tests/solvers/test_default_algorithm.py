@@ -30,7 +30,7 @@ TURN: dict[str, Any] = {
     "bets": "60%",
 }
 SPOT = Holdem(**TURN)
-ON_SPOTS = DCFR(alpha=1.25, beta=0.3, average_power=4)
+ON_SPOTS = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)
 """What ``benchmarks/results/spots.json`` says is the best."""
 DEFAULT = SAPCFR_PLUS(alpha=1, average_power=7)
 """Chosen and judged in docs/results/variants.md."""

@@ -237,15 +237,17 @@ def lcfr_rule(regrets: list[float], instant: list[float], t: int) -> list[float]
     return [regret + t * new for regret, new in zip(regrets, instant, strict=True)]
 
 
-def dcfr_rule(alpha: float, beta: float) -> Rule:
+def dcfr_rule(alpha: float, beta: float, good_offset: float = 1.0, bad_offset: float = 1.0) -> Rule:
     """Brown and Sandholm 2019, Discounted CFR: older regrets fade, bad ones by another power.
+
+    The offsets are 1 in the paper; Xu et al. 2024 have 1.5 in DCFR+.
 
     The paper multiplies at the end of an iteration; here the next one does, as Xu et al. 2024
     write it.  All positive regrets of an infoset fade alike, so the strategy is the same.
     """
 
     def rule(regrets: list[float], instant: list[float], t: int) -> list[float]:
-        good, bad = fading(t - 1, alpha), fading(t - 1, beta)
+        good, bad = fading(t - 1, alpha, good_offset), fading(t - 1, beta, bad_offset)
         faded = [regret * good if regret > 0 else regret * bad for regret in regrets]
         return [regret + new for regret, new in zip(faded, instant, strict=True)]
 

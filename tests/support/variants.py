@@ -87,6 +87,10 @@ CHANGED: dict[str, Variant] = {
         DCFR(alpha=1, beta=-0.5, average_power=1, delay=2),
         {"rule": dcfr_rule(1, -0.5), "average_power": 1, "delay": 2},
     ),
+    "dcfr, other offsets": (
+        DCFR(alpha_offset=2, beta=1, beta_offset=20, average_power=4),
+        {"rule": dcfr_rule(1.5, 1, 2, 20), "average_power": 4},
+    ),
     "dcfr, exponential": (
         DCFR(average_growth=1.5, average_power=1, delay=1),
         {
