@@ -318,7 +318,7 @@ def command_calls(folder: Path) -> Iterator[Call]:
         "evaluate": [str(solution)],
         "size": ["kuhn"],
         "draw": ["kuhn"],
-        "holdem": [str(spot), "--iters", "1"],
+        **{name: [str(spot), "--iters", "1"] for name in ("spot", "holdem")},
         "boards": [str(spot), "QsJh2h8d3c", "--target", "100"],
         "view": [str(solution), "--html", str(folder / "page.html"), "--force"],
         "play": [str(solution)],
