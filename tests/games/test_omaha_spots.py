@@ -107,6 +107,7 @@ def test_a_lock_of_a_range_is_one_of_each_hand() -> None:
 # -------------------------------------------------------------------------- parts, boards, files
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("method", ["resolve", "unsafe"])
 def test_a_river_is_solved_again(method: str) -> None:
     """As in the same game laid out."""
@@ -124,6 +125,7 @@ def test_a_river_is_solved_again(method: str) -> None:
         assert one.solution.value == pytest.approx(other.solution.value, abs=1e-7)
 
 
+@pytest.mark.full
 def test_a_report_on_boards() -> None:
     """Each row is what a solve of that board says."""
     boards = ["Td9d6hQcTs", "2c7d8sJdKh"]
