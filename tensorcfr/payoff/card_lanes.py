@@ -24,7 +24,6 @@ sum or difference of them is rounded any more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,16 +31,10 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.jit import if_given, inlined, typed
+from .card_tiles import ALIGNMENT, Tiles, add_rows, clear, find_scale, read_rows
 from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .shares import Share
-from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
-
-_ALIGNMENT = 64
-_LARGEST = 2.0**30 - 2.0**18
-"""What the reaches of a terminal sum to as whole numbers, but for their rounding: twice as much
-would still be a number of 32 bits."""
-_LEAST = 2.0**-96
-"""Reaches that sum to less count as 0: their scale would be infinite."""
+from .vectors import INDEX, piece
 
 
 def add_cards(part: PayoffCards, share: Share) -> None:
@@ -59,7 +52,7 @@ def cards_scratch(part: PayoffCards) -> int:
     if not len(part.group):
         return 0
     hands = max(part.sizes[0], part.sizes[1])
-    return LANES * (2 * (part.sizes[2] + 3) + 2 + 3 * hands + 1) + _ALIGNMENT
+    return LANES * (2 * (part.sizes[2] + 3) + 2 + 3 * hands + 1) + ALIGNMENT
 
 
 class _Room(NamedTuple):
@@ -94,7 +87,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
         lanes, cards, other = part.lanes, sizes[2], 1 - player
         begin = np.int64(scratch.ctypes.data)
         # The inverse of the scales is of doubles, two rows of single precision.
-        scale = begin + (-begin) % _ALIGNMENT
+        scale = begin + (-begin) % ALIGNMENT
         sums = scale + LANES * 16
         every = sums + (cards + 3) * bytes_per_row
         kept = every + (cards + 3) * bytes_per_row
@@ -119,15 +112,15 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
             if board != last_board:
                 if own != own_hands:
                     # Own hands that the board makes impossible.
-                    _clear(given, own_hands * bytes_per_row)
+                    clear(given, own_hands * bytes_per_row)
                 # The row of no hand.
-                _clear(met + other_hands * bytes_per_row, bytes_per_row)
+                clear(met + other_hands * bytes_per_row, bytes_per_row)
                 last_board = board
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
             if not is_read:
                 from_rows = sequences[other, k]
-                _find_scale(reach, from_rows, other_hands, all_of_class, room)
-                _read_rows(reach, from_rows, other_hands, one, room)
+                find_scale(reach, from_rows, other_hands, all_of_class, room)
+                read_rows(reach, from_rows, other_hands, one, room)
                 lines = _next_lines(soon, others, met)
                 _add_up(reach, second, others, lines, room)
             if kind == FOLD:
@@ -149,7 +142,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 is_given = True
                 continue
             to_rows, to_lanes = sequences[player, into], groups[into, 0]
-            _add_rows(g, to_rows, to_lanes, own_hands, weights[1, own_first:], room)
+            add_rows(g, to_rows, to_lanes, own_hands, weights[1, own_first:], room)
 
     return add
 
@@ -161,7 +154,7 @@ def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
     for row in range(soon.shape[0]):
         first = soon[row, 0]
         if first < soon[row, 1]:
-            soon[row, 0] = first + count * _ALIGNMENT
+            soon[row, 0] = first + count * ALIGNMENT
             return first
     return instead
 
@@ -184,54 +177,8 @@ def _goes_on(groups: np.ndarray, sequences: np.ndarray, k: int, player: int) -> 
 # ------------------------------------------------------------------------- pieces, as vectors
 
 
-class _Tiles(Code):
-    """What the pieces are written with; their argument ``x`` is an array with the floats that the
-    tiles have."""
-
-    width = LANES
-
-    def __init__(self, builder: Any, at: SimpleNamespace) -> None:
-        super().__init__(builder, at)
-        self.single = at.x.type.pointee == FLOAT
-        self.floats_of_tiles = self.vector(FLOAT if self.single else DOUBLE)
-        self.sum = self.vector(INT) if self.single else self.floats_of_tiles
-        self.size = 4 if self.single else 8
-
-    def row(self, first: Any, row: Any, *, of_floats: bool = False) -> Any:
-        """The address of a row of a tile or of sums, from the address of the first."""
-        builder = self.builder
-        offset = builder.mul(row, ir.Constant(INDEX, LANES * self.size))
-        kind = self.floats_of_tiles if of_floats else self.sum
-        return builder.inttoptr(builder.add(first, offset), kind.as_pointer())
-
-    def load(self, address: Any) -> Any:
-        """A row."""
-        return self.builder.load(address, align=_ALIGNMENT)
-
-    def store(self, value: Any, address: Any) -> None:
-        """Set a row."""
-        self.builder.store(value, address, align=_ALIGNMENT)
-
-    def add(self, a: Any, b: Any) -> Any:
-        """The sum of two rows of sums."""
-        return self.builder.add(a, b) if self.single else self.builder.fadd(a, b)
-
-    def subtract(self, a: Any, b: Any) -> Any:
-        """Their difference."""
-        return self.builder.sub(a, b) if self.single else self.builder.fsub(a, b)
-
-    def floats(self, sums: Any) -> Any:
-        """A row of sums in the floats of the tiles; :meth:`amount` has their scale."""
-        return self.builder.sitofp(sums, self.floats_of_tiles) if self.single else sums
-
-    def zeros(self) -> Any:
-        """Sums of nothing."""
-        return ir.Constant(self.sum, [0 if self.single else 0.0] * LANES)
-
-    def loop(self, count: Any, body: Callable[[Any], None]) -> None:
-        """``for i in range(count)``."""
-        with cgutils.for_range(self.builder, count, intp=INDEX) as loop:
-            body(loop.index)
+class _Cards(Tiles):
+    """What the pieces are written with."""
 
     def hand(self, codes: Any, index: Any) -> tuple[Any, Any, Any]:
         """The hand of a walk, and its two cards."""
@@ -242,22 +189,6 @@ class _Tiles(Code):
         first = builder.and_(first, ir.Constant(INDEX, (1 << CARD_BITS) - 1))
         return hand, first, builder.lshr(code, ir.Constant(INDEX, HAND_BITS + CARD_BITS))
 
-    def amount(self, row: int, factor: float = 1.0) -> Any:
-        """A row of amounts (0 for a win, 1 for a tie, 2 for a loss) times a factor, for sums."""
-        builder, doubles = self.builder, self.vector(DOUBLE)
-        place = builder.gep(self.at.amount, [ir.Constant(INDEX, row * LANES)])
-        found = builder.load(builder.bitcast(place, doubles.as_pointer()), align=8)
-        found = builder.fmul(found, self.constant(DOUBLE, factor))
-        if not self.single:
-            return found
-        return builder.fptrunc(builder.fmul(found, self.load(self.inverse)), self.floats_of_tiles)
-
-    @property
-    def inverse(self) -> Any:
-        """The address of the inverse of the scales."""
-        place = self.builder.add(self.at.scale, ir.Constant(INDEX, 8 * LANES))
-        return self.builder.inttoptr(place, self.vector(DOUBLE).as_pointer())
-
     def met(self, total: Any, sums: Any, card0: Any, card1: Any) -> Any:
         """The sum of all without those of two cards."""
         rest = self.subtract(total, self.load(self.row(sums, card0)))
@@ -267,11 +198,6 @@ class _Tiles(Code):
     def last(self) -> Any:
         """The row of the sum of all."""
         return self.builder.add(self.at.cards, ir.Constant(INDEX, 2))
-
-    def same(self, hand: Any) -> Any:
-        """The row of the hand of the other player with the same cards."""
-        twin = self.builder.zext(self.number(self.at.same, hand), INDEX)
-        return self.load(self.row(self.at.met, twin))
 
     def add_hand(self, codes: Any, index: Any, total: Any, *, twice: bool) -> None:
         """Add a hand of a walk to the sums of its cards and to that of all."""
@@ -285,163 +211,9 @@ class _Tiles(Code):
             place = self.row(at.sums, card)
             self.store(self.add(self.load(place), lanes), place)
 
-    def fetch(self, lines: Any, index: Any) -> None:
-        """Ask the memory for one of the lines of the cache that begin at an address, if any."""
-        if lines is None:
-            return
-        builder = self.builder
-        offset = builder.mul(index, ir.Constant(INDEX, _ALIGNMENT))
-        place = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
-        # To be read, into the second level, as data.
-        how = (ir.Constant(INT, number) for number in (0, 2, 1))
-        self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
 
-    def transposed(self, rows: list[Any]) -> list[Any]:
-        """Sixteen vectors with rows and lanes exchanged: halves, quarters, ... change places."""
-        distance = LANES // 2
-        while distance:
-            low, high = [], []
-            for lane in range(LANES):
-                second = bool(lane & distance)
-                low.append(lane - distance + LANES if second else lane)
-                high.append(lane + LANES if second else lane + distance)
-            kind = self.vector(INT)
-            for row in range(LANES):
-                if row & distance:
-                    continue
-                a, b = rows[row], rows[row + distance]
-                rows[row] = self.builder.shuffle_vector(a, b, ir.Constant(kind, low))
-                rows[row + distance] = self.builder.shuffle_vector(a, b, ir.Constant(kind, high))
-            distance //= 2
-        return rows
-
-    def blocks(self, body: Callable[[Any, Any | None, Any, Any], None]) -> None:
-        """Blocks of sixteen hands: yields the first hand, a mask for the last block, how many hands
-        there are in it, and the weights of the hands, in the floats of the tiles."""
-
-        def step(hand: Any, masks: list[Any], left: Any) -> None:
-            found = self.load_row(self.builder.gep(self.at.weight, [hand]), masks[0])
-            if self.single:
-                found = self.builder.fptrunc(found, self.floats_of_tiles)
-            body(hand, masks[0], left, found)
-
-        self.steps(self.at.hands, 1, step)
-
-    def starts(self) -> list[Any]:
-        """Where the numbers of each lane begin in an array."""
-        return [self.builder.gep(self.at.x, [self.number(self.at.rows, k)]) for k in range(LANES)]
-
-
-@piece(Code, "address count")
-def _clear(code: Code) -> None:
-    """Set bytes to 0."""
-    place = code.builder.inttoptr(code.at.address, ir.IntType(8).as_pointer())
-    cgutils.memset(code.builder, place, code.at.count, 0)
-
-
-@piece(_Tiles, "x rows hands weight room")
-def _find_scale(code: _Tiles) -> None:
-    """In single precision, by what the reaches of each lane are multiplied to make whole numbers of
-    them, and the inverse of it, as doubles; ``weight`` is that of all hands of a class."""
-    if not code.single:
-        return
-    builder, starts = code.builder, code.starts()
-    nothing = code.constant(FLOAT, 0.0)
-    totals = [cgutils.alloca_once_value(builder, nothing) for _ in range(LANES)]
-
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
-        for start, total in zip(starts, totals, strict=True):
-            found = code.load_row(builder.gep(start, [hand]), mask)
-            found = code.call(f"llvm.fabs.{code.suffix(found.type)}", found.type, found)
-            builder.store(code.fma(found, weights, builder.load(total)), total)
-
-    code.blocks(block)
-    columns = code.transposed([builder.load(total) for total in totals])
-    while len(columns) > 1:
-        pairs = zip(columns[::2], columns[1::2], strict=True)
-        columns = [builder.fadd(one, other) for one, other in pairs]
-    some = builder.fcmp_ordered(">=", columns[0], code.constant(FLOAT, _LEAST))
-    factor = builder.fdiv(code.constant(FLOAT, _LARGEST), columns[0])
-    factor = builder.select(some, factor, nothing)
-    in_double = builder.fpext(factor, code.vector(DOUBLE))
-    inverse = builder.fdiv(code.constant(DOUBLE, 1.0), in_double)
-    inverse = builder.select(some, inverse, code.constant(DOUBLE, 0.0))
-    code.store(factor, builder.inttoptr(code.at.scale, factor.type.as_pointer()))
-    code.store(inverse, code.inverse)
-
-
-@piece(_Tiles, "x rows hands weight room")
-def _read_rows(code: _Tiles) -> None:
-    """``met[h][l] = weight[h] * x[rows[l] + h]``, in single precision times the scale of the lane
-    and rounded."""
-    builder, starts, scales = code.builder, code.starts(), []
-    if code.single:
-        first = builder.inttoptr(code.at.scale, FLOAT.as_pointer())
-        scales = [code.splat(code.number(first, lane)) for lane in range(LANES)]
-
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
-        found = []
-        for lane, start in enumerate(starts):
-            row = builder.fmul(code.load_row(builder.gep(start, [hand]), mask), weights)
-            if code.single:
-                row = builder.fmul(row, scales[lane])
-                name = f"llvm.lrint.v{LANES}i32.{code.suffix(row.type)}"
-                row = code.call(name, code.sum, row)
-            found.append(row)
-        for k, lanes in enumerate(code.transposed(found)):
-            place = code.row(code.at.met, builder.add(hand, ir.Constant(INDEX, k)))
-            if mask is None:
-                code.store(lanes, place)
-            else:
-                with builder.if_then(builder.icmp_signed("<", ir.Constant(INDEX, k), left)):
-                    code.store(lanes, place)
-
-    code.blocks(block)
-
-
-@piece(_Tiles, "x rows count hands weight room")
-def _add_rows(code: _Tiles) -> None:
-    """``x[rows[l] + h] += weight[h] * given[h][l]`` for ``count`` lanes."""
-    builder, at, kind = code.builder, code.at, code.floats_of_tiles
-    columns = cgutils.alloca_once(builder, kind, size=LANES)
-    is_full = builder.icmp_signed("==", at.count, ir.Constant(INDEX, LANES))
-
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
-        lanes = []
-        for k in range(LANES):
-            here = builder.add(hand, ir.Constant(INDEX, k))
-            if mask is not None:
-                # Beyond the last hand, the last one again: it is not stored.
-                last = builder.sub(builder.add(hand, left), ir.Constant(INDEX, 1))
-                beyond = builder.icmp_signed(">", here, last)
-                here = builder.select(beyond, last, here)
-            lanes.append(code.load(code.row(at.given, here, of_floats=True)))
-        lanes = code.transposed(lanes)
-
-        def add(lane: Any, added: Any) -> None:
-            place = builder.gep(at.x, [builder.add(code.number(at.rows, lane), hand)])
-            code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
-
-        def one_by_one() -> None:
-            for lane, added in enumerate(lanes):
-                builder.store(added, builder.gep(columns, [ir.Constant(INDEX, lane)]))
-            code.loop(at.count, lambda lane: add(lane, code.number(columns, lane)))
-
-        if mask is not None:
-            one_by_one()
-            return
-        with builder.if_else(is_full) as (whole, partly):
-            with whole:
-                for lane, added in enumerate(lanes):
-                    add(lane, added)
-            with partly:
-                one_by_one()
-
-    code.blocks(block)
-
-
-@piece(_Tiles, "x codes count lines room")
-def _add_up(code: _Tiles) -> None:
+@piece(_Cards, "x codes count lines room")
+def _add_up(code: _Cards) -> None:
     """The sums over the listed hands: of each card, and after them and two rows more, of all."""
     builder, at = code.builder, code.at
     rows = builder.add(at.cards, ir.Constant(INDEX, 3))
@@ -456,8 +228,8 @@ def _add_up(code: _Tiles) -> None:
     code.store(builder.load(total), code.row(at.sums, code.last))
 
 
-@piece(_Tiles, "x codes count same amount lanes table is_given lines room")
-def _fold(code: _Tiles) -> None:
+@piece(_Cards, "x codes count same amount lanes table is_given lines room")
+def _fold(code: _Cards) -> None:
     """``given[h] = amount * (all - card - other card + the same hand)``, from a table of sums; in
     the first ``lanes`` added to what ``given`` has, where ``is_given``."""
     at, builder = code.at, code.builder
@@ -484,8 +256,8 @@ def _fold(code: _Tiles) -> None:
             pay(lambda rest, paid, place: builder.fmul(rest, paid), paid)
 
 
-@piece(_Tiles, "x codes count same amount room")
-def _tie(code: _Tiles) -> None:
+@piece(_Cards, "x codes count same amount room")
+def _tie(code: _Cards) -> None:
     """``given[h] += tie * the same hand``."""
     at, paid = code.at, code.amount(1)
 
@@ -498,8 +270,8 @@ def _tie(code: _Tiles) -> None:
     code.loop(at.count, give)
 
 
-@piece(_Tiles, "x level levels own others amount apart lines more room")
-def _show(code: _Tiles) -> None:
+@piece(_Cards, "x level levels own others amount apart lines more room")
+def _show(code: _Cards) -> None:
     """The showdown, strength by strength; where a win, a tie and a loss are ``apart``, with the
     sums of every hand, too."""
     builder, at = code.builder, code.at

@@ -26,15 +26,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.jit import inlined, typed
-from .card_lanes import (
-    _ALIGNMENT,
-    _add_rows,
-    _clear,
-    _find_scale,
-    _read_rows,
-    _Tiles,
-    add_cards,
-)
+from .card_lanes import add_cards
+from .card_tiles import ALIGNMENT, Tiles, add_rows, clear, find_scale, read_rows
 from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
 from .shares import Share
 from .vectors import INDEX, piece
@@ -47,7 +40,7 @@ def subsets_scratch(part: PayoffSubsets) -> int:
     if not len(part.group):
         return 0
     hands = part.sizes[0] + part.sizes[1]
-    return LANES * (n_sets(part.sizes[2] + 2) + 2 + hands + 1) + _ALIGNMENT
+    return LANES * (n_sets(part.sizes[2] + 2) + 2 + hands + 1) + ALIGNMENT
 
 
 @inlined
@@ -89,7 +82,7 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
         lanes, cards, other = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)
         # The inverse of the scales is of doubles, two rows of single precision.
-        scale = begin + (-begin) % _ALIGNMENT
+        scale = begin + (-begin) % ALIGNMENT
         sums = scale + LANES * 16
         met = sums + n_sets(cards) * bytes_per_row
         given = met + (part.sizes[other] + 1) * bytes_per_row
@@ -110,20 +103,20 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
             amount = amounts[player, k]
             if own != own_hands:
                 # Own hands that the board makes impossible.
-                _clear(given, own_hands * bytes_per_row)
+                clear(given, own_hands * bytes_per_row)
             # The row of no hand.
-            _clear(met + other_hands * bytes_per_row, bytes_per_row)
-            _clear(sums, n_sets(cards) * bytes_per_row)
+            clear(met + other_hands * bytes_per_row, bytes_per_row)
+            clear(sums, n_sets(cards) * bytes_per_row)
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
             from_rows = sequences[other, k]
-            _find_scale(reach, from_rows, other_hands, all_of_class, room)
-            _read_rows(reach, from_rows, other_hands, one, room)
+            find_scale(reach, from_rows, other_hands, all_of_class, room)
+            read_rows(reach, from_rows, other_hands, one, room)
             apart = kind != SHOWDOWN
             for lane in range(LANES):
                 apart |= amount[0, lane] != -amount[2, lane]
             fold = kind == FOLD
             _pay(reach, level, levels, first, own, second, same, amount, fold, apart, room)
-            _add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
+            add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
 
     return add
 
@@ -131,7 +124,7 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
 # ------------------------------------------------------------------------- pieces, as vectors
 
 
-class _Sets(_Tiles):
+class _Sets(Tiles):
     """What the pieces are written with."""
 
     def wide_hand(self, codes: Any, index: Any) -> tuple[Any, list[Any]]:
