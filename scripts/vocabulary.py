@@ -47,9 +47,10 @@ PYTHON = {"lock": "locks", "game": "games"}
 
 
 def commands() -> dict[str, dict[str, Any]]:
-    """The options of all commands, by their keys."""
+    """The options of all commands, by their keys; without old names of commands."""
     group: Any = get_command(app)
-    return {name: options_of(command) for name, command in group.commands.items()}
+    shown = {name: command for name, command in group.commands.items() if not command.hidden}
+    return {name: options_of(command) for name, command in shown.items()}
 
 
 def words() -> dict[str, dict[str, Any]]:

@@ -173,8 +173,7 @@ class ChunkedForm(NamedTuple):
     trunk: SequenceForm
     """The part above the cut."""
     shapes: Shapes | None
-    """The structures of the chunks; None in a game in one piece.  A game of cards without a deal
-    has structures, none, and is passed over by the kernels of chunks."""
+    """The structures of the chunks; None without chunks."""
     shape: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): shape of each chunk."""
     first: Annotated[np.ndarray, np.int64, "chunks + 1"]
@@ -214,12 +213,6 @@ class ChunkedForm(NamedTuple):
         """The game without payoffs; see :attr:`~tensorcfr.model.arrays.SequenceForm.bare`."""
         shapes = None if self.shapes is None else BareShapes(*self.shapes)
         return self._replace(trunk=self.trunk.bare, shapes=shapes)
-
-    @property
-    def in_one_piece(self) -> bool:
-        """Whether the kernels for games in one piece pass over it, which keep strategies and
-        reaches."""
-        return self.shapes is None
 
     @property
     def n_chunks(self) -> int:

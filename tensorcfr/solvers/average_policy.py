@@ -30,7 +30,7 @@ class AveragePolicy(PolicyByParts):
         form = self.game.chunks
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
         found = np.zeros(end - begin)
-        if form.in_one_piece:
+        if not form.n_chunks:
             all_strategies(form, self._cumulative, 0.0, found, self._locks)
             return found
         given = form, first, last, self._cumulative, 0.0, found, self._locks

@@ -68,7 +68,7 @@ class Passes:
             count: How many.
             played_floor: Share of the strategies played in the first one that is uniform.
         """
-        if self._form.in_one_piece:
+        if not self._form.n_chunks:
             self._iterate_alone(first, count)
         elif count:
             self.run(turns_of(self._record, first, count, played_floor))
@@ -77,11 +77,11 @@ class Passes:
 
     @property
     def whole(self) -> Part:
-        """A game in one piece and the arrays over it."""
+        """A game without chunks and the arrays over it."""
         return chunk_kernels.trunk_of(self._form, self.kept, self.trunk, self.scale)
 
     def _iterate_alone(self, first: int, count: int) -> None:
-        """Iterations over a game in one piece, whose strategies and reaches are kept."""
+        """Iterations over a game without chunks, whose strategies and reaches are kept."""
         record, weights = self._record, None
         if record.against == "average":
             weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
@@ -127,7 +127,7 @@ class Passes:
     def judge(self, weight: Numbers, floor: float) -> tuple[np.ndarray, np.ndarray]:
         """Expected values, float64 (players,), and those of best responses."""
         expected, best = results_for(self._form)
-        if self._form.in_one_piece:
+        if not self._form.n_chunks:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
             evaluation.match_weights(form, frozen_array(weight.trunk), floor, value, self._locks)
             evaluation.realization_plan(form, value, reach)
@@ -252,8 +252,8 @@ def bytes_of_passes(
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
     numbers = threads * (2 + rule.forecast + averaged + (floats != dtype)) * form.most_sequences
-    # In one piece the reaches are kept.
-    numbers += ((not form.in_one_piece) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
+    # Without chunks the reaches are kept.
+    numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
     parts = [form.trunk]
     if form.shapes is not None:

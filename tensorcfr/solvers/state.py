@@ -27,7 +27,7 @@ class State(NamedTuple):
     """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
     all of it but ``floor`` in the solver's precision.
 
-    In one piece the numbers are the sequences of the game, or of its merged form.  Otherwise they
+    Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
     that do not make them from the regrets.
     """
@@ -43,7 +43,7 @@ class State(NamedTuple):
     strategy: np.ndarray
     """The strategies that are played next; empty where they are made from the regrets."""
     reach: np.ndarray
-    """Own reaches of these strategies; empty unless in one piece."""
+    """Own reaches of these strategies; empty where there are chunks."""
     memory: np.ndarray
     """(kept, numbers): what the rule keeps beside the regret."""
     floor: np.ndarray
@@ -96,7 +96,7 @@ def shapes_of(
     form: ChunkedForm, rule: LocalRule, dtype: np.dtype
 ) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """Shape and dtype of each array of a state."""
-    numbers, single, alone = form.n_numbers, np.dtype(np.float32), form.in_one_piece
+    numbers, single, alone = form.n_numbers, np.dtype(np.float32), not form.n_chunks
     packed = floats_of(dtype) != dtype
     return {
         "regret": ((numbers,), dtype),
@@ -176,9 +176,9 @@ def restored(
 ) -> State:
     """The state that some arrays are, checked; not copied.
 
-    Files of earlier versions lack some arrays, have one scale for all players of a row, keep no
-    strategies of a game that was cut into no chunks, and no reaches of one of imperfect recall or
-    of teams, and keep strategies and reaches of games of cards without a deal.
+    Files of earlier versions lack some arrays, have one scale for all players of a row, and keep
+    no strategies of a game that was cut into no chunks, and no reaches of one of imperfect recall
+    or of teams.
 
     Raises:
         ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
@@ -193,12 +193,9 @@ def restored(
             given[name] = kept[name]
         else:
             given[name] = np.zeros(shape, kind)
-        if name in ("strategy", "reach") and 0 in shape and not form.n_chunks:
-            # It follows from what else is kept.
-            given[name] = np.zeros(shape, kind)
     if given["scale"].ndim == 2:
         given["scale"] = np.repeat(given["scale"][:, :, None], form.n_players, axis=2)
-    is_old = form.in_one_piece and "reach" not in kept and not given["strategy"].size
+    is_old = not form.n_chunks and "reach" not in kept and not given["strategy"].size
     if is_old:
         given |= {name: np.zeros(*expected[name]) for name in ("strategy", "reach")}
     check_arrays(given, expected, owner)
@@ -220,7 +217,7 @@ def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> s
         return "scale is below 0"
     if not 0.0 <= state.floor[0] <= 1.0:
         return f"floor is {state.floor[0]}"
-    if not form.in_one_piece:
+    if form.n_chunks:
         return _wrong_strategies(form, state, locks) if state.strategy.size else None
     count = form.trunk.n_sequences
     strategy, reach = state.strategy[:count], state.reach[:count]
@@ -263,7 +260,7 @@ def all_strategies(
 ) -> None:
     """:func:`tensorcfr.kernels.evaluation.strategies_of_parts`, of all parts."""
     weight = frozen_arrays(weight)
-    if form.in_one_piece:
+    if not form.n_chunks:
         evaluation.match_weights(form.trunk, weight.trunk, floor, found, locks)
         return
     evaluation.strategies_of_parts(form, 0, form.n_chunks + 1, weight, floor, found, locks)

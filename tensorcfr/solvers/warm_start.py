@@ -112,11 +112,11 @@ def _carried(
 
 
 def _lie_alike(game: CompiledGame, other: CompiledGame) -> bool:
-    """Whether two games in one piece have the same infosets in the same places, whatever they
+    """Whether two games without chunks have the same infosets in the same places, whatever they
     pay."""
     here, there = game.chunks, other.chunks
     layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
-    if not (here.in_one_piece and there.in_one_piece):
+    if here.n_chunks or there.n_chunks:
         return False
     if not all(np.array_equal(getattr(here.trunk, n), getattr(there.trunk, n)) for n in layout):
         return False
@@ -144,7 +144,7 @@ def _regrets_of(
     # The games may pay very differently; where neither is extreme, this is 1.
     scale = there.unit / game.unit
     strategy = averaged(form, to, _carried(there, solution.last_policy.probabilities, game))
-    lies_alike = record.passes_whole_game and _lie_alike(game, there)
+    lies_alike = record.passes_whole_game and not there.chunks.n_chunks and _lie_alike(game, there)
     if lies_alike and merges_alike(solution.setting.merged_numbers, to):
         # The arrays lie alike: nothing is rounded.
         played = solution.state.strategy.astype(np.float64)
@@ -208,10 +208,8 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
         whole: float64 (numbers of the game,).
     """
     if to is None:
-        if form.in_one_piece:
-            return whole
         # Where several infosets were added up, their strategies are not yet a distribution.
-        return made_strategies(form, plain_numbers(whole), 0.0, None)
+        return made_strategies(form, plain_numbers(whole), 0.0, None) if form.n_chunks else whole
     found = np.empty(form.n_numbers)
     found[to] = whole
     if np.array_equal(found[to], whole):

@@ -72,6 +72,7 @@ def test_threads_files_and_workers_keep_the_bits(
         same_bits(plain, there)
 
 
+@pytest.mark.full
 def test_what_is_told_of_sixteen_bits_is_so() -> None:
     """The exploitability of a solve in 16 bits, and that of its strategies in the game hand by
     hand."""
@@ -86,6 +87,7 @@ def test_what_is_told_of_sixteen_bits_is_so() -> None:
 # ------------------------------------------------------------------------------------- locks
 
 
+@pytest.mark.full
 def test_a_lock_of_a_range_is_one_of_each_hand() -> None:
     game = turn()
     row = {"check": 0.25}

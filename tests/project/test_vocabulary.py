@@ -62,6 +62,10 @@ def test_defaults_agree(key: str) -> None:
         assert option.default in usual, command
 
 
+FORMS_OF_THEIR_OWN = ("algorithm", "iters", "seed", "lock", "checkpoints", "node", "game")
+"""Words of which some commands take one, and others several."""
+
+
 @pytest.mark.parametrize("key", list(vocabulary.words()))
 def test_a_word_has_one_form(key: str) -> None:
     """Commands that have a word take the same kind of value for it."""
@@ -69,7 +73,7 @@ def test_a_word_has_one_form(key: str) -> None:
         (option.metavar, option.multiple, option.is_flag)
         for option in vocabulary.words()[key]["options"].values()
     }
-    assert len(forms) == 1 or key in ("algorithm", "iters", "seed", "lock", "checkpoints", "node")
+    assert len(forms) == 1 or key in FORMS_OF_THEIR_OWN
 
 
 def test_options_are_few() -> None:

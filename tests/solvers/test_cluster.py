@@ -34,6 +34,7 @@ from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.shares import divide, share_of
+from tensorcfr.payoff.multiply import scratch_size
 from tensorcfr.solvers.state import State, bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.sweep import sweep
@@ -483,8 +484,10 @@ def test_a_share_that_does_not_fit(monkeypatch: pytest.MonkeyPatch, fakes: None)
         assert refused.value.__notes__ == ["in the worker fake://0"]
         assert workers.status == "closed"
         told.append(refused.value.needed)
-    # Reaches and values of the largest chunk, for three more threads.
-    assert told[1] - told[0] == 3 * 2 * 8 * cut_game().chunks.most_sequences
+    # Reaches and values of the largest chunk, and scratch of payoffs, for three more threads.
+    form = cut_game().chunks
+    numbers = 2 * form.most_sequences + scratch_size(form.trunk.operator)
+    assert told[1] - told[0] == 3 * 8 * numbers
 
 
 def test_too_many_losses(fakes: None) -> None:

@@ -67,16 +67,3 @@ def test_strategies_that_a_game_cut_into_no_chunks_lacked() -> None:
     found = Solver.restore(Setting(game, CFR_PLUS), kept)
     np.testing.assert_allclose(found.strategy, solver.state.strategy, rtol=0, atol=1e-15)
     np.testing.assert_allclose(found.reach, solver.state.reach, rtol=0, atol=1e-15)
-
-
-def test_strategies_and_reaches_that_a_river_kept() -> None:
-    """Version 0.10.0 and before kept them of games of cards without a deal."""
-    spot = {"board": "QsJh2h8d3c", "ranges": ("AA", "KK"), "pot": 100, "stacks": 50, "bets": "50%"}
-    game = compile_game("holdem", **spot)
-    solver = Solver(game, CFR_PLUS, precision="float64")
-    solver.step(2)
-    numbers = np.full(game.chunks.n_numbers, 0.5)
-    kept = {**Solver.kept(solver.state), "strategy": numbers, "reach": numbers}
-    found = Solver.restore(Setting(game, CFR_PLUS), kept)
-    assert found.strategy.size == found.reach.size == 0
-    np.testing.assert_array_equal(found.regret, solver.state.regret)
