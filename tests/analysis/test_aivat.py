@@ -63,7 +63,6 @@ def recorded(game: CompiledGame, plays: list[SlowPlay]) -> Plays:
             ("random hands", 1, BOTH),
             ("random hands", False, FIRST),
             ("random cards", 1, SECOND),
-            ("turn", 1, FIRST),
         ],
     ),
 )

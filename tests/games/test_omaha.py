@@ -336,6 +336,7 @@ def test_a_river_equals_the_reference(rake: float) -> None:
         assert worst <= 1e-12, (mark, where)
 
 
+@pytest.mark.full
 def test_a_river_against_a_linear_program() -> None:
     rules = Omaha(**SPOT, ranges=NARROW, bets="pot,50%", raises="pot")
     game = compile_game(rules)
