@@ -217,8 +217,10 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     again = asked(table=table)
     assert solved == boards[1:]
     for row, other in zip(again.rows, report.rows, strict=True):
-        expected = other | {"seconds": 0}
-        assert row | {"seconds": 0} == pytest.approx(expected, rel=1e-14, abs=0, nan_ok=True)
+        for column, value in other.items():
+            if isinstance(value, float) and column != "seconds":
+                value = pytest.approx(value, rel=1e-14, abs=0, nan_ok=True)
+            assert row[column] == value or column == "seconds"
     assert len(table.read_text().splitlines()) == 1 + 2 * 48
     # A card with which nobody gets there counts nothing.
     columns, cells = lines[0].strip().split(","), lines[1].strip().split(",")

@@ -46,6 +46,11 @@ def failed(message: Any) -> bool:
     return message.type == "error" and "ERR_CONNECTION" not in message.text
 
 
+def ended(error: Any) -> bool:
+    """Whether an error says that the server is gone, which a test that ends may stop first."""
+    return "the viewer has ended" in str(error)
+
+
 def open_page(page: Any, url: str) -> None:
     page.goto(url)
     page.wait_for_selector(READY)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from support.browsing import CHROMIUM, failed
+from support.browsing import CHROMIUM, ended, failed
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def page(browser: Any) -> Iterator[Any]:
     """A page on which no program fails and nothing is refused."""
     errors: list[str] = []
     opened = browser.new_page(viewport={"width": 1400, "height": 900})
-    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("pageerror", lambda error: errors.append(str(error)) if not ended(error) else None)
     opened.on("console", lambda message: errors.append(message.text) if failed(message) else None)
     yield opened
     opened.close()
