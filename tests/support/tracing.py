@@ -13,20 +13,31 @@ from numba.core.dispatcher import Dispatcher
 SECONDS = 1.0
 """So long coverage watches a test: what the test does later repeats what it did before.  Seconds of
 the processor, without those in which kernels are compiled."""
+SMALL = ("support.card_games",)
+"""Modules whose kernels are small."""
 CAN_TIME = hasattr(signal, "setitimer")
 """Windows cannot; there coverage watches to the end."""
 
 
 def compile_untraced() -> None:
-    """Coverage looks away while numba compiles, which is a third of the time that it would cost."""
+    """Coverage looks away while numba compiles, which is a third of the time that it would cost.
+
+    It watches the few small kernels that the tests themselves have, and all that is compiled for
+    them: what writes machine code runs nowhere else.
+    """
     compile_one = Dispatcher.compile
+    watched = False
 
     def compile_unwatched(dispatcher: Dispatcher, signature: object) -> object:
-        tracer, left = sys.gettrace(), _set_timer(0.0)
-        sys.settrace(None)
+        nonlocal watched
+        before, tracer, left = watched, sys.gettrace(), _set_timer(0.0)
+        watched |= dispatcher.py_func.__module__ in SMALL
+        if not watched:
+            sys.settrace(None)
         try:
             return compile_one(dispatcher, signature)
         finally:
+            watched = before
             sys.settrace(tracer)
             _set_timer(left)
 
