@@ -175,8 +175,8 @@ class PayoffSubsets(PayoffCards):
     """:class:`PayoffCards` whose hands have three or four cards.
 
     In a walk a hand has two numbers: its class, and ``card | card << 8 | ...`` with its cards in
-    ascending order.  It is a type of its own, because what other hands get is much shorter machine
-    code without it.
+    ascending order.  It is a type of its own, so that kernels of other games are compiled without
+    the code for such hands.
     """
 
     __slots__ = ()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..analysis.colours import action_colours
-from ..analysis.hands import equities_at
+from ..analysis.hands import equities_at, grid_of
 from ..compilers.cards.nodes import CardNodes
 from ..games.holdem.cards import CARDS
 from ..games.holdem.groups import draws, made_hands
@@ -160,10 +160,11 @@ class CardHandNodes(HandNodes):
         if len(groups) < 2:
             return {}
         rows, columns = list(groups.values())[:2]
-        each = [[a + b for a in rows.ranges for b in columns.ranges]]
-        each.insert(0, [f"{a} {b}" for a in rows.names for b in columns.names])
-        of_hand = rows.of_hand * len(columns.names) + columns.of_hand
-        return {"cell": HandGroups(tuple(each[0]), of_hand, tuple(each[1]))} | groups
+        grid = grid_of(self.rules.hands[player], groups)
+        names = tuple(name for row in grid.labels for name in row)
+        ranges = tuple(a + b for a in rows.ranges for b in columns.ranges)
+        of_hand = np.ravel_multi_index(tuple(grid.place.T), grid.shape)
+        return {"cell": HandGroups(names, of_hand, ranges)} | groups
 
     def _make_names(
         self, player: int, board: tuple[int, ...]
