@@ -15,10 +15,10 @@ from . import (
     boards,
     charts,
     exports,
-    holdem,
     playing,
     report,
     solving,
+    spots,
     sweeps,
     values,
     viewing,
@@ -105,7 +105,7 @@ def algorithms() -> None:
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
     "Look": (viewing.view, values.show, charts.chart, charts.draw),
-    "Poker": (holdem.spot, boards.boards, playing.play),
+    "Poker": (spots.spot, boards.boards, playing.play),
     "Compare": (values.evaluate, exports.compare, sweeps.sweep, sweeps.plot, values.regrets),
     "Files": (exports.export,),
 }
@@ -114,4 +114,4 @@ for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
 # The name under which spots were solved when they were all of hold'em.
-app.command("holdem", cls=Command, hidden=True)(holdem.spot)
+app.command("holdem", cls=Command, hidden=True)(spots.spot)

@@ -14,8 +14,8 @@ from ..formats import read_spot
 from ..model.public_nodes import START
 from . import arguments
 from .console import end, plain_console, progress_bar, takes
-from .holdem import Algorithm
-from .holdem_report import print_boards
+from .spot_report import print_boards
+from .spots import Algorithm
 
 
 @dataclass(frozen=True)

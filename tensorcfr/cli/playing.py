@@ -22,7 +22,7 @@ from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
 from . import arguments
 from .console import takes
-from .spots import GivenSpot, SpotOptions, spot_of
+from .spot_options import GivenSpot, SpotOptions, spot_of
 
 BLUEPRINT_ITERATIONS = 200
 WORST = 3

@@ -1,128 +1,270 @@
-"""Options of spots, which several commands take."""
+"""The command ``spot``, once ``holdem``: solve a spot, and look at its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
-from ..formats import read_spot_options
+from .._util.signals import put_off
+from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
+from ..analysis import SolvedSpot
+from ..analysis.hands import SHARES, UNITS
+from ..compilers import Size, compile_game, game_size
+from ..errors import format_bytes, suggest
+from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
-from ..games import SPOTS, make_spot
-from ..games.holdem.spot import PLAYERS, Spot
+from ..games.holdem.spot import Spot
+from ..model.game import CompiledGame
+from ..model.public_nodes import START
+from ..solvers.driver import run
+from ..solvers.request import SolveRequest
+from ..solvers.solution import Solution
+from ..subgames import forget_subgames
+from . import arguments, spot_report
+from .console import plain_console, solve_bar, takes
+from .report import print_line
+from .spot_options import GivenSpot, SpotOptions, spot_of
 
-GivenSpot = Mapping[str, Any]
-"""The options of a spot that the command line gives, as the game takes them."""
+UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
+"""What values are counted in."""
 
-SIZES = "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'"
-Sizes = typer.Option(metavar="SIZES", help=f"{SIZES}; repeatable.")
+BUCKETS: dict[str, Callable[..., Any]] = {
+    "strength": buckets_by_strength,
+    "width": partial(buckets_by_strength, spacing="width"),
+    "board": partial(buckets_by_strength, by_board=True),
+    "future": buckets_by_future,
+}
+"""What hands can be put into buckets by."""
 
-
-def _setting(help: str) -> Any:
-    """An option that a spot's file, or the file of settings, has."""
-    return typer.Option(hidden=True, help=help)
+Algorithm = Annotated[
+    str | None,
+    typer.Option(help=f"See: tensorcfr algorithms; by default {arguments.ON_SPOTS}."),
+]
+Node = typer.Option(
+    metavar="LINE",
+    help="Show the hands after a line, 'check bet60 call 7s', or with * for any card all runouts, "
+    "'check check *'; repeatable.  By default 'start'.",
+)
 
 
 @dataclass(frozen=True)
-class SpotOptions:
-    """The options of a spot."""
+class SpotSolveOptions:
+    """What ``spot`` takes, the options of the spot apart."""
 
-    game: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Of {', '.join(SPOTS)}; by default that of the file, or the first.",
+    spot: Annotated[
+        Path | None,
+        typer.Argument(
+            help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to look at."
         ),
     ] = None
-    board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None
-    oop: Annotated[
-        str | None,
-        typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo', 'AA$ds,JT98'."),
+    locks: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lock",
+            metavar="HANDS LINE:ACTION=P,...",
+            help="Fix what hands do at a line, 'AA-TT,AKs check bet66:call=1', with * for all "
+            "hands or any card, and solve the rest; repeatable.",
+        ),
     ] = None
-    ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None
-    pot: Annotated[float | None, typer.Option(help="Chips in the pot.")] = None
-    stacks: Annotated[float | None, typer.Option(help="Chips behind.")] = None
-    big_blind: Annotated[float | None, _setting("Chips of the big blind, for mbb.")] = None
-    chip: Annotated[float | None, _setting("The smallest chip; 1.")] = None
-    bets: Annotated[list[str] | None, Sizes] = None
-    raises: Annotated[list[str] | None, Sizes] = None
-    donk: Annotated[list[str] | None, _setting(f"Sizes after a call, {SIZES}.")] = None
-    rake: Annotated[float | None, _setting("Share of the pot for the house.")] = None
-    rake_cap: Annotated[float | None, _setting("The most chips of it.")] = None
-    add_allin: Annotated[float | None, _setting("Add all-in up to so many times the pot.")] = None
-    force_allin: Annotated[
-        float | None, _setting("All-in where so much of the pot would be left.")
+    buckets: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            hidden=True,
+            help="Solve with so many buckets of each player's hands in place of the hands, and "
+            "evaluate the strategies among all hands.",
+        ),
     ] = None
-    merging: Annotated[float | None, _setting("Drop sizes that are so near a larger one.")] = None
-    add: Annotated[list[str] | None, _setting("Lines to add, 'check bet75'.")] = None
-    remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
+    buckets_by: Annotated[
+        str, typer.Option(hidden=True, help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
+    ] = "strength"
+    size: Annotated[
+        bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
+    ] = False
+    algorithm: Algorithm = None
+    target: arguments.Target = None
+    iters: arguments.Iterations = None
+    time_limit: arguments.TimeLimit = None
+    threads: arguments.Threads = 1
+    precision: arguments.Precision = None
+    memory_limit: arguments.MemoryLimit = None
+    node: Annotated[list[str] | None, Node] = None
+    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
+    rows: Annotated[
+        int, typer.Option(min=0, help="Hands to print at a node; 0 prints them all.")
+    ] = 20
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="Write the last --node to a file (.csv, .json, .parquet)."
+        ),
+    ] = None
+    of: Annotated[
+        str,
+        typer.Option(help="Values of hands: 'net', or 'pot', the share of the pot at the node."),
+    ] = "net"
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the last --node to a file (.png, .svg ...).")
+    ] = None
+    save_spot_as: Annotated[
+        Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
+    ] = None
+    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
+    forget_rivers: Annotated[
+        bool,
+        typer.Option(
+            "--forget-rivers",
+            hidden=True,
+            help="With --save, a far smaller file without the last street, which is solved again "
+            "where it is looked at.",
+        ),
+    ] = False
+    force: arguments.Force = False
 
-    @property
-    def given(self) -> GivenSpot:
-        """The options that are given.
 
-        Raises:
-            ValueError: Sizes are given twice.
-        """
-        given = vars(self) | {
-            "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
-            "bets": _sizes("--bets", self.bets),
-            "raises": _sizes("--raises", self.raises),
-            "donk": _sizes("--donk", self.donk),
-            "add": tuple(self.add) if self.add else None,
-            "remove": tuple(self.remove) if self.remove else None,
-        }
-        return {
-            name: value
-            for name, value in given.items()
-            if value is not None and name not in PLAYERS
-        }
-
-
-def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
-    """The spot with the options of a file, and those of the command line instead of them."""
-    options: dict[str, Any] = {}
-    if spot is not None:
-        if spot.suffix.lower() not in ENDINGS:
-            raise ValueError(f"{spot}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
-        options = read_spot_options(spot)
-    nobody = (None,) * len(PLAYERS)
-    pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
-    ranges = tuple(old if new is None else new for new, old in pairs)
-    options |= given
-    if "ranges" in given:
-        options["ranges"] = ranges
-    said = options | dict(zip(PLAYERS, ranges, strict=True))
-    needed = ("board", *PLAYERS, "pot", "stacks")
-    missing = [f"--{name}" for name in needed if said.get(name) is None]
-    if missing:
-        raise ValueError(f"the spot needs {', '.join(missing)}, or a file that says them")
-    return make_spot(**options)
+@takes(SpotOptions, SpotSolveOptions)
+def spot(options: SpotOptions, asked: SpotSolveOptions) -> None:
+    """Solve a spot of hold'em or Omaha after the flop, and show hands and runouts."""
+    given = options.given
+    _check(asked)
+    console = plain_console()
+    if asked.spot is not None and asked.spot.suffix == ".npz":
+        _check_look(asked, given)
+        solution = Solution.load(asked.spot)
+        shown = SolvedSpot(solution, of=asked.of)
+    else:
+        rules = spot_of(asked.spot, given)
+        print_line(console, _size_line(rules, game_size(rules)))
+        if asked.save_spot_as:
+            save_spot(rules, asked.save_spot_as)
+        if asked.size:
+            return
+        limit = arguments.read_memory_limit(asked.memory_limit)
+        # What is forgotten lies in chunks that are not cut again.
+        cut = True if asked.forget_rivers else "auto"
+        game = compile_game(rules.game, cut=cut, memory_limit=limit, **rules.options)
+        if asked.forget_rivers and not game.chunks.n_chunks:
+            raise ValueError("--forget-rivers: the spot is a river")
+        with put_off(), solve_bar(0, asked.time_limit) as show:
+            solution = run(_request(asked, game), show.solving)
+        if asked.save:
+            saved = forget_subgames(solution) if asked.forget_rivers else solution
+            saved.save(asked.save, force=True)
+        if asked.buckets is not None:
+            print_line(console, _buckets_line(solution, rules))
+            solution = replace(solution, game=game, policy=lift(solution), state=None)
+        shown = SolvedSpot(solution, of=asked.of)
+        if asked.buckets is not None:
+            solution = replace(solution, evaluation=shown.evaluation)
+    _show(console, shown, solution, asked, given.get("big_blind"))
 
 
-def _sizes(option: str, texts: list[str] | None) -> Any:
-    """Sizes as the game takes them: a text, or texts by street and player."""
-    if not texts:
-        return None
-    found: dict[str, Any] = {}
-    for text in texts:
-        where, equals, sizes = text.rpartition("=")
-        if not equals:
-            if len(texts) > 1:
-                raise ValueError(
-                    f"{option} {text!r} is for all streets and players, and there are others"
-                )
-            return sizes
-        street, _, player = where.partition(".")
-        inner = found
-        key = street
-        if player:
-            inner = found.setdefault(street, {})
-            key = player
-        if not isinstance(inner, dict) or key in inner:
-            raise ValueError(f"{option} {text!r} says something of {where} a second time")
-        inner[key] = sizes
-    return found
+def _show(
+    console: Console,
+    shown: SolvedSpot,
+    solution: Solution,
+    asked: SpotSolveOptions,
+    big_blind: float | None,
+) -> None:
+    """Print the whole spot, and the hands or the runouts at each line; write the last one."""
+    rules = shown.rules
+    if not isinstance(rules, Spot):
+        raise ValueError(f"{shown.game.name} is no spot: tensorcfr show prints it")
+    units, unit = partial(shown.units, unit=asked.unit, big_blind=big_blind), asked.unit
+    spot_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
+    last: Any = None
+    for text in asked.node or [START]:
+        if "*" in text.split():
+            last = shown.runouts(text, equity=True)
+            spot_report.print_runouts(console, last, units)
+        else:
+            last = shown.table(text)
+            spot_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.rows)
+            if solution.algorithm.forgets_subgames:
+                exactness = shown.exactness(text)
+                spot_report.print_exactness(console, exactness, units, UNIT_NAMES[unit])
+    if asked.output:
+        last.save(asked.output)
+    if asked.plot:
+        from ..plots import draw_line
+
+        draw_line(last, path=asked.plot)
+
+
+def _check(asked: SpotSolveOptions) -> None:
+    """Refuse options that make no sense, before anything is solved."""
+    arguments.check_save("--save", asked.save, force=asked.force)
+    arguments.check_plot("--plot", asked.plot)
+    arguments.check_target("--output", asked.output)
+    arguments.check_target("--save-spot", asked.save_spot_as)
+    if asked.size and (asked.save or asked.output or asked.plot or asked.node):
+        raise ValueError("--size solves nothing: there is nothing to save, write or show")
+    if asked.forget_rivers and (asked.save is None or asked.locks):
+        raise ValueError("--forget-rivers goes with --save, and not with --lock")
+    if asked.unit not in UNITS:
+        raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
+    if asked.of not in SHARES:
+        raise ValueError(f"--of {asked.of}: {suggest(asked.of, SHARES)}")
+    if asked.buckets_by not in BUCKETS:
+        raise ValueError(f"--buckets-by {asked.buckets_by}: {suggest(asked.buckets_by, BUCKETS)}")
+    if asked.buckets is not None and (asked.save or asked.locks):
+        raise ValueError(
+            f"--buckets: {'--save' if asked.save else '--lock'} takes a solve of hands"
+        )
+
+
+SHOWS = {"spot", "node", "unit", "of", "rows", "output", "plot", "force"}
+"""Options for a spot that is solved already."""
+
+
+def _check_look(asked: SpotSolveOptions, given: GivenSpot) -> None:
+    """Refuse what solves, where a solution is looked at."""
+    solves = any(
+        getattr(asked, one.name) != one.default
+        for one in fields(asked)
+        if one.name not in SHOWS | {"buckets_by"}
+    )
+    if given.keys() - {"big_blind"} or solves:
+        raise ValueError(f"{asked.spot} is a solution: it takes --node and what shows nodes")
+
+
+def _request(asked: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
+    """What to solve, and when to stop."""
+    solved = game
+    if asked.buckets is not None:
+        solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
+    # Locks name hands, which buckets do not have; the two exclude each other.
+    return arguments.read_request(
+        asked,
+        solved,
+        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
+        target=arguments.read_target(asked.target),
+    )
+
+
+def _buckets_line(solution: Solution, rules: Spot) -> str:
+    """What the solve of buckets says of itself."""
+    exploitability = solution.exploitability
+    return (
+        f"{solution.game.name}, {solution.game.n_infosets:,} infosets: among buckets the "
+        f"exploitability is {exploitability:.4g} chips, {100 * exploitability / rules.pot:.3g} % "
+        "of the pot; from here on all hands are told apart"
+    )
+
+
+def _size_line(rules: Spot, size: Size) -> str:
+    """How large a spot is."""
+    hands = " x ".join(str(len(own)) for own in rules.hands)
+    whole = {
+        floats: format_bytes(int(size.bytes_in_all(floats)[1])) for floats in ("float32", "int16")
+    }
+    return (
+        f"{rules.name}: {hands} hands, {size.public_nodes:,} public nodes, "
+        f"{int(size.infosets):,} infosets; {whole['float32']} in float32, {whole['int16']} in int16"
+    )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from .._util.aligned import aligned
 from .._util.cluster import close, connect
 from .._util.mapped_files import MappedFiles
 from .._util.memory import free_memory
@@ -23,7 +24,7 @@ from ..errors import ClusterError, MemoryLimitError
 from ..evaluation.metrics import Evaluation
 from ..kernels.chunks import DOWN, UP
 from ..kernels.pass_arrays import Numbers, Turns
-from ..model.chunks import ChunkedForm, ChunkLocks, aligned
+from ..model.chunks import ChunkedForm, ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.shares import Share
 from ..solvers.arguments import STEPS

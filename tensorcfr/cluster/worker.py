@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.aligned import aligned
 from .._util.machine import versions
 from .._util.memory import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.profile import results_for
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks
 from ..model.shares import Share, share_of
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales

@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.aligned import aligned
 from .._util.recent import Recent
 from ..kernels import evaluation
 from ..kernels.chunks import ALL, CHUNKS, DOWN, UP
 from ..kernels.evaluation import Looks
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.chunks import ChunkedForm, ChunkLocks, aligned, part_of
+from ..model.chunks import ChunkedForm, ChunkLocks, part_of
 from ..model.policy import KnownValues, Policy
 from ..model.public_nodes import PublicNodes
 from ..model.shares import share_of_locks, some_chunks, way_to

@@ -25,11 +25,9 @@ from .._util.growing import GrowingArray
 from ..payoff import ARRAYS
 from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, there
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the longest vectors."""
 ALIGNED = 16
-"""Numbers: the buckets of a chunk begin at multiples of it, which is :data:`ALIGNMENT` bytes in
-single precision and twice that in double precision."""
+"""Numbers: the buckets of a chunk begin at multiples of it, which is a line of the cache in
+single precision and two in double precision."""
 ROW = 64
 """Numbers that share a scale where a solver keeps them in 16 bits.  The sequences of chunks begin
 at multiples of it, so that no row belongs to two chunks."""
@@ -447,14 +445,6 @@ def pack(forms: list[SequenceForm]) -> Shapes:
         assert set(arrays) == set(FIELDS)
         place[shape] = [pools.put(arrays[name]) for name in FIELDS]
     return Shapes(place, *pools.finish())
-
-
-def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
-    """Zeros that begin at a multiple of :data:`ALIGNMENT` bytes."""
-    size = int(np.prod(shape)) * dtype.itemsize
-    room = np.zeros(size + ALIGNMENT, dtype=np.uint8)
-    begin = -room.ctypes.data % ALIGNMENT
-    return room[begin : begin + size].view(dtype).reshape(shape)
 
 
 def most_buckets(form: ChunkedForm) -> int:

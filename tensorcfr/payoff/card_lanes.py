@@ -30,8 +30,9 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
+from .._util.aligned import ALIGNMENT
 from .._util.jit import if_given, inlined, typed
-from .card_tiles import ALIGNMENT, Tiles, add_rows, clear, find_scale, read_rows
+from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
 from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .shares import Share
 from .vectors import INDEX, piece

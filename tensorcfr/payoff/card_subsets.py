@@ -25,9 +25,10 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
+from .._util.aligned import ALIGNMENT
 from .._util.jit import inlined, typed
 from .card_lanes import add_cards
-from .card_tiles import ALIGNMENT, Tiles, add_rows, clear, find_scale, read_rows
+from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
 from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
 from .shares import Share
 from .vectors import INDEX, piece

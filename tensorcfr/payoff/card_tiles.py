@@ -9,11 +9,10 @@ from typing import Any
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
+from .._util.aligned import ALIGNMENT
 from .cards import LANES
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
 
-ALIGNMENT = 64
-"""Bytes of a line of the cache, at which tiles begin."""
 LARGEST = 2.0**30 - 2.0**18
 """What the reaches of a terminal sum to as whole numbers, but for their rounding: twice as much
 would still be a number of 32 bits."""

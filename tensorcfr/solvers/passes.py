@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._util.aligned import aligned
 from ..algorithms import Algorithm
 from ..evaluation.profile import results_for
 from ..kernels import chunks as chunk_kernels
@@ -13,7 +14,7 @@ from ..kernels.parts import Part
 from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
 from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
-from ..model.chunks import ChunkedForm, ChunkLocks, aligned
+from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
 from .state import State, bytes_kept, floats_of
 from .threads import run_together

@@ -9,6 +9,7 @@ from weakref import ref
 
 import numpy as np
 
+from .._util.aligned import aligned
 from .._util.arguments import Kind, Limit, Where, checked
 from .._util.mapped_files import MappedFiles
 from .._util.memory import require
@@ -19,7 +20,7 @@ from ..kernels.evaluation import realization_plan
 from ..kernels.local_rule import rule_errors
 from ..kernels.pass_arrays import Numbers
 from ..model.arguments import LOCKS, Played
-from ..model.chunks import ChunkedForm, aligned
+from ..model.chunks import ChunkedForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy

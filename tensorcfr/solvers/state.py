@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.aligned import aligned
 from .._util.one_line import arrays_in_line
 from ..algorithms import Algorithm
 from ..invariants.reader import first_true
@@ -15,7 +16,7 @@ from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks, aligned
+from ..model.chunks import ROW, ChunkedForm, ChunkLocks
 from .arguments import PACKED
 from .kept import BLOCK, blocks, check_arrays
 

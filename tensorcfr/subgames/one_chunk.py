@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._util.aligned import aligned
 from ..algorithms import Algorithm
 from ..kernels import chunks
 from ..kernels.pass_arrays import Kept, Numbers, Turns, plain_numbers
@@ -15,7 +16,6 @@ from ..model.chunks import (
     CardShapes,
     ChunkedForm,
     Entries,
-    aligned,
     beside_entries,
     chunked,
     whole_rows,
