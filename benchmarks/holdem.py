@@ -1,25 +1,30 @@
 """Hold'em spots: this library beside postflop-solver, a solver in Rust, in the same minutes.
 
-    python -m benchmarks.holdem --anchor PATH [--spots river,turn] [--threads 1] [--rounds 3]
+    python -m benchmarks.holdem --anchor PATH [--spots river turn] [--threads 1 2] [--rounds 3]
 
 ``PATH`` (or the variable ``POSTFLOP_SOLVER``) is a checkout of postflop-solver
 (https://github.com/b-inary/postflop-solver, AGPL), which is built with cargo, or the program that
 was built; without it, this library is timed alone.  Both solve in float32.  Figures are
 milliseconds per iteration by the clock and by the processor's time, and what it takes to 0.1 % of
-the pot.
+the pot; medians of the rounds.  They go to ``benchmarks/results/holdem.json``, from which
+``python -m scripts.spots write`` makes the table of ``docs/results/spots.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import time
+from datetime import date
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from tensorcfr import Solver, compile_game, solve
+from tensorcfr._util.machine import machine, versions
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.solver import bytes_needed
 
@@ -41,6 +46,8 @@ SPOTS: dict[str, tuple[dict[str, Any], int]] = {
 }
 """Each spot, and iterations to time; 200 chips in the pot and 900 behind."""
 POT, STACKS = 200, 900
+RESULTS = Path(__file__).parent / "results" / "holdem.json"
+COLUMNS = ("mean ms", "least ms", "cpu ms", "iterations", "seconds", "cpu s", "bytes")
 TARGET = 0.001 * POT
 
 
@@ -104,11 +111,34 @@ def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     return [*speed, solution.iterations, end - begin, used_end - cpu, float(memory)]
 
 
+def compare(
+    name: str, threads: int, rounds: int, program: Path | None
+) -> dict[str, dict[str, float]]:
+    """The medians of each program, and with two programs those of the ratios."""
+    spot, iterations = SPOTS[name]
+    game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
+    assert isinstance(game, CutGame)
+    runs: dict[str, list[list[float]]] = {}
+    for _ in range(rounds):
+        own = run_own(game, iterations, threads)
+        runs.setdefault("tensorcfr", []).append(own)
+        if program is not None:
+            there = run_anchor(program, spot, iterations, threads)
+            runs.setdefault("postflop-solver", []).append(there)
+            ratios = [b / a for a, b in zip(own, there, strict=True)]
+            runs.setdefault("ratio", []).append(ratios)
+    return {
+        solver: dict(zip(COLUMNS, map(median, zip(*found, strict=True)), strict=True))
+        for solver, found in runs.items()
+    }
+
+
 def main() -> None:
+    """Measure, print and keep what was measured."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
-    parser.add_argument("--spots", default="river,river_narrow,turn_small,turn,turn_all")
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--spots", nargs="+", choices=SPOTS, default=list(SPOTS))
+    parser.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     program = None
@@ -116,26 +146,18 @@ def main() -> None:
         program = build_anchor(Path(options.anchor))
     else:
         print("no checkout of postflop-solver is given (--anchor): only this library is timed")
-    columns = ("mean ms", "least ms", "cpu ms", "iterations", "seconds", "cpu s", "MB")
-    print(f"{'spot':14}{'solver':18}" + "".join(f"{name:>12}" for name in columns))
-    for name in options.spots.split(","):
-        spot, iterations = SPOTS[name]
-        game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
-        assert isinstance(game, CutGame)
-        best: dict[str, list[float]] = {}
-        for _ in range(options.rounds):
-            runs = {"tensorcfr": run_own(game, iterations, options.threads)}
-            if program is not None:
-                runs["postflop-solver"] = run_anchor(program, spot, iterations, options.threads)
-            for solver, found in runs.items():
-                known = best.get(solver, found)
-                best[solver] = [min(pair) for pair in zip(found, known, strict=True)]
-        for solver, found in best.items():
-            figures = [*found[:-1], found[-1] / 1e6]
-            print(f"{name:14}{solver:18}" + "".join(f"{figure:12.3f}" for figure in figures))
-        if len(best) == 2:
-            ratios = [b / a for a, b in zip(*best.values(), strict=True)]
-            print(f"{name:14}{'ratio':18}" + "".join(f"{ratio:12.2f}" for ratio in ratios))
+    stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"spots": {}}
+    print(f"{'spot':14}{'solver':18}" + "".join(f"{name:>12}" for name in COLUMNS))
+    for name in options.spots:
+        for threads in options.threads:
+            found = compare(name, threads, options.rounds, program)
+            for solver, figures in found.items():
+                line = "".join(f"{figure:12.4g}" for figure in figures.values())
+                print(f"{name:14}{solver:18}" + line, flush=True)
+            stored["spots"].setdefault(name, {})[str(threads)] = found
+            about = {"rounds": options.rounds, "machine": machine(), "versions": versions()}
+            stored |= about | {"date": str(date.today())}
+            RESULTS.write_text(json.dumps(stored, indent=1) + "\n")
 
 
 if __name__ == "__main__":

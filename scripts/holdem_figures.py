@@ -107,7 +107,6 @@ def solve_flop(path: Path, minutes: float, threads: int, checkpoint: Path | None
 
     solve(
         game,
-        "dcfr",
         precision="int16",
         threads=threads,
         time_limit=60.0 * minutes,

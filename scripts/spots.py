@@ -32,6 +32,7 @@ from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "spots.json"
+BESIDE_PEER = ROOT / "benchmarks" / "results" / "holdem.json"
 PAGE = ROOT / "docs" / "results" / "spots.md"
 
 TIGHT = ("TT+,AQs+,AKo", "QQ-77,AJs+,KQs,AQo")
@@ -218,7 +219,28 @@ def tables() -> dict[str, str]:
             body.append([f"{len(rows)} {street or 'spot'}s, {ranges}", *means])
     shares = [f"to {100 * share:g} %" for share in SHARES]
     parts["drawn"] = table(["", *shares, "all"], body)
+    parts["peer"] = peer_table()
     return parts
+
+
+def peer_table() -> str:
+    """What ``benchmarks.holdem`` has measured of this library and of postflop-solver."""
+    kept = json.loads(BESIDE_PEER.read_text())
+    body = []
+    for name, by_threads in kept["spots"].items():
+        for threads, found in by_threads.items():
+            own, there, ratio = (found[who] for who in ("tensorcfr", "postflop-solver", "ratio"))
+            cells = [f"`{name}`", threads]
+            for column, form in (("mean ms", "{:.3g} ms"), ("seconds", "{:.3g} s")):
+                cells += [form.format(own[column]), form.format(there[column])]
+                cells.append(f"**{ratio[column]:.1f}**")
+            cells += [f"{own['iterations']:.0f}", f"{there['iterations']:.0f}"]
+            body.append([*cells, *(f"{who['bytes'] / 1e6:.3g} MB" for who in (own, there))])
+    columns = ["spot", "threads", "iteration here", "there", "times"]
+    columns += ["to 0.1 % here", "there", "times"]
+    columns += ["iterations here", "there", "memory here", "there"]
+    about = f"Medians of {kept['rounds']} rounds; {kept['machine']}; {kept['versions']}"
+    return f"{table(columns, body)}\n\n{about}; {kept['date']}."
 
 
 def main() -> None:

@@ -55,11 +55,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol() -> Iterator[None]:
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Coverage watches the beginning of a test."""
     from support.tracing import traced_at_first
 
-    with traced_at_first():
+    with traced_at_first(item.nodeid.partition("[")[0]):
         return (yield)
 
 

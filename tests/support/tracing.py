@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
-SECONDS = 1.0
+SECONDS = 0.5
 """So long coverage watches a test: what the test does later repeats what it did before.  Seconds of
 the processor, without those in which kernels are compiled."""
+WATCHED = 2
+"""With so many of its parameters a test is watched: the others mostly take the same lines."""
 SMALL = ("support.card_games",)
 """Modules whose kernels are small."""
+seen: Counter[str] = Counter()
+"""How often each test has run."""
 CAN_TIME = hasattr(signal, "setitimer")
 """Windows cannot; there coverage watches to the end."""
 
@@ -50,11 +55,13 @@ def _set_timer(seconds: float) -> float:
 
 
 @contextmanager
-def traced_at_first() -> Iterator[None]:
-    """Coverage, if it watches, looks away after :data:`SECONDS`, until the end."""
+def traced_at_first(test: str) -> Iterator[None]:
+    """Coverage, if it watches, looks away after :data:`SECONDS`, until the end; or at once, if it
+    has watched the test, whose name this is, with :data:`WATCHED` other parameters."""
     if sys.gettrace() is None or not CAN_TIME:
         yield
         return
+    seen[test] += 1
     from coverage import Coverage
 
     # Stopped and started, not only taken off: it would go on with functions that have ended.
@@ -66,7 +73,10 @@ def traced_at_first() -> Iterator[None]:
             stopped.append(True)
 
     before = signal.signal(signal.SIGVTALRM, look_away)
-    _set_timer(SECONDS)
+    if seen[test] > WATCHED:
+        look_away()
+    else:
+        _set_timer(SECONDS)
     try:
         yield
     finally:
