@@ -51,7 +51,7 @@ GAMES: dict[str, Any] = {
     "random, two cards": lambda: RandomCards(8, cards=6, width=2, rounds=1, public=0),
     "random, two deals": lambda: RandomCards(5, cards=6, width=1, rounds=2, public=0),
 }
-FAST = ("one card, a board of two", "two deals", "random")
+FAST = ("one card, a board of two", "random")
 
 
 def by_name(rules: CardGame, count: int) -> Any:

@@ -308,7 +308,9 @@ def test_plays_agree_with_exact_values(name: str) -> None:
     assert (plays.utilities == simulate(game, policy, 40_000, seed=1).utilities).all()
 
 
-@pytest.mark.parametrize("name", ["kuhn", "kuhn(cards=4)", "goofspiel(cards=3)"])
+@pytest.mark.parametrize(
+    "name", ["kuhn", pytest.param("kuhn(cards=4)", marks=pytest.mark.full), "goofspiel(cards=3)"]
+)
 def test_every_play_is_drawn_as_often_as_it_should_be(name: str) -> None:
     """A chi-square test over all plays, on both boards."""
     game = compile_game(name)

@@ -36,7 +36,7 @@ GAMES: dict[str, tuple[Any, ...]] = {
     "three rounds": (3, "2 1", "2 1 2", 2, 3, 1, "0 1 1", "2 4 3", "1 1 2"),
     "three rounds, two cards": (3, "1 2", "1 2 2", 2, 3, 2, "0 1 1", "2 2 4", "1 0 1"),
 }
-FAST = ("the larger blind opens", "Leduc", "three rounds")
+FAST = ("the larger blind opens", "Leduc")
 
 
 NO_LIMIT_KEYS = (*KEYS[:7], "stack", "bettingAbstraction", "maxRaises")

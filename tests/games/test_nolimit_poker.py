@@ -136,7 +136,9 @@ def test_files_compile_it_again(name: str, tmp_path: Path) -> None:
     assert evaluate(found.game, found.policy) == evaluate(solution.game, solution.policy)
 
 
-@pytest.mark.parametrize("name", ["push_or_fold", "chosen flops"])
+@pytest.mark.parametrize(
+    "name", ["push_or_fold", pytest.param("chosen flops", marks=pytest.mark.full)]
+)
 def test_a_game_is_the_same_on_any_machine(name: str) -> None:
     """Files and workers know a game by its arrays, which no number of threads of a linear algebra
     library may change; Dask gives its workers one."""

@@ -12,10 +12,11 @@ from typing import Any
 from numba.core.dispatcher import Dispatcher
 
 SECONDS = 0.5
-"""So long coverage watches a test: what the test does later repeats what it did before.  Seconds of
+"""So long coverage watches a test: what it does later repeats what it did before.  Seconds of
 the processor, without those in which kernels are compiled."""
-WATCHED = 2
-"""With so many of its parameters a test is watched: the others mostly take the same lines."""
+WATCHED, LATER = 2, 0.05
+"""So many times a test is watched for that long.  With further parameters it mostly takes the same
+lines, and is watched for :data:`LATER` seconds: bad input is refused at once."""
 SMALL = ("support.card_games",)
 """Modules whose kernels are small."""
 seen: Counter[str] = Counter()
@@ -56,8 +57,8 @@ def _set_timer(seconds: float) -> float:
 
 @contextmanager
 def traced_at_first(test: str) -> Iterator[None]:
-    """Coverage, if it watches, looks away after :data:`SECONDS`, until the end; or at once, if it
-    has watched the test, whose name this is, with :data:`WATCHED` other parameters."""
+    """Coverage, if it watches, looks away after a while, until the end of the test, whose name
+    without parameters this is."""
     if sys.gettrace() is None or not CAN_TIME:
         yield
         return
@@ -73,10 +74,7 @@ def traced_at_first(test: str) -> Iterator[None]:
             stopped.append(True)
 
     before = signal.signal(signal.SIGVTALRM, look_away)
-    if seen[test] > WATCHED:
-        look_away()
-    else:
-        _set_timer(SECONDS)
+    _set_timer(SECONDS if seen[test] <= WATCHED else LATER)
     try:
         yield
     finally:
