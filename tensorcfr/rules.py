@@ -249,6 +249,9 @@ class CardGame(BaseRules):
     """The labels of all cards of the deck.  Elsewhere cards are numbers, indices of this."""
     board: tuple[int, ...] = ()
     """Cards that lie on the board from the start."""
+    dead: tuple[int, ...] = ()
+    """Cards that no hand has and that are never dealt: those that were seen elsewhere, or that the
+    deck lacks."""
     boards: Mapping[tuple[int, ...], float] | None = None
     """The sets of cards that the first :class:`Deal` may show, ascending, each with its weight;
     None for all sets, equally likely.  One of them is drawn by weight before the hands, which have
@@ -263,6 +266,11 @@ class CardGame(BaseRules):
     """What utilities are counted in, after a space; "" where it has no name."""
     usual: Usual = Usual()
     """How it is solved where nothing is said, and its units."""
+
+    @property
+    def free(self) -> np.ndarray:
+        """int64 (cards,): the cards that are neither on the board from the start nor dead."""
+        return np.setdiff1d(np.arange(len(self.cards)), (*self.board, *self.dead))
 
     def chips(self, state: Any) -> Chips | None:
         """The chips at a public state; None if the game has none to show."""
@@ -308,8 +316,7 @@ class CardGame(BaseRules):
             int64 (hands of player 0, hands of player 1) twice; 0 for hands with a common card.
         """
         found = np.zeros((2, *map(len, self.hands)), dtype=np.int64)
-        left = [card for card in range(len(self.cards)) if card not in self.board]
-        for rest in combinations(left, cards):
+        for rest in combinations(self.free.tolist(), cards):
             board = (*self.board, *rest)
             live = [np.flatnonzero(~np.isin(own, rest).any(axis=1)) for own in self.hands]
             pairs = zip(self.hands, live, strict=True)

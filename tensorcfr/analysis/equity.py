@@ -33,7 +33,7 @@ def equities(
     sets = [all_sets(hands, len(deck)) for hands in rules.hands]
     signs, sums = signs_of(width), sums_of(len(deck), width)
     won, met = ([np.zeros(len(own)) for own in weights] for _ in range(2))
-    for rest in combinations(np.setdiff1d(deck, board).tolist(), dealt):
+    for rest in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
         whole, sides = (*board, *rest), []
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has[player][list(whole)].any(axis=0))

@@ -68,7 +68,7 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
         if isinstance(node, Deal):
             cards = read_deal(rules, step, node.cards)
             hidden = None if dealt else rules.boards
-            is_free = cards is not None and set(cards).isdisjoint((*rules.board, *dealt))
+            is_free = cards is not None and {*cards} <= {*rules.free.tolist()} - {*dealt}
             if cards is None or not is_free or (hidden and cards not in hidden):
                 raise ValueError(f"at: in {rules.name} {step!r} cannot be dealt {where}")
             state, dealt = rules.next(state, None), (*dealt, *cards)
@@ -105,7 +105,7 @@ class CardPart(CardGame):
         self.depth: int = 1 + getattr(rules, "depth", 0)
         self.entry, self.left = Before(self.depth, left=False), Before(self.depth, left=True)
         self.cards = rules.cards
-        self.board = (*rules.board, *line.dealt)
+        self.board, self.dead = (*rules.board, *line.dealt), rules.dead
         self.boards = None if line.dealt else rules.boards
         dealt = np.array(line.dealt, dtype=np.int64)
         first, second = (
@@ -367,9 +367,8 @@ class CardSubgames(Subgames):
 
     def deals_like(self, other: CompiledGame) -> bool:  # noqa: D102
         own, rules = CardNodes.of(other).rules, self.rules
-        alike = own.board == rules.board and list(map(str, own.cards)) == list(
-            map(str, rules.cards)
-        )
+        alike = (own.board, own.dead) == (rules.board, rules.dead)
+        alike = alike and list(map(str, own.cards)) == list(map(str, rules.cards))
         for player in range(2):
             alike &= np.array_equal(own.hands[player], rules.hands[player])
             alike = alike and np.allclose(own.weights[player], rules.weights[player])

@@ -139,9 +139,9 @@ class DealtCards(Game):
             seen = done if said.infoset is None else said.infoset
             return Decision(player, f"{hand}{seen}", said.actions)
         if isinstance(said, Deal):
-            taken = {*self.rules.board, *dealt}
+            taken = {*dealt}
             taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
-            left = [card for card in range(len(self.rules.cards)) if card not in taken]
+            left = [card for card in self.rules.free.tolist() if card not in taken]
             chosen = {} if dealt else self.rules.boards or {}
             sets = list(chosen) or combinations(left, said.cards)
             shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}

@@ -217,8 +217,8 @@ class CardHandNodes(HandNodes):
 
     def _boards(self, node: int) -> int:
         """In how many ways the board of a node can be completed."""
-        left = len(self.rules.cards) - len(self.nodes.cards(node))
-        return comb(left, self.nodes.to_deal(node))
+        left = np.setdiff1d(self.rules.free, self.nodes.cards(node))
+        return comb(len(left), self.nodes.to_deal(node))
 
     def _runouts(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if self.nodes.player(node) != CHANCE:

@@ -56,9 +56,8 @@ class HandByHand(PublicTreeGame):
         """The probability of each card that can come next, or of each ``count`` of them, given the
         hands."""
         rules = self.rules
-        public = (*rules.board, *dealt)
-        deals = comb(len(rules.cards) - len(public) - 2 * rules.hands[0].shape[1], count)
-        free = [card for card in range(len(rules.cards)) if card not in public]
+        free = [card for card in rules.free.tolist() if card not in dealt]
+        deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
         found = {}
         chosen = {} if dealt else self._dealing.boards
         for cards in sorted(chosen) or combinations(free, count):

@@ -45,8 +45,12 @@ def check(rules: CardGame, name: str) -> None:
         raise GameError(f"{name} has {rules.n_players} players; games of cards have two")
     if not 0 < cards <= MOST_CARDS:
         raise GameError(f"{name} has {cards} cards; a deck has 1 to {MOST_CARDS}")
-    if len(set(rules.board)) != len(rules.board) or not set(rules.board) <= set(range(cards)):
-        raise GameError(f"{name}: the board {rules.board} must be different cards of the deck")
+    out = (*rules.board, *rules.dead)
+    if len(set(out)) != len(out) or not set(out) <= set(range(cards)):
+        raise GameError(
+            f"{name}: the board {rules.board} and the dead cards {rules.dead} must be different "
+            "cards of the deck"
+        )
     widths = set()
     for player in range(2):
         hands, weights = rules.hands[player], rules.weights[player]
@@ -59,7 +63,7 @@ def check(rules: CardGame, name: str) -> None:
         widths.add(hands.shape[1])
         if weights.shape != (len(hands),) or not (np.isfinite(weights) & (weights > 0)).all():
             raise GameError(f"{name}: the weights of player {player} must be a number above 0 each")
-        wrong = (hands < 0) | (hands >= cards) | np.isin(hands, rules.board)
+        wrong = (hands < 0) | (hands >= cards) | np.isin(hands, out)
         if wrong.any():
             hand = int(np.flatnonzero(wrong.any(axis=1))[0])
             raise GameError(f"{name}: hand {hand} of player {player} has a card that is not there")
@@ -68,7 +72,7 @@ def check(rules: CardGame, name: str) -> None:
         if len(np.unique(np.sort(hands, axis=1), axis=0)) != len(hands):
             raise GameError(f"{name}: player {player} has a hand twice")
     for cards_, weight in (rules.boards or {}).items():
-        shown = set(cards_) <= set(range(cards)) - set(rules.board)
+        shown = set(cards_) <= {*rules.free.tolist()}
         if not shown or list(cards_) != sorted(set(cards_)):
             raise GameError(f"{name}: the board {cards_} to deal must be free cards, ascending")
         if not 0.0 < weight < np.inf:
@@ -153,7 +157,7 @@ def deal_weight(rules: CardGame) -> float:
 def runouts(rules: CardGame, deals: Sequence[int]) -> int:
     """In how many ways so many cards can be dealt one time after the other, given hands that leave
     them out."""
-    return ways(len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1], deals)
+    return ways(len(rules.free) - 2 * rules.hands[0].shape[1], deals)
 
 
 def ways(free: int, deals: Sequence[int]) -> int:
@@ -325,8 +329,8 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                         f"{name}: {node.cards} cards are dealt first, and the board {cards} to "
                         f"deal has {len(cards)}"
                     )
-            public = len(rules.board) + sum(deals[: rounds[at] + 1])
-            if public + 2 * rules.hands[0].shape[1] > len(rules.cards):
+            dealt = sum(deals[: rounds[at] + 1])
+            if dealt + 2 * rules.hands[0].shape[1] > len(rules.free):
                 raise GameError(f"{name}: after {_line(at, parent, step)} there is no card left")
         elif isinstance(node, Fold):
             kind.append(FOLD)
@@ -338,7 +342,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT)
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
-            left = len(rules.cards) - len(rules.board) - 2 * rules.hands[0].shape[1]
+            left = len(rules.free) - 2 * rules.hands[0].shape[1]
             if rounds[at] or not 0 <= node.cards <= left:
                 raise GameError(
                     f"{name}: after {_line(at, parent, step)} {node.cards} cards are run out, "
@@ -383,13 +387,12 @@ def _line(node: int, parent: list[int], step: list[str]) -> str:
 
 def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
     """All boards of each round that can be dealt."""
-    free = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
     none = np.zeros((1, 0), dtype=np.int64)
     found = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
     for dealt in betting.deals:
         before = found[-1].cards
         # Sets of cards in the order of their first card, their second, ...
-        every: Iterable[tuple[int, ...]] = combinations(free.tolist(), dealt)
+        every: Iterable[tuple[int, ...]] = combinations(rules.free.tolist(), dealt)
         if len(found) == 1 and rules.boards:
             every = sorted(rules.boards)
         sets = np.array(list(every), dtype=np.int64)

@@ -29,7 +29,9 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
         raise GameError(f"{name}: symmetries()[{wrong[0]}] is no permutation of the cards")
     kept = [identity]
     for one in np.unique(given, axis=0):
-        if (one == identity).all() or set(one[list(rules.board)]) != set(rules.board):
+        if (one == identity).all() or any(
+            {*one[list(cards)]} != {*cards} for cards in (rules.board, rules.dead)
+        ):
             continue
         moved = [_moved(rules, one, player) for player in range(2)]
         boards = rules.boards or {}

@@ -246,7 +246,7 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
         table: What :func:`count_betting` found.
         deals: Likewise.
     """
-    free = len(rules.cards) - len(rules.board)
+    free = len(rules.free)
     pairs = _pairs(rules, deals)
     dealt = [deals[:r] for r in range(len(table))]
     nodes, _, *acts, first, second, _, _ = table.T
@@ -272,7 +272,7 @@ def count_solved(
     rules: CardGame, permutations: np.ndarray, moved: np.ndarray, deals: tuple[int, ...]
 ) -> int:
     """:func:`count_alike` of the boards that can be dealt."""
-    free = np.setdiff1d(np.arange(len(rules.cards)), rules.board)
+    free = rules.free
     if not rules.boards or not deals:
         return count_alike(permutations, moved, free, deals)
     found = 0
@@ -308,15 +308,15 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     met = weight_met(Weighted(rules, [np.ones(len(own)) for own in hands]), player)
     ones = np.ones(len(hands[1 - player]))
     if rules.boards and deals:
-        after = len(rules.cards) - len(rules.board) - deals[0] - hands[0].shape[1]
+        after = len(rules.free) - deals[0] - hands[0].shape[1]
         here = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
         return here * ways(after, deals[1:])
     if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
         # Cards on the board cannot take all hands from the other player.
-        return len(met) * ways(len(rules.cards) - len(rules.board) - hands[0].shape[1], deals)
+        return len(met) * ways(len(rules.free) - hands[0].shape[1], deals)
     found = 0
     # The order in which cards come does not matter.
-    for dealt in combinations(np.setdiff1d(np.arange(len(rules.cards)), rules.board), r):
+    for dealt in combinations(rules.free, r):
         live = [without(own, np.array(dealt)).astype(np.float64) for own in hands]
         found += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())
     return found * factorial(r) // prod(map(factorial, deals))
