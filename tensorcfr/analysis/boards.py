@@ -155,7 +155,7 @@ def solve_boards(
         OSError: The table cannot be read or written.
         KeyboardInterrupt: Ctrl-C; the boards that are done are in the table.
     """
-    wanted = _boards(boards)
+    wanted = _boards(boards, spot)
     spots = [type(spot)(**(spot.options | {"board": board.board})) for board in wanted]
     record = asked_algorithm(algorithm, spot, precision)
     precision = asked_precision(precision, spot, record)
@@ -170,7 +170,7 @@ def solve_boards(
     anywhere = spot_text(spots[0])
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
-    dealt = _dealt(line, wanted)
+    dealt = _dealt(line, wanted, len(spot.cards) - len(spot.dead))
     path = None if table is None else Path(table)
     known = {} if path is None else _read(path, said, math.prod(dealt.values()))
     if path is not None and known:
@@ -246,8 +246,9 @@ def _rows(
         }
 
 
-def _dealt(line: str, boards: list[Flop]) -> dict[str, int]:
-    """The streets whose card is ``*`` in a line, and of how many cards each is one.
+def _dealt(line: str, boards: list[Flop], deck: int) -> dict[str, int]:
+    """The streets whose card is ``*`` in a line, and of how many cards each is one, where the
+    deck has so many.
 
     Raises:
         ValueError: Boards of the flop and of the turn are mixed.
@@ -256,7 +257,7 @@ def _dealt(line: str, boards: list[Flop]) -> dict[str, int]:
     on_board = len(boards[0].board) // 2
     for step in steps_of(line):
         if step == ANY_CARD and on_board < 5:
-            found[STREETS[on_board - 2]] = len(CARDS) - on_board
+            found[STREETS[on_board - 2]] = deck - on_board
         on_board += step == ANY_CARD or step in CARDS
     if found and any(len(board.board) != len(boards[0].board) for board in boards):
         raise ValueError(f"boards must all have as many cards where line has {ANY_CARD}")
@@ -269,10 +270,15 @@ def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
         csv.DictWriter(file, columns).writerows(rows)
 
 
-def _boards(boards: Any) -> list[Flop]:
+def _boards(boards: Any, spot: Spot) -> list[Flop]:
     """The boards and their weights."""
     is_count = isinstance(boards, int) and not isinstance(boards, bool)
     if is_count and 1 <= boards <= N_CLASSES:
+        if spot.dead:
+            raise ValueError(
+                f"boards must be a list: a number of flops stands for those of {len(CARDS)} cards, "
+                f"and here {len(spot.dead)} of them are dead"
+            )
         return flops(boards)
     if isinstance(boards, str) or not isinstance(boards, Sequence) or not boards:
         raise (ValueError if is_count else TypeError)(

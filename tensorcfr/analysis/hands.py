@@ -19,6 +19,7 @@ from ..compilers.cards.rules import shares_of_runouts
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
+from ..games.holdem.cards import numbers_of
 from ..games.holdem.spot import Spot
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
@@ -135,7 +136,7 @@ class HandTable(OneLine):
     hands: tuple[str, ...]
     """The hands that are possible there."""
     cards: np.ndarray
-    """int64 (hands, 1 to 4): their cards."""
+    """int64 (hands, 1 to 4): their cards, with the numbers of hold'em where it has them."""
     weight: np.ndarray
     """float64 (hands,): weight in the range times own reach: how much of the hand is left here."""
     met: np.ndarray
@@ -532,14 +533,15 @@ class SolvedSpot:
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
-        cards = nodes.cards(node)
+        cards, held = nodes.cards(node), rules.hands[player][hands]
+        numbers = numbers_of(rules.cards)
         return HandTable(
             line=line,
             board=tuple(str(rules.cards[card]) for card in cards),
             player=player,
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
-            cards=rules.hands[player][hands],
+            cards=held if numbers is None else numbers[held],
             weight=nodes.left(node, player, own)[hands],
             met=met,
             strategy=here.strategy,

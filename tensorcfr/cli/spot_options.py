@@ -59,6 +59,7 @@ class SpotOptions:
     merging: Annotated[float | None, _setting("Drop sizes that are so near a larger one.")] = None
     add: Annotated[list[str] | None, _setting("Lines to add, 'check bet75'.")] = None
     remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
+    dead: Annotated[str | None, _setting("Cards that were seen elsewhere, '2c2d'.")] = None
 
     @property
     def given(self) -> GivenSpot:

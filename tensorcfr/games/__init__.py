@@ -26,6 +26,7 @@ from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
 from .omaha import Omaha
+from .short_deck import ShortDeck, ShortOmaha
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,8 @@ _MAKERS: dict[str, Callable[..., Rules]] = {
     "goofspiel": Goofspiel,
     "holdem": Holdem,
     "omaha": Omaha,
+    "short_deck": ShortDeck,
+    "short_omaha": ShortOmaha,
     "flop_holdem": FlopHoldem,
     "turn_holdem": limit_poker.turn_holdem,
     "limit_holdem": limit_poker.limit_holdem,

@@ -12,7 +12,7 @@ import numpy as np
 from ..analysis.colours import action_colours
 from ..analysis.hands import equities_at, grid_of
 from ..compilers.cards.nodes import CardNodes
-from ..games.holdem.cards import CARDS
+from ..games.holdem.cards import RANKS, SUITS, numbers_of
 from ..games.holdem.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
@@ -147,11 +147,12 @@ class CardHandNodes(HandNodes):
     @cached_property
     def _numbers(self) -> np.ndarray | None:
         """The cards of the deck among those of hold'em, int64 (cards,); None if there are others,
-        or if hands have one card."""
-        labels = list(map(str, self.rules.cards))
-        if not set(labels) <= set(CARDS) or self.rules.hands[0].shape[1] != 2:
+        if a rank is missing, or if hands have one card."""
+        numbers = numbers_of(self.rules.cards)
+        if numbers is None or self.rules.hands[0].shape[1] != 2:
             return None
-        return np.array([CARDS.index(label) for label in labels], dtype=np.int64)
+        ranks = np.delete(numbers, self.rules.dead) // len(SUITS)
+        return numbers if len(np.unique(ranks)) == len(RANKS) else None
 
     def _make_groups(self, player: int, board: tuple[int, ...]) -> dict[str, HandGroups]:
         """The groups of a player's hands, where they are shown in place of the 13 x 13; ``cell``

@@ -100,6 +100,7 @@ class RandomCards(CardGame):
         width: Cards in a hand.
         rounds: How often cards are dealt, at most.
         public: Cards that lie on the board from the start.
+        dead: Cards that are in no hand and never come.
         deals: How many cards are dealt at once, time after time.
         zero_sum: Whether one player gets what the other one pays.
         even: Share of the showdowns that pay for a win what a loss costs.
@@ -113,6 +114,7 @@ class RandomCards(CardGame):
         width: int = 2,
         rounds: int = 1,
         public: int = 1,
+        dead: int = 0,
         deals: tuple[int, ...] = ONE_BY_ONE,
         zero_sum: bool = False,
         even: float = 0.0,
@@ -121,8 +123,9 @@ class RandomCards(CardGame):
         self.seed, self.rounds, self.zero_sum, self.even = seed, rounds, zero_sum, even
         self.deals = deals
         self.cards = [f"{chr(ord('a') + card)}." for card in range(cards)]
-        self.board = tuple(rng.choice(cards, public, replace=False).tolist())
-        free = [card for card in range(cards) if card not in self.board]
+        out = rng.choice(cards, public + dead, replace=False).tolist()
+        self.board, self.dead = tuple(out[:public]), tuple(out[public:])
+        free = [card for card in range(cards) if card not in out]
         every = np.array(list(combinations(free, width)), dtype=np.int64)
         self.hands, self.weights = [], []
         for _ in range(2):

@@ -190,7 +190,7 @@ class DealtCards(Game):
             return node._replace(infoset=label)
         if isinstance(node, Deal):
             held = {card for p in range(2) for card in self.cards[p][hands[p]]}
-            out = held.union(self.rules.board, dealt)
+            out = held.union(self.rules.board, self.rules.dead, dealt)
             left = [card for card in range(len(self.rules.cards)) if card not in out]
             return Chance(dict.fromkeys(left, 1 / len(left)))
         if isinstance(node, Fold):

@@ -6,7 +6,7 @@ Card ``4 * rank + suit``: rank 0 is the deuce and 12 the ace, the suits are ``cd
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import combinations, permutations
 
 import numpy as np
@@ -19,6 +19,13 @@ HANDS = np.array(sorted(combinations(range(51, -1, -1), 2), reverse=True), dtype
 """int64 (1326, 2): every hand, the higher card first; strong cards first."""
 HAND_NUMBER = {(int(a), int(b)): number for number, (a, b) in enumerate(HANDS)}
 """The row of :data:`HANDS` of two cards, the higher one first."""
+
+
+def numbers_of(labels: Iterable[str]) -> np.ndarray | None:
+    """The numbers of the cards with these labels, int64 (cards,); None if one is no such card."""
+    numbers = {label: card for card, label in enumerate(CARDS)}
+    found = [numbers.get(str(label), -1) for label in labels]
+    return None if -1 in found else np.array(found, dtype=np.int64)
 
 
 def read_cards(text: str, what: str) -> tuple[int, ...]:

@@ -33,7 +33,13 @@ BY_EQUITY = (
 come, ties by half: from the aces' .85204 to .32303.  All hands on all boards, counted."""
 
 
-def read_range(text: str, what: str = "range") -> np.ndarray:
+def read_range(
+    text: str,
+    what: str = "range",
+    *,
+    order: str = BY_EQUITY,
+    deck: np.ndarray | None = None,
+) -> np.ndarray:
     """The weight of every hand in a range.
 
     Groups are separated by commas, semicolons or ends of lines; a group is
@@ -44,7 +50,7 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
       or all worse ones: ``66-`` and ``A5s-`` down to a deuce;
     * all groups between two: ``QQ-88``, ``A5s-A2s`` with one first card, ``98s-65s`` with one gap;
     * all hands, ``random``, or the best of them, ``top 20%`` or ``20%``: groups in the order of
-      :data:`BY_EQUITY`, as many as make no more than this share of the 1,326 hands;
+      :data:`BY_EQUITY`, as many as make no more than this share of all hands;
 
     each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%``; ``[50]AA,KK[/50]`` gives
     groups a weight in per cent, and ``!QQ`` takes hands out.  A later group takes precedence.
@@ -57,6 +63,8 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     Args:
         text: The range.
         what: What it is, as errors name it.
+        order: The groups of hands, the best first.
+        deck: As for :func:`weights_of`.
 
     Returns:
         float64 (1326,): the weights, for the rows of :data:`~tensorcfr.games.holdem.cards.HANDS`.
@@ -65,12 +73,23 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
         ValueError: The text is no range; names the group and its place.
     """
     return weights_of(
-        text, what, "QQ+,AKs", len(HANDS), lambda group, place: [*_hands(group, place)]
+        text,
+        what,
+        "QQ+,AKs",
+        len(HANDS),
+        lambda group, place: [*_hands(group, place, order)],
+        deck=deck,
     )
 
 
 def weights_of(
-    text: str, what: str, example: str, count: int, hands_of: Callable[[str, str], Any]
+    text: str,
+    what: str,
+    example: str,
+    count: int,
+    hands_of: Callable[[str, str], Any],
+    *,
+    deck: np.ndarray | None = None,
 ) -> np.ndarray:
     """The weights in a range, of groups in a notation of any kind.
 
@@ -81,12 +100,15 @@ def weights_of(
         count: How many hands there are.
         hands_of: The hands of a group, as an index of all of them: a function of the group and of
             what errors call it.
+        deck: bool (hands,): the hands that the deck has, where it lacks some; groups leave out the
+            others.
 
     Returns:
         float64 (hands,).
 
     Raises:
-        ValueError: The text is no range; names the group and its place.
+        ValueError: The text is no range, or the deck has no hand of a group; names the group and
+            its place.
     """
     weights, shared = np.zeros(count), ""
     for group, place in pieces(text, what, example):
@@ -102,7 +124,12 @@ def weights_of(
         if colon and (shared or taken_out):
             raise ValueError(f"{place} has two weights")
         weight = _weight(number if colon else f"{shared}%" if shared else "1", place)
-        weights[hands_of(hands.strip(), place)] = 0.0 if taken_out else weight
+        named = hands_of(hands.strip(), place)
+        if deck is not None:
+            named = np.intersect1d(np.arange(count)[named], np.flatnonzero(deck))
+            if not len(named):
+                raise ValueError(f"{place}: the deck has no such hand")
+        weights[named] = 0.0 if taken_out else weight
         if closed:
             shared = ""
     if shared:
@@ -121,7 +148,7 @@ def _weight(text: str, place: str) -> float:
     return weight
 
 
-def _hands(group: str, place: str) -> Iterator[int]:
+def _hands(group: str, place: str, order: str) -> Iterator[int]:
     """The hands of a group."""
     if match := _COMBO.fullmatch(group):
         rank0, suit0, rank1, suit1 = match.groups()
@@ -134,7 +161,7 @@ def _hands(group: str, place: str) -> Iterator[int]:
         yield from range(len(HANDS))
         return
     if top := _TOP.fullmatch(group):
-        yield from _best(float(top[1]) / 100.0, place)
+        yield from _best(float(top[1]) / 100.0, place, order)
         return
     better = group.endswith("+")
     first, dash, last = (group[:-1], "", "") if better else group.partition("-")
@@ -156,13 +183,13 @@ def _hands(group: str, place: str) -> Iterator[int]:
         yield from _combos(rank + high - low if slides else high, rank, kind)
 
 
-def _best(share: float, place: str) -> Iterator[int]:
+def _best(share: float, place: str, order: str) -> Iterator[int]:
     """The best groups of hands, which together are no more than a share of all hands."""
     if share > 1.0:
         raise ValueError(f"{place}: there are no more than 100% of the hands")
-    left = int(share * len(HANDS) + 1e-9)
-    for label in BY_EQUITY.split():
-        hands = list(_combos(*_ranks(label, place)))
+    groups = [list(_combos(*_ranks(label, place))) for label in order.split()]
+    left = int(share * sum(map(len, groups)) + 1e-9)
+    for hands in groups:
         left -= len(hands)
         if left < 0:
             return

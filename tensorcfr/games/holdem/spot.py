@@ -56,6 +56,10 @@ class Spot(CardGame):
     """The name of the game, as errors say it."""
     pot_limit: ClassVar[bool] = False
     """Whether nobody may bet or raise by more than the pot."""
+    lowest: ClassVar[int] = 0
+    """The lowest rank of the deck."""
+    categories: ClassVar[tuple[str, ...]] = CATEGORIES
+    """The categories of hands, the weakest first."""
 
     def __init_subclass__(cls) -> None:
         """Errors about arguments name the game."""
@@ -92,6 +96,7 @@ class Spot(CardGame):
         merging: Annotated[float, Number(0, 1e9)] = 0.1,
         add: Annotated[Any, LINES] = (),
         remove: Annotated[Any, LINES] = (),
+        dead: Annotated[str, Text(100)] = "",
     ) -> None:
         pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
         given = {name: value for name, value in locals().items() if name != "self"}
@@ -101,17 +106,21 @@ class Spot(CardGame):
         }
         """What was given, where it is not the default; equal spots have equal options."""
         self.cards = CARDS
-        self.board = read_cards(board, f"{game}: board")
+        self.board = self._read_cards(board, f"{game}: board")
         if not 3 <= len(self.board) <= 5:
             raise ValueError(
                 f"{game}: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
             )
+        seen = self._read_cards(dead, f"{game}: dead")
+        if both := {*seen} & {*self.board}:
+            raise ValueError(f"{game}: dead: {CARDS[min(both)]} lies on the board")
+        self.dead = (*range(len(SUITS) * self.lowest), *seen)
         hands = self.every_hand()
-        dead = np.isin(hands, self.board).any(axis=1)
+        out = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
             read = self.read_range(text, f"{game}: ranges[{player}]")
-            live = np.flatnonzero((read > 0) & ~dead)
+            live = np.flatnonzero((read > 0) & ~out)
             if not len(live):
                 raise ValueError(f"{game}: ranges[{player}]: {text!r} has no hand on {board}")
             self.hands.append(hands[live])
@@ -146,6 +155,17 @@ class Spot(CardGame):
             game=game,
             pot_limit=self.pot_limit,
         )
+
+    def _read_cards(self, text: str, what: str) -> tuple[int, ...]:
+        """Cards of the deck."""
+        found = read_cards(text, what)
+        for card in found:
+            if card < len(SUITS) * self.lowest:
+                raise ValueError(
+                    f"{what}: {CARDS[card]} is not in the deck, whose lowest rank is "
+                    f"{RANKS[self.lowest]}"
+                )
+        return found
 
     player_names = PLAYERS
     unit_name = " chips"
@@ -204,7 +224,8 @@ class Spot(CardGame):
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
         """``"made"``: the categories of hands of poker, the strongest first."""
         category = self.strength(board, self.hands[player]) >> CATEGORY_SHIFT
-        return {"made": HandGroups(CATEGORIES[::-1], len(CATEGORIES) - 1 - category)}
+        names = self.categories[::-1]
+        return {"made": HandGroups(names, len(names) - 1 - category)}
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
         """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""
@@ -255,6 +276,7 @@ class Holdem(Spot):
         add: Lines to add by hand: ``("check bet75",)`` adds a bet of 75 after a check.  Cards that
             are dealt are left out.
         remove: Lines to remove by hand.
+        dead: Cards that were seen elsewhere, ``"2c2d"``: no hand has them, and none comes.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """

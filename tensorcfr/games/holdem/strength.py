@@ -24,6 +24,8 @@ CATEGORIES = (
     "straight flush",
 )
 """The category of a strength ``s`` is ``CATEGORIES[s >> CATEGORY_SHIFT]``."""
+SHORT_CATEGORIES = (*CATEGORIES[:FLUSH], "full house", "flush", *CATEGORIES[FOUR:])
+"""The same in short-deck hold'em."""
 CATEGORY_SHIFT = 26
 
 

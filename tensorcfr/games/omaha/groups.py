@@ -10,7 +10,6 @@ from ...rules import HandGroups
 from ..holdem.cards import CARDS, HANDS
 from ..holdem.groups import MADE, kinds_by_rank
 from ..holdem.strength import CATEGORIES, CATEGORY_SHIFT, STRAIGHT
-from .strength import omaha_strengths
 
 PAIRS = {
     "AA": "AA$op",
@@ -70,7 +69,9 @@ def _groups(known: dict[str, str], cases: dict[str, np.ndarray], rest: str) -> H
     return HandGroups(names, numbers, tuple(known.values()))
 
 
-def made_hands(board: tuple[int, ...], hands: np.ndarray) -> HandGroups:
+def made_hands(
+    board: tuple[int, ...], hands: np.ndarray, strength: np.ndarray, categories: tuple[str, ...]
+) -> HandGroups:
     """The hands by the names of :data:`~tensorcfr.games.holdem.groups.MADE`.
 
     Below a straight it is the best name of two of the cards: what these two add to the board.
@@ -78,11 +79,13 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> HandGroups:
     Args:
         board: Three to five cards.
         hands: int64 (hands, 4): cards; hands with a card of the board get any name.
+        strength: int64 (hands,): how strong the hands are.
+        categories: Those of strengths.
     """
-    on = np.array(board, dtype=np.int64)
     best = np.zeros((len(CARDS), len(CARDS)), dtype=np.int64)
     first, second = HANDS.T
     best[first, second] = best[second, first] = kinds_by_rank(board, HANDS)
     found = np.min([best[hands[:, i], hands[:, k]] for i, k in combinations(range(4), 2)], axis=0)
-    category = omaha_strengths(on, hands) >> CATEGORY_SHIFT
-    return HandGroups(MADE, np.where(category < STRAIGHT, found, len(CATEGORIES) - 1 - category))
+    category = strength >> CATEGORY_SHIFT
+    names = (*categories[: STRAIGHT - 1 : -1], *MADE[len(CATEGORIES) - STRAIGHT :])
+    return HandGroups(names, np.where(category < STRAIGHT, found, len(CATEGORIES) - 1 - category))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -74,7 +74,7 @@ def _counts() -> _Counts:
     return _Counts(ranks, has, suits, most)
 
 
-def read_range(text: str, what: str = "range") -> np.ndarray:
+def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None) -> np.ndarray:
     """The weight of every hand in a range.
 
     Groups are separated by commas, semicolons or ends of lines; a group is
@@ -102,6 +102,8 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     Args:
         text: The range.
         what: What it is, as errors name it.
+        deck: As for :func:`~tensorcfr.games.holdem.ranges.weights_of`; the best of its hands are
+            not known.
 
     Returns:
         float64 (270725,): the weights, for the rows of :func:`every_hand`.
@@ -111,14 +113,23 @@ def read_range(text: str, what: str = "range") -> np.ndarray:
     """
     if isinstance(text, str):
         text = _COLON.sub("$", text)  # No longer than before: places in errors are right.
-    return weights_of(text, what, "AA$ds,KK+", len(every_hand()), _hands)
+    return weights_of(
+        text,
+        what,
+        "AA$ds,KK+",
+        len(every_hand()),
+        partial(_hands, is_whole=deck is None),
+        deck=deck,
+    )
 
 
-def _hands(group: str, place: str) -> np.ndarray:
+def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
     """Which hands are in a group, bool (hands,)."""
     if group.lower() in EVERY:
         return np.ones(len(every_hand()), dtype=bool)
     if share := _SHARE.fullmatch(group):
+        if not is_whole:
+            raise ValueError(f"{place}: the order of hands is known for a deck of 52 cards only")
         return _best(float(share[1] or 0), float(share[2]), place)
     found = np.ones(len(every_hand()), dtype=bool)
     kinds = _KIND.findall(group)

@@ -59,7 +59,7 @@ class Omaha(Spot):
         return {
             "pairs": groups.pairs(hands),
             "suits": groups.suits(hands),
-            "made": groups.made_hands(board, hands),
+            "made": groups.made_hands(board, hands, self.strength(board, hands), self.categories),
         }
 
     def hand_label(self, player: int, hand: int) -> str:

@@ -1,0 +1,92 @@
+"""Short-deck hold'em and Omaha after the flop: 36 cards, from the six to the ace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from .holdem import Holdem
+from .holdem import ranges as pairs_of_cards
+from .holdem.cards import HANDS, SUITS
+from .holdem.strength import SHORT_CATEGORIES, SIX, short_strengths
+from .omaha import Omaha
+from .omaha import ranges as four_cards
+from .omaha.strength import omaha_strengths
+
+BY_EQUITY = (
+    "AA KK QQ JJ TT AKs AQs AKo AJs KQs AQo ATs KJs AJo QJs KTs KQo JTs QTs 99 ATo KJo A9s QJo "
+    "KTo JTo QTo A8s A9o K9s T9s A8o Q9s J9s A7s K9o T9o Q9o J9o A7o 88 A6s K8s 98s T8s Q8s J8s "
+    "K7s A6o K8o 98o T8o Q8o J8o K6s K7o 97s T7s Q7s J7s 77 Q6s K6o 97o T7o 87s Q7o J7o 96s Q6o "
+    "T6s J6s 87o 96o 86s T6o J6o 66 76s 86o 76o"
+)
+"""The groups of hands by what they win on average against any two cards with all of the board to
+come, ties by half: from the aces' .73076 to .35282.  All hands on all boards, counted by
+:meth:`NoLimitPoker.runouts <tensorcfr.games.nolimit_poker.NoLimitPoker.runouts>`."""
+
+
+@cache
+def _has_deck(every_hand: Callable[[], np.ndarray]) -> np.ndarray:
+    """Which hands the deck has, bool (hands of 52 cards,)."""
+    return np.asarray((every_hand() >= len(SUITS) * SIX).all(axis=1))
+
+
+class ShortDeck(Holdem):
+    """Short-deck hold'em between two players from the flop, the turn or the river on.
+
+    There are 36 cards, no rank below the six.  A flush beats a full house, and the ace is below the
+    six in a straight, too; a straight beats three of a kind.  Everything else, and all parameters,
+    are those of :class:`~tensorcfr.games.holdem.Holdem`.
+
+    Source: the rules of Triton Poker.
+    """
+
+    game = "short_deck"
+    lowest = SIX
+    categories = SHORT_CATEGORIES
+
+    @staticmethod
+    def every_hand() -> np.ndarray:
+        """The 630 hands."""
+        return HANDS[_has_deck(Holdem.every_hand)]
+
+    @staticmethod
+    def read_range(text: str, what: str) -> np.ndarray:
+        """As :func:`~tensorcfr.games.holdem.ranges.read_range` has it; groups leave out what the
+        deck lacks, and the best hands are those of :data:`BY_EQUITY`."""
+        deck = _has_deck(Holdem.every_hand)
+        return pairs_of_cards.read_range(text, what, order=BY_EQUITY, deck=deck)[deck]
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """As :func:`~tensorcfr.games.holdem.strength.short_strengths` has it."""
+        return short_strengths(np.array(board, dtype=np.int64), hands)
+
+
+class ShortOmaha(Omaha):
+    """Pot-limit short-deck Omaha between two players from the flop, the turn or the river on.
+
+    The deck and the strength of five cards are those of :class:`ShortDeck`; everything else is that
+    of :class:`~tensorcfr.games.omaha.Omaha`.
+    """
+
+    game = "short_omaha"
+    lowest = SIX
+    categories = SHORT_CATEGORIES
+
+    @staticmethod
+    def every_hand() -> np.ndarray:
+        """The 58,905 hands."""
+        return Omaha.every_hand()[_has_deck(Omaha.every_hand)]
+
+    @staticmethod
+    def read_range(text: str, what: str) -> np.ndarray:
+        """As :func:`~tensorcfr.games.omaha.ranges.read_range` has it; groups leave out what the
+        deck lacks."""
+        deck = _has_deck(Omaha.every_hand)
+        return four_cards.read_range(text, what, deck=deck)[deck]
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """That of the best of two of the four cards with three of the board."""
+        on_board = np.array(board, dtype=np.int64)
+        return omaha_strengths(on_board, hands, short_strengths, ShortDeck.every_hand())
