@@ -22,9 +22,11 @@ from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options, save_spot, spot_text
 from tensorcfr.games.holdem.cards import read_cards
+from tensorcfr.games.holdem.strength import CATEGORIES
 from tensorcfr.games.omaha import Omaha, read_range
 from tensorcfr.games.omaha import groups as omaha_groups
 from tensorcfr.games.omaha.ranges import every_hand
+from tensorcfr.games.omaha.strength import omaha_strengths
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQc",
@@ -161,7 +163,7 @@ def test_a_spot_in_a_file(tmp_path: Path) -> None:
     assert compile_game(path).digest == turn().digest
     with pytest.raises(FormatError, match=r"spot:8:\d+: omaha: ranges\[0\]: 'AAAAA'"):
         parse_spot(text.replace(TURN["ranges"][0], "AAAAA"))
-    for game, message in [("kuhn", "kuhn has no spots; holdem, omaha have"), ("x", "no game 'x'")]:
+    for game, message in [("kuhn", "kuhn has no spots; holdem, omaha,"), ("x", "no game 'x'")]:
         with pytest.raises(FormatError, match=message):
             parse_spot(text.replace("omaha", game))
 
@@ -252,7 +254,9 @@ def test_made_hands(hand: str, name: str) -> None:
     """On a board with a pair of tens: what the best two cards add to it."""
     board = read_cards("Td9d6hQcTs", "board")
     hands = np.array(read_cards(hand, "hand"))[None]
-    found = omaha_groups.made_hands(board, hands)
+    found = omaha_groups.made_hands(
+        board, hands, omaha_strengths(np.array(board), hands), CATEGORIES
+    )
     assert found.names[found.of_hand[0]] == name
 
 

@@ -201,6 +201,17 @@ def test_cards_that_never_come(name: str) -> None:
     assert set(table.made) <= set(rules.groups(1, rules.board)["made"].names)
 
 
+def test_suits_with_and_without_a_dead_card() -> None:
+    """Suits that are alike are not alike if one of them has lost a card that may come."""
+    spot = {"board": "TdTh6d6h", "ranges": ("AA,87s", "KK,98s"), "pot": 10, "stacks": 10}
+    values = []
+    for symmetry in (True, False):
+        rules = make_spot(game="short_deck", **spot, bets="a", dead="Qd")
+        game = compile_game(rules, symmetry=symmetry)
+        values.append(solve(game, "cfr+", iters=20, precision="float64").value[0])
+    assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
 def test_names_of_a_flush_and_a_full_house() -> None:
     """A flush is above a full house, and each has its own name."""
     spot = ShortDeck(**SPOT | {"board": "Td9dTsQd9h"}, ranges=("AdKd,TcAc", "KK"))
