@@ -13,6 +13,7 @@ Single precision, one thread.  Counts do not depend on the machine.  What is mea
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import math
 import random
@@ -32,6 +33,7 @@ from ._pages import page_with
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "spots.json"
+WIDE_FLOP = ROOT / "docs" / "figures" / "holdem_flop.csv"
 BESIDE_PEER = ROOT / "benchmarks" / "results" / "holdem.json"
 PAGE = ROOT / "docs" / "results" / "spots.md"
 
@@ -219,8 +221,20 @@ def tables() -> dict[str, str]:
             body.append([f"{len(rows)} {street or 'spot'}s, {ranges}", *means])
     shares = [f"to {100 * share:g} %" for share in SHARES]
     parts["drawn"] = table(["", *shares, "all"], body)
-    parts["peer"] = peer_table()
+    parts["peer"], parts["wide"] = peer_table(), wide_flop_table()
     return parts
+
+
+def wide_flop_table() -> str:
+    """What ``scripts.holdem_figures flop`` has measured."""
+    with WIDE_FLOP.open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    names = {"seconds": "seconds", "percent_of_pot": "exploitability, % of the pot"}
+    body = [[said, *(f"{float(row[name]):.3g}" for row in rows)] for name, said in names.items()]
+    found, last = table(["iterations", *(row["iteration"] for row in rows)], body), rows[-1]
+    about = f"{last['threads']} threads; compiled in {last['compile_seconds']} s; "
+    about += f"{last['peak_gib']} GiB at most; {last['machine']}; {last['versions']}"
+    return f"{found}\n\n{about}; {last['date']}."
 
 
 def peer_table() -> str:
