@@ -11,7 +11,9 @@ import pytest
 from support.browsing import IN_BROWSER, READY, click_to, open_page, served
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
+from tensorcfr.games import SPOTS
 from tensorcfr.games.holdem import grid_label, grid_place
+from tensorcfr.games.holdem.spot import PLAYERS
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.cards import LISTED
 from tensorcfr.viewer.page import PageSize
@@ -294,6 +296,23 @@ def test_the_form_solves_a_spot(page: Any) -> None:
         assert page.text_content("#spot").startswith("T♦9♦6♥Q")
         page.click("#new-spot")
         page.wait_for_selector("#form:not([hidden])")
+
+
+def test_the_form_begins_with_ranges_of_the_game(page: Any) -> None:
+    """Ranges that somebody has written stay."""
+    with served() as server:
+        open_page(page, server.url)
+        for game in reversed(SPOTS):
+            page.select_option("#form-game", game)
+            is_painted = SPOTS[game].every_hand().shape[1] == 2
+            for seat in PLAYERS:
+                state = "visible" if is_painted else "hidden"
+                page.wait_for_selector(f"#paint-{seat}", state=state)
+                page.wait_for_selector(f"#combos-{seat}:not(.error):has-text('combos')")
+            page.wait_for_selector("#form-size:not(.error):has-text('public nodes')")
+        page.fill("#form-oop", "AA")
+        page.select_option("#form-game", "short_deck")
+        assert page.input_value("#form-oop") == "AA"
 
 
 WALKED: dict[str, tuple[str, dict[str, Any]]] = {

@@ -1,8 +1,15 @@
 // Start from nothing: a spot, its size before it is built, and the solve.
 
 const STREETS = ["flop", "turn", "river"];
+// Ranges to begin with, of both players.
+const EXAMPLES = {
+  holdem: ["66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s"],
+  omaha: ["AA$ds,KK$ds,QQ$ds,JT98,T987", "AA$ss,KQJT,JT97,9876"],
+  short_deck: ["99+,A9s+,AJo+,KTs+,KQo,QTs+,JTs,98s", "66+,A6s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+"],
+  short_omaha: ["AA$ds,KK$ds,QQ$ds,JT98$ds", "AA$ss,KQJT$ds,JT97$ds"],
+};
 const FIELDS = {
-  game: "holdem", board: "Td9d6hQc", oop: "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", ip: "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s",
+  game: "holdem", board: "Td9d6hQc", oop: EXAMPLES.holdem[0], ip: EXAMPLES.holdem[1],
   pot: "100", stacks: "200", target: "0.5", iterations: "1000",
   "bets.flop": "50%", "bets.turn": "60%", "bets.river": "60%,a", "raises.flop": "2.5x", "raises.turn": "2.5x", "raises.river": "2.5x",
 };
@@ -44,10 +51,15 @@ function field(name, label, attributes = {}) {
 }
 
 function changed(name, value) {
+  const before = EXAMPLES[spot.game] || [];
   spot[name] = value;
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
-  if (name === "game") for (const seatName of ["oop", "ip"]) quietly(showPainted)(seatName);
+  if (name === "game") ["oop", "ip"].forEach((seatName, seat) => {
+    // Ranges that nobody has written are those of the game.
+    if (EXAMPLES[value] && spot[seatName] === before[seat]) setField(seatName, EXAMPLES[value][seat]);
+    else quietly(showPainted)(seatName);
+  });
   if (name === "oop" || name === "ip") quietly(showPainted)(name);
   quietly(showSize)();
 }
@@ -162,7 +174,7 @@ async function showPainted(seatName) {
   if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
   at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
   // Ranges of hands of four cards are written.
-  at(`paint-${seatName}`).hidden = !read.grid;
+  at(`paint-${seatName}`).hidden = at(`weight-${seatName}`).parentElement.hidden = !read.grid;
   if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
     const weight = read.grid[Math.floor(i / 13)][i % 13];
     return make("button", {
