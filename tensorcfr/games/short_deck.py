@@ -68,6 +68,8 @@ class ShortOmaha(Omaha):
 
     The deck and the strength of five cards are those of :class:`ShortDeck`; everything else is that
     of :class:`~tensorcfr.games.omaha.Omaha`.
+
+    Source: as for these two.
     """
 
     game = "short_omaha"

@@ -11,10 +11,10 @@ from typing import Any
 
 from numba.core.dispatcher import Dispatcher
 
-SECONDS = 0.5
+SECONDS = 1.0
 """So long coverage watches a test: what it does later repeats what it did before.  Seconds of
 the processor, without those in which kernels are compiled."""
-WATCHED, LATER = 2, 0.05
+WATCHED, LATER = 3, 0.2
 """So many times a test is watched for that long.  With further parameters it mostly takes the same
 lines, and is watched for :data:`LATER` seconds: bad input is refused at once."""
 SMALL = ("support.card_games",)
