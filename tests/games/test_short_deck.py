@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import combinations, pairwise
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
 from tensorcfr.games.holdem.cards import CARDS, RANKS, hand_label, read_cards
 from tensorcfr.games.holdem.ranges import read_range
+from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.short_deck import BY_EQUITY, ShortDeck, ShortOmaha
 
 SHORT = RANKS[4:]
@@ -124,6 +126,23 @@ def test_the_best_hands_first() -> None:
     # The ends that BY_EQUITY tells, within four standard errors of 400 draws.
     assert won["AA"] / 400 == pytest.approx(0.73076, abs=4 * 0.45 / 20)
     assert won["76o"] / 400 == pytest.approx(0.35282, abs=4 * 0.48 / 20)
+
+
+@pytest.mark.full
+def test_the_order_of_hands_is_that_of_all_boards() -> None:
+    """Against every other hand on all boards, counted by a game that begins before the flop."""
+    rules = NoLimitPoker(stacks=20, deals=(), short=True)
+    own = rules.hands[0]
+    apart = ~(own[:, None, :, None] == own[None, :, None, :]).any(axis=(2, 3))
+    won, tied = rules.runouts(5)
+    wins = ((won + tied / 2.0) * apart).sum(axis=1) / apart.sum(axis=1) / comb(32, 5)
+    groups: dict[str, list[float]] = {}
+    for (high, low), share in zip(own.tolist(), wins.tolist(), strict=True):
+        kind = "" if high // 4 == low // 4 else "s" if high % 4 == low % 4 else "o"
+        groups.setdefault(SHORT[high // 4] + SHORT[low // 4] + kind, []).append(share)
+    assert BY_EQUITY.split() == sorted(groups, key=lambda label: -np.mean(groups[label]))
+    assert np.mean(groups["AA"]) == pytest.approx(0.73076, abs=5e-6)
+    assert np.mean(groups["76o"]) == pytest.approx(0.35282, abs=5e-6)
 
 
 @pytest.mark.parametrize(
