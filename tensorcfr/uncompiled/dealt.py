@@ -98,7 +98,7 @@ class DealtCards(Game):
     def __init__(self, rules: CardGame) -> None:
         self.rules = rules
         own, other = (np.asarray(hands) for hands in rules.hands)
-        # For each hand of player 0, whether a hand of player 1 has a card in common with it.
+        self._free = rules.free.tolist()
         self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
         self._runouts: dict[int, np.ndarray] = {}
         self._pairs = Dealing(rules).pairs if rules.boards else None
@@ -141,7 +141,7 @@ class DealtCards(Game):
         if isinstance(said, Deal):
             taken = {*dealt}
             taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
-            left = [card for card in self.rules.free.tolist() if card not in taken]
+            left = [card for card in self._free if card not in taken]
             chosen = {} if dealt else self.rules.boards or {}
             sets = list(chosen) or combinations(left, said.cards)
             shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
