@@ -260,17 +260,38 @@ class CardGame(BaseRules):
     """For each player int64 (hands, 1 to 4): the cards of each hand, as many for both players."""
     weights: Sequence[np.ndarray]
     """For each player float64 (hands,): the weights of the hands, above 0."""
+    weights_vary: bool = False
+    """Whether :meth:`weights_on` says more than :attr:`weights`."""
     player_names: tuple[str, str] = ("player 0", "player 1")
     """What the players are called, where one plays against the solver."""
     unit_name: str = ""
     """What utilities are counted in, after a space; "" where it has no name."""
     usual: Usual = Usual()
     """How it is solved where nothing is said, and its units."""
+    caveat: str = ""
+    """What is not exact about it; empty in most games."""
 
     @property
     def free(self) -> np.ndarray:
         """int64 (cards,): the cards that are neither on the board from the start nor dead."""
         return np.setdiff1d(np.arange(len(self.cards)), (*self.board, *self.dead))
+
+    def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
+        """The weights of a player's hands on a board.
+
+        A pair of hands without a common card comes with a board as often as the product of these
+        weights says, next to that of :attr:`weights`.  Players who have folded make it so: where
+        they hold high cards, fewer of them are left for hands and boards.  Derive for that, where
+        :attr:`weights_vary`.
+
+        Args:
+            player: The player.
+            board: All cards of the board.
+
+        Returns:
+            float64 (hands,), above 0; any number for hands with a card of the board.
+        """
+        return self.weights[player]
 
     def chips(self, state: Any) -> Chips | None:
         """The chips at a public state; None if the game has none to show."""

@@ -34,18 +34,23 @@ def equities(
     signs, sums = signs_of(width), sums_of(len(deck), width)
     won, met = ([np.zeros(len(own)) for own in weights] for _ in range(2))
     for rest in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
-        whole, sides = (*board, *rest), []
+        whole, sides, odds = (*board, *rest), [], [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has[player][list(whole)].any(axis=0))
             strength = np.zeros(len(hands), dtype=np.int64)
             strength[live] = found = np.asarray(rules.strength(whole, hands[live]))
             order = live[np.argsort(found, kind="stable")]
-            sides.append(Side(order, strength, sets[player], weights[player]))
+            weight = weights[player]
+            if rules.weights_vary:
+                here, there = (rules.weights_on(player, cards) for cards in (board, whole))
+                odds[player] = there / here
+                weight = weight * odds[player]
+            sides.append(Side(order, strength, sets[player], weight))
         for player, own in enumerate(sides):
             of_hands = np.zeros((len(own.strength), 3))
             compare(own, sides[1 - player], signs, sums, of_hands)
-            won[player] += 0.5 * (of_hands[:, 0] + of_hands[:, 1])
-            met[player] += of_hands[:, 2]
+            won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
+            met[player] += odds[player] * of_hands[:, 2]
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (
             np.where(all_met > 1e-12 * max(all_met.max(initial=0.0), 1e-300), own / all_met, np.nan)

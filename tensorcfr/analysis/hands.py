@@ -529,7 +529,7 @@ class SolvedSpot:
         hands = np.flatnonzero(nodes.free(node, player))
         met = nodes.met(node, player, nodes.left(node, other, own))[hands]
         here = self._values.at(layout.numbers(hands))
-        share = rules.weights[player][hands] * met * nodes.share(node)
+        share = rules.weights_on(player, nodes.cards(node))[hands] * met * nodes.share(node)
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T

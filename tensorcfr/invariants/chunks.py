@@ -26,7 +26,7 @@ OF_WHOLE_GAMES = ("S5", "B4")
 """Lines that a shape does not keep: its players have entries in place of an empty sequence."""
 TOGETHER = 1 << 12
 """Rows of entries that are checked at a time: all at once would take more than the game."""
-OF_BOARDS = ("cards/walk", "cards/board", "cards/amount")
+OF_BOARDS = ("cards/walk", "cards/board", "cards/amount", "cards/weight")
 """The arrays in which shapes of equal structure may differ."""
 
 

@@ -87,6 +87,10 @@ class CutGame(CompiledGame):
     def flat(self, memory_limit: int | None = None) -> FlatGame:  # noqa: D102
         return self._lay_out(memory_limit)
 
+    @property
+    def caveat(self) -> str:  # noqa: D102
+        return self.nodes.caveat
+
     def locate(self, label: str) -> Located:  # noqa: D102
         found = self.nodes.found(label)
         layout = found.layout

@@ -101,6 +101,8 @@ class PublicNodes(ABC):
     """What utilities are counted in, after a space; "" where it has no name."""
     usual: Usual = Usual()
     """How the game is solved where nothing is said, and its units."""
+    caveat: str = ""
+    """What is not exact about the game; empty in most."""
 
     def described(self, node: int) -> str:
         """What else everybody sees at a node, in words: the board and the chips, say."""

@@ -117,6 +117,15 @@ class CardPart(CardGame):
         self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
         self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
 
+        self.weights_vary = rules.weights_vary
+
+    def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
+        """As the whole game, next to where the line leads."""
+        if not self.weights_vary:
+            return self.weights[player]
+        here, there = (self.rules.weights_on(player, cards) for cards in (self.board, board))
+        return self.weights[player] * (there / here)[self.kept[player]]
+
     @property
     def name(self) -> str:
         """The whole game and the line."""
@@ -354,10 +363,11 @@ class CardSubgames(Subgames):
         *,
         entry: bool = True,
     ) -> CompiledCardPart | None:
-        weights = [w * own for w, own in zip(self.rules.weights, reach, strict=True)]
-        opponent = 1 - player if entry else None
+        line, opponent = follow(self.rules, steps), 1 - player if entry else None
+        board = (*self.rules.board, *line.dealt)
+        weights = [self.rules.weights_on(p, board) * own for p, own in enumerate(reach)]
         # The sum of utilities is constant; either player gets half of it who does not enter.
-        rules = CardPart(self.rules, follow(self.rules, steps), weights, opponent, end=constant / 2)
+        rules = CardPart(self.rules, line, weights, opponent, end=constant / 2)
         return CompiledCardPart(rules, player) if all(map(len, rules.hands)) else None
 
     def is_of(self, other: CompiledGame) -> bool:  # noqa: D102

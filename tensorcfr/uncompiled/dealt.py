@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compilers.cards.rules import Dealing, cards_label, read_deal, shares_of_runouts
+from ..compilers.cards.rules import Dealing, cards_label, odds_on, read_deal, shares_of_runouts
 from ..rules import (
     CardGame,
     Chance,
@@ -147,18 +147,25 @@ class DealtCards(Game):
             shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
             total = sum(shares.values())
             return Chance({cards_label(self.rules, c): w / total for c, w in shares.items()})
-        if isinstance(said, Fold):
-            return Terminal(said.utilities)
         if isinstance(said, Runout):
             if said.cards not in self._runouts:
                 self._runouts[said.cards] = np.array(shares_of_runouts(self.rules, said.cards))
             mean = np.array(said[:3]).T @ self._runouts[said.cards][:, held[0], held[1]]
             return Terminal(tuple(mean.tolist()))
         cards = (*self.rules.board, *dealt)
-        own, other = (
-            int(self.rules.strength(cards, self._hands[p][held[p]][None])[0]) for p in range(2)
-        )
-        return Terminal(said.win if own > other else said.lose if own < other else said.tie)
+        if isinstance(said, Fold):
+            paid = said.utilities
+        else:
+            own, other = (
+                int(self.rules.strength(cards, self._hands[p][held[p]][None])[0]) for p in range(2)
+            )
+            paid = said.win if own > other else said.lose if own < other else said.tie
+        if self.rules.weights_vary:
+            # Cards are dealt evenly.
+            odds = odds_on(self.rules, cards)
+            likelier = float(odds[0][held[0]] * odds[1][held[1]])
+            paid = (likelier * paid[0], likelier * paid[1])
+        return Terminal(paid)
 
     def next(self, state: Any, action: Any) -> Any:
         """One more hand, the next cards, or one more bet."""

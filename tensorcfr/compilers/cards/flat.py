@@ -12,11 +12,23 @@ from ..._util.memory import require
 from ...model.flat_game import FlatGame
 from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
 from .. import laid_out
-from .rules import Dealing, cards_label, deal_boards, read_deal, shares_of_runouts, unfold, without
+from .rules import (
+    Dealing,
+    cards_label,
+    deal_boards,
+    odds_on,
+    read_deal,
+    shares_of_runouts,
+    unfold,
+    without,
+)
 
 
 class HandByHand(PublicTreeGame):
     """A game of cards with every pair of hands spelled out, for small decks.
+
+    Cards are dealt evenly.  Where weights vary by board, what is paid is multiplied by how much
+    likelier hands and board are than that.
 
     Args:
         rules: The game of cards.
@@ -49,7 +61,8 @@ class HandByHand(PublicTreeGame):
         if isinstance(node, Deal):
             return Chance(self.cards(dealt, node.cards))
         if isinstance(node, Fold):
-            return Payoff(1.0, (node.utilities,) * 3)
+            rows = (node.utilities,) * 3
+            return Payoff(1.0, (*rows, dealt) if self.rules.weights_vary else rows)
         return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
     def cards(self, dealt: tuple[int, ...], count: int) -> dict[Any, np.ndarray]:
@@ -89,13 +102,19 @@ class HandByHand(PublicTreeGame):
         if not board:
             return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
         cards = (*self.rules.board, *board[0])
+        odds = np.outer(*odds_on(self.rules, cards))
+        if win == tie == lose:
+            return np.array([win[player] * odds for player in range(2)])
         own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
         for strength, hands in zip((own, other), self.rules.hands, strict=True):
             live = without(hands, np.array(cards))
             strength[live] = self.rules.strength(cards, hands[live])
         ahead = np.sign(own[:, None] - other)
         return np.array(
-            [np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p])) for p in range(2)]
+            [
+                odds * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
+                for p in range(2)
+            ]
         )
 
 

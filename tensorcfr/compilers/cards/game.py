@@ -311,18 +311,24 @@ class _Compiler:
             amount[r, kind] = [pays.amount for pays in payoffs]
         chunks = sum(of_round.size for of_round in numbers.values())
         place = np.zeros((chunks, len(CARD_FIELDS), 3), dtype=np.int64)
-        walk, begins = CARD_FIELDS.index("cards/walk"), CARD_FIELDS.index("cards/board")
-        pays = CARD_FIELDS.index("cards/amount")
+        walk, begins, pays, weight = (
+            CARD_FIELDS.index(f"cards/{name}") for name in ("walk", "board", "amount", "weight")
+        )
         for r in self.streets:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
             for board, both in enumerate(self.payoffs.walks(r)):
                 walks = pools.put(np.concatenate(both))
                 begin = pools.put(np.array([[0, len(both[0]), 0]]))
                 kind, alike = int(boards.played[board]), float(solved_for[board])
+                if self.rules.weights_vary:
+                    dealt = self.payoffs.cards(r, board)
+                    weights = pools.put(self.payoffs.weight(int(boards.classes[board]), dealt))
                 for number, base in enumerate(bases[r, kind]):
                     here = place[numbers[r][board, number]]
                     here[:] = base
                     here[walk], here[begins] = walks, begin
+                    if self.rules.weights_vary:
+                        here[weight] = weights
                     if alike != 1.0:
                         which = r, kind, number, alike
                         if which not in amounts:

@@ -95,7 +95,8 @@ class CardNodes(PublicNodes):
     def dealt(self, node: int) -> np.ndarray:  # noqa: D102
         if self._hides_board(node):
             return self._by_hand.prior
-        own, other = (self.rules.weights[p] * self.free(node, p) for p in range(2))
+        board = self.cards(node)
+        own, other = (self.rules.weights_on(p, board) * self.free(node, p) for p in range(2))
         return np.outer(own, other) * (self.dealing.apart > 0.0) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
@@ -120,7 +121,7 @@ class CardNodes(PublicNodes):
         rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[at].tolist()))
         if self.betting.kind[at] == RUNOUT:
             return 1.0, Runout(win, tie, lose, int(self.betting.runs[at]))
-        if self.betting.kind[at] == FOLD:
+        if self.betting.kind[at] == FOLD and not self.rules.weights_vary:
             return 1.0, rows
         return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
 
@@ -138,6 +139,10 @@ class CardNodes(PublicNodes):
     @property
     def usual(self) -> Usual:  # type: ignore[override]  # noqa: D102
         return self.rules.usual
+
+    @property
+    def caveat(self) -> str:  # type: ignore[override]  # noqa: D102
+        return self.rules.caveat
 
     def described(self, node: int) -> str:  # noqa: D102
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))
@@ -303,7 +308,8 @@ class CardNodes(PublicNodes):
         return {}
 
     def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        found: np.ndarray = self.rules.weights[player] * own[player] * self.free(node, player)
+        weights = self.rules.weights_on(player, self.cards(node))
+        found: np.ndarray = weights * own[player] * self.free(node, player)
         return found
 
     def to_deal(self, node: int) -> int:
@@ -313,7 +319,7 @@ class CardNodes(PublicNodes):
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         left = self.left(node, 1 - player, own)
         met = self.met(node, player, left) * self.free(node, player)
-        return self.rules.weights[player] * met * self.share(node)
+        return self.rules.weights_on(player, self.cards(node)) * met * self.share(node)
 
     def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
         """For every hand of a player, how much it meets of the hands of which the other player has
@@ -351,8 +357,9 @@ class CardNodes(PublicNodes):
             met: np.ndarray = (paid if player == 0 else paid.T) @ own[other]
             return met
         left = self.left(node, other, own)
-        beaten, tied, lost = compared(rules, self.cards(node), player, left)
-        found: np.ndarray = rules.weights[player] * (win * beaten + tie * tied + lose * lost)
+        board = self.cards(node)
+        beaten, tied, lost = compared(rules, board, player, left)
+        found: np.ndarray = rules.weights_on(player, board) * (win * beaten + tie * tied + lose * lost)
         return found * self.share(node)
 
     # ----------------------------------------------------------------------------------- labels

@@ -103,14 +103,18 @@ class Payoffs:
                     amount.append(pays * alike)
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         places, walk = [], []
-        used = 0
+        used, varies = 0, self.rules.weights_vary
+        every = [(kind, self.rules.board) for kind in range(len(self.symmetry.classes))]
+        on_boards = list[tuple[int, tuple[int, ...]]]()
         for r, of_round in enumerate(walks):
-            for pair, kind in zip(of_round, where.classes[r].tolist(), strict=True):
-                places.append((used, used + len(pair[0]), kind))
+            for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
+                places.append((used, used + len(pair[0]), len(on_boards) if varies else kind))
                 used += len(pair[0]) + len(pair[1])
                 walk += pair
-        kinds = range(len(self.symmetry.classes)) if walks else [int(where.classes[-1][0])]
-        classes, weights, same = self._classes(kinds)
+                on_boards.append((kind, self.cards(r, int(where.boards[r][b]))))
+        if not walks:
+            every = [every[int(where.classes[-1][0])]]
+        classes, weights, same = self._classes(on_boards if varies and walks else every)
         return self.kind(
             sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
             lanes=classes,
@@ -169,27 +173,39 @@ class Payoffs:
             value=np.concatenate(values),
         )
 
-    def _classes(self, kinds: Iterable[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def cards(self, r: int, board: int) -> tuple[int, ...]:
+        """The cards of a solved board of a round, with those that lie there from the start."""
+        dealt = self.boards[r].cards[self.symmetry.rounds[r].board[board]]
+        return (*self.rules.board, *dealt.tolist())
+
+    def weight(self, kind: int, board: tuple[int, ...]) -> np.ndarray:
+        """:attr:`PayoffCards.weight` of the classes of a kind, on a board."""
+        classes = self.symmetry.classes[kind]
+        of_one = [self.rules.weights_on(p, board)[own.first] for p, own in enumerate(classes)]
+        sizes = [own.size for own in classes]
+        return np.stack([np.concatenate(of_one), np.concatenate(of_one) * np.concatenate(sizes)])
+
+    def _classes(
+        self, kinds: Iterable[tuple[int, tuple[int, ...]]]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
-        ``same``."""
+        ``same``; of some kinds, each on a board."""
         rules, even = self.rules, self.rules.hands[0].shape[1] % 2 == 0
-        lanes, weight, total, same = [], [np.empty(0)], [np.empty(0)], []
+        lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
-        for kind in kinds:
+        for kind, board in kinds:
             both = self.symmetry.classes[kind]
             lanes.append(np.cumsum([used, both[0].n_classes, both[1].n_classes]))
             used = int(lanes[-1][-1])
+            weight.append(self.weight(kind, board))
             for player, own in enumerate(both):
                 other = both[1 - player]
-                of_one = np.asarray(rules.weights[player], dtype=np.float64)[own.first]
-                weight.append(of_one)
-                total.append(of_one * own.size)
                 none = other.n_classes
                 twin = np.append(other.of_hand, none)[self.same[player][own.first]]
                 same.append(twin if even else np.full(own.n_classes, none))
         return (
             np.array(lanes),
-            np.stack([np.concatenate(weight), np.concatenate(total)]),
+            np.concatenate(weight, axis=1),
             np.concatenate(same).astype(np.uint32),
         )
 

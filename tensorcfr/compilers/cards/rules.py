@@ -77,6 +77,8 @@ def check(rules: CardGame, name: str) -> None:
             raise GameError(f"{name}: the board {cards_} to deal must be free cards, ascending")
         if not 0.0 < weight < np.inf:
             raise GameError(f"{name}: the board {cards_} to deal has the weight {weight}")
+    if rules.boards and rules.weights_vary:
+        raise GameError(f"{name}: weights that vary by board are not for boards that are chosen")
     if len(widths) > 1:
         raise GameError(f"{name}: the hands of both players must have equally many cards")
     if Dealing(rules).total <= 0.0:
@@ -147,6 +149,13 @@ def compared(
     compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), found)
     weaker, not_stronger, every = found.T
     return weaker, not_stronger - weaker, every - not_stronger
+
+
+def odds_on(rules: CardGame, board: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """For each player, how much likelier each hand is on a board than its weight says, float64
+    (hands,)."""
+    first, second = (rules.weights_on(p, board) / rules.weights[p] for p in range(2))
+    return first, second
 
 
 def deal_weight(rules: CardGame) -> float:
@@ -343,6 +352,8 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
             left = len(rules.free) - 2 * rules.hands[0].shape[1]
+            if rules.weights_vary:
+                raise GameError(f"{name}: weights that vary by board are not for a Runout")
             if rounds[at] or not 0 <= node.cards <= left:
                 raise GameError(
                     f"{name}: after {_line(at, parent, step)} {node.cards} cards are run out, "

@@ -129,6 +129,7 @@ def size_of_cards(
         ends += over * sum(lanes) * (WORK_OF_WIDE if wide else 1)
         groups = -(-over // LANES) * (1 if in_chunks else solved)
         compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
+        compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])
             sequences = own * hands[0] + other * hands[1] + lines * sum(hands)

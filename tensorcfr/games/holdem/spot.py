@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -16,6 +16,7 @@ from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown
 from . import betting
 from .betting import STREETS, Betting, Table
 from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
+from .folded import MOST_FOLDED, Folded
 from .ranges import read_range
 from .sizes import Size, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
@@ -97,6 +98,7 @@ class Spot(CardGame):
         add: Annotated[Any, LINES] = (),
         remove: Annotated[Any, LINES] = (),
         dead: Annotated[str, Text(100)] = "",
+        folded: Annotated[Any, LINES] = (),
     ) -> None:
         pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
         given = {name: value for name, value in locals().items() if name != "self"}
@@ -125,6 +127,8 @@ class Spot(CardGame):
                 raise ValueError(f"{game}: ranges[{player}]: {text!r} has no hand on {board}")
             self.hands.append(hands[live])
             self.weights.append(read[live])
+        if folded:
+            self._fold(folded)
         self.street = len(self.board) - 3
         self.pot, self.stacks = pot, stacks
         units = {"chips": 1.0, "%": pot / 100.0}
@@ -155,6 +159,23 @@ class Spot(CardGame):
             game=game,
             pot_limit=self.pot_limit,
         )
+
+    def _fold(self, folded: Sequence[str]) -> None:
+        """Weight the hands by what players who folded these ranges leave of the deck."""
+        what, width = f"{self.game}: folded", self.hands[0].shape[1]
+        if width != 2:
+            raise ValueError(f"{what} is for games whose hands have two cards")
+        if len(folded) > MOST_FOLDED:
+            raise ValueError(f"{what}: {len(folded)} players; {MOST_FOLDED} can have folded")
+        read = [self.read_range(text, f"{what}[{n}]") for n, text in enumerate(folded)]
+        try:
+            self._folded = Folded(self.every_hand(), read, (*self.board, *self.dead))
+            self.of_deal = self._folded.of_deal(self.hands, self.weights)
+        except ValueError as error:
+            raise ValueError(f"{what}: {error}") from None
+        self._given = self.weights
+        self.weights_vary = True
+        self.weights = [self.weights_on(player, self.board) for player in range(2)]
 
     def _read_cards(self, text: str, what: str) -> tuple[int, ...]:
         """Cards of the deck."""
@@ -214,8 +235,29 @@ class Spot(CardGame):
         return self.betting.next(state, betting.DEAL if action is None else action)
 
     def symmetries(self) -> np.ndarray:
-        """All permutations of the suits."""
+        """All permutations of the suits, or those that leave folded ranges as they are."""
+        if self.weights_vary:
+            return self._folded.symmetries
         return orders_of_suits(len(RANKS), len(SUITS))
+
+    def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
+        """The range, times what :class:`~tensorcfr.games.holdem.folded.Folded` says."""
+        if not self.weights_vary:
+            return self.weights[player]
+        likelihood = self._folded.likelihood(board[len(self.board) :], self.hands[player])
+        found: np.ndarray = self._given[player] * self.of_deal.factors[player] * likelihood
+        return found
+
+    @property
+    def caveat(self) -> str:
+        """How far the weights of pairs of hands are from those of folded ranges."""
+        if not self.weights_vary:
+            return ""
+        lost, most = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
+        return (
+            "The players who folded change how likely pairs of hands are, to within "
+            f"{lost:.2g} % on average and {most:.2g} % at most."
+        )
 
     def hand_label(self, player: int, hand: int) -> str:
         """``"AsKd"``."""
@@ -277,6 +319,9 @@ class Holdem(Spot):
             are dealt are left out.
         remove: Lines to remove by hand.
         dead: Cards that were seen elsewhere, ``"2c2d"``: no hand has them, and none comes.
+        folded: The ranges of up to four players who folded before: what they fold, not what they
+            play.  Hands and boards come as often as their cards are left; see
+            :mod:`tensorcfr.games.holdem.folded`.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
