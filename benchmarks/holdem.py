@@ -34,6 +34,10 @@ ALL = (
     "22+,A2s+,A2o+,K2s+,K2o+,Q2s+,Q2o+,J2s+,J2o+,T2s+,T2o+,92s+,92o+,82s+,82o+,72s+,72o+,"
     "62s+,62o+,52s+,52o+,42s+,42o+,32s,32o"
 )
+FOLDED = (
+    "66-22,A9o-A2o,KTo-K2o,QTo-Q2o,J9o-J2o,T9o-T2o,K8s-K2s,Q8s-Q2s,J7s-J2s,98o-92o,97s-92s,87o-82o,"
+    "86s-82s,76o-72o,75s-72s,65o-62o,54o-52o,43o-42o,32o"
+)
 RIVER = {"board": "QsJh2h8d3c", "bets": "50%,100%", "raises": "60%", "donk": None}
 TURN = {"board": "Td9d6hQc", "bets": "60%,e,a", "raises": "2.5x", "donk": "50%"}
 SPOTS: dict[str, tuple[dict[str, Any], int]] = {
@@ -42,6 +46,7 @@ SPOTS: dict[str, tuple[dict[str, Any], int]] = {
     "turn_small": (TURN | {"ranges": (OOP, IP), "bets": "60%", "donk": None}, 60),
     "turn": (TURN | {"ranges": (OOP, IP)}, 30),
     "turn_all": (TURN | {"ranges": (ALL, ALL)}, 8),
+    "turn_folded": (TURN | {"ranges": (OOP, IP), "folded": (FOLDED,) * 2}, 30),
     "flop": (TURN | {"board": "Td9d6h", "ranges": (OOP, IP), "bets": "60%", "donk": None}, 2),
 }
 """Each spot, and iterations to time; 200 chips in the pot and 900 behind."""
@@ -79,7 +84,7 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
     seconds and processor seconds; bytes."""
     arguments = [*spot["ranges"], spot["board"], POT, STACKS, spot["bets"], spot["raises"]]
     arguments += [spot["donk"] or "-", 0, 0, threads, iterations, TARGET]
-    arguments += ["float32", "1.5/0.15/0.1"]
+    arguments += ["float32", "1.5/0.15/0.1", "|".join(spot.get("folded", ["-"]))]
     done = subprocess.run(
         [str(program), *map(str, arguments)], capture_output=True, text=True, check=True
     )

@@ -1,16 +1,16 @@
 // One spot solved by postflop-solver, timed; benchmarks/holdem.py builds and runs it.
 //
 // Arguments: oop ip board pot stack bets raises donk rake cap threads iterations target
-//   precision thresholds [file] [given]
+//   precision thresholds folded [file] [given]
 // Bets and raises are "60%", or by street "52%/55%/70%", each for both players or "oop;ip"; donk
 // bets are "-" for none, or by street "-/33%", for the turn and the river; precision is float32 or
 // int16; thresholds are those of adding all-in, of making a bet all-in, and of merging sizes,
-// "1.5/0.15/0.1".
+// "1.5/0.15/0.1"; folded is "-", or the ranges of players who have folded, with "|" between.
 // Prints: hands, bytes in f32 and in 16 bit, then a line per solve:
 //   "iterations N mean_ms M min_ms L" and "target iterations N seconds S exploitability E".
 // With 0 iterations it only solves to the target.
 // With a file it then prints the exploitability of the solution, for each player the hands of the
-// range with their weights, equities and values at the start, and a line for each decision,
+// range with how likely they are, equities and values at the start, and a line for each decision,
 // "decision PLAYER LINE | ACTIONS"; the strategies go to the file, float32, one decision after the
 // other, [action][hand].  With a second file, of such strategies, it shows those and solves nothing.
 
@@ -70,6 +70,12 @@ fn build(arguments: &[String]) -> PostFlopGame {
         merging_threshold: thresholds[2],
     };
     let mut game = PostFlopGame::with_config(cards, ActionTree::new(tree).unwrap()).unwrap();
+    if arguments[15] != "-" {
+        let ranges: Vec<Range> = arguments[15].split('|').map(|t| t.parse().unwrap()).collect();
+        let mut data = BunchingData::new(&ranges, flop_from_str(&board[..6]).unwrap()).unwrap();
+        data.process(false);
+        game.set_bunching_effect(&data).unwrap();
+    }
     game.allocate_memory(arguments[13] == "int16");
     game
 }
@@ -165,7 +171,7 @@ fn show(game: &mut PostFlopGame, path: &str) {
     for player in 0..2 {
         let hands = holes_to_strings(game.private_cards(player)).unwrap();
         println!("hands {} {}", player, hands.join(" "));
-        let weights = game.weights(player).to_vec();
+        let weights = game.normalized_weights(player).to_vec();
         let (equities, values) = (game.equity(player), game.expected_values(player));
         for (name, row) in [("weights", weights), ("equities", equities), ("values", values)] {
             let texts: Vec<String> = row.iter().map(f32::to_string).collect();
@@ -189,9 +195,9 @@ fn main() {
     let target: f32 = arguments[12].parse().unwrap();
     rayon::ThreadPoolBuilder::new().num_threads(threads).build_global().unwrap();
     let mut game = build(&arguments);
-    if let Some(given) = arguments.get(16) {
+    if let Some(given) = arguments.get(17) {
         read(&mut game, given);
-        return show(&mut game, &arguments[15]);
+        return show(&mut game, &arguments[16]);
     }
     let (single, short) = game.memory_usage();
     println!(
@@ -231,7 +237,7 @@ fn main() {
                     cpu_seconds() - cpu,
                     found
                 );
-                if let Some(path) = arguments.get(15) {
+                if let Some(path) = arguments.get(16) {
                     show(&mut game, path);
                 }
                 return;

@@ -36,7 +36,7 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
 from tensorcfr.formats.functions import Situation
-from tensorcfr.games.holdem import CARDS
+from tensorcfr.games.holdem import CARDS, HANDS, hand_label, read_range
 from tensorcfr.games.holdem.betting import STREETS
 from tensorcfr.games.holdem.spot import PLAYERS
 
@@ -52,6 +52,8 @@ TARGET = 0.0005
 SEED = 27
 KINDS = {"river": (5, 28, 12, 50), "turn": (4, 9, 6, 25), "flop": (3, 3, 2, 5)}
 """By street: cards of the board, spots, and the fewest and most groups of a range."""
+FOLDED = {"river 1": 1, "river 22": 2, "turn 2": 1, "turn 8": 2, "flop 2": 2, "river 28": 3}
+"""Spots that are solved again after so many players have folded."""
 RECORDED = (3, 4, 7)
 """Seeds of the rivers for the tests."""
 MOST_INFOSETS = 3_000_000
@@ -78,6 +80,13 @@ def drawn_spots() -> dict[str, dict[str, Any]]:
             if game_size("holdem", **spot).infosets <= MOST_INFOSETS:
                 number += 1
                 found[f"{street} {number}"] = spot
+    for name, players in FOLDED.items():
+        # Whoever folds has none of the best hands.
+        folded = (f"random,!top {rng.randint(15, 30)}%" for _ in range(players))
+        # With weights postflop-solver counts what is folded in another unit than exploitability.
+        ranges = (re.sub(":[0-9.]+", "", text) for text in found[name]["ranges"])
+        changed = {"ranges": tuple(ranges), "folded": tuple(folded)}
+        found[f"{name}, {players} folded"] = found[name] | changed
     return found
 
 
@@ -132,13 +141,19 @@ class Answer:
     hands: list[list[frozenset[str]]]
     """For each player the hands of the range, as sets of cards."""
     weights: list[np.ndarray]
-    """For each player float64 (hands,), as the next two; values are shares of the pot in chips."""
+    """For each player float64 (hands,), as the next two: how likely each hand is; equities; shares
+    of the pot in chips."""
     equities: list[np.ndarray]
     values: list[np.ndarray]
     lines: list[tuple[int, str, tuple[str, ...]]]
     """Decisions in the order of the file: who acts, the line, and the actions."""
     strategies: list[np.ndarray]
     """For each decision float32 (hands, actions)."""
+
+    @property
+    def share(self) -> float:
+        """The share of the pot, in chips, that player 0 expects."""
+        return float(np.average(self.values[0], weights=self.weights[0]))
 
     def policy(self, board: str) -> ByLine:
         """The strategies as a policy."""
@@ -184,14 +199,21 @@ def ask(program: Path, spot: dict[str, Any], given: list[np.ndarray] | None = No
     arguments = [*spot["ranges"], spot["board"], spot["pot"], spot["stacks"]]
     arguments += [both(spot["bets"]), both(spot["raises"]), "/".join(texts)]
     arguments += [spot.get("rake", 0), spot.get("rake_cap", 0), 1, 0, TARGET * spot["pot"]]
+    folded = "|".join(map(hand_by_hand, spot.get("folded", [])))
+    arguments += ["float32", thresholds, folded or "-"]
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / "found"]
         if given is not None:
             files.append(Path(folder) / "given")
             files[1].write_bytes(b"".join(one.T.astype("<f4").tobytes() for one in given))
-        command = [str(program), *map(str, [*arguments, "float32", thresholds, *files])]
+        command = [str(program), *map(str, [*arguments, *files])]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
         return read_answer(done.stdout, np.fromfile(files[0], dtype="<f4"))
+
+
+def hand_by_hand(text: str) -> str:
+    """A range without weights as postflop-solver reads it."""
+    return ",".join(hand_label(hand) for hand in HANDS[read_range(text) > 0.0])
 
 
 def read_answer(output: str, numbers: np.ndarray) -> Answer:
@@ -299,7 +321,7 @@ def compare(program: Path, spot: dict[str, Any]) -> dict[str, Any]:
             for answer, one in zip(answers, shown, strict=True)
         ],
         "equities": differ(theirs, "equities", equities_of_hands(game)),
-        "root": [one.values[0] / pot for one in found],
+        "root": [theirs.share / pot - 0.5, found[1].values[0] / pot],
         "bound": max(found[k].gains[0] + found[1 - k].gains[1] for k in range(2)) / pot,
     }
 

@@ -98,7 +98,7 @@ def run(program: str, anchor: Path | None, precision: str, threads: int) -> dict
         output, usage = timed(command)
         return usage | json.loads(output)
     spot = [*RANGES, SPOT["board"], POT, STACKS, "/".join(BETS), RAISES, "-", 0, 0]
-    arguments = [*spot, threads, 0, TARGET, precision, "0/0/0"]
+    arguments = [*spot, threads, 0, TARGET, precision, "0/0/0", "-"]
     output, usage = timed([str(anchor), *map(str, arguments)])
     found = output.splitlines()[-1].split()
     names = {"iterations": 2, "iterating": 4, "exploitability": 8}

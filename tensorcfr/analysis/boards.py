@@ -279,6 +279,10 @@ def _boards(boards: Any, spot: Spot) -> list[Flop]:
                 f"boards must be a list: a number of flops stands for those of {len(CARDS)} cards, "
                 f"and here {len(spot.dead)} of them are dead"
             )
+        if spot.weights_vary:
+            raise ValueError(
+                "boards must be a list: folded players make some flops likelier than others"
+            )
         return flops(boards)
     if isinstance(boards, str) or not isinstance(boards, Sequence) or not boards:
         raise (ValueError if is_count else TypeError)(

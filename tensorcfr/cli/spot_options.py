@@ -61,6 +61,8 @@ class SpotOptions:
     remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
     dead: Annotated[str | None, _setting("Cards that were seen elsewhere, '2c2d'.")] = None
 
+    folded: Annotated[list[str] | None, _setting("The range of a player who folded.")] = None
+
     @property
     def given(self) -> GivenSpot:
         """The options that are given.
@@ -75,6 +77,7 @@ class SpotOptions:
             "donk": _sizes("--donk", self.donk),
             "add": tuple(self.add) if self.add else None,
             "remove": tuple(self.remove) if self.remove else None,
+            "folded": tuple(self.folded) if self.folded else None,
         }
         return {
             name: value

@@ -33,6 +33,8 @@ SHAPES: dict[str, dict[str, Any]] = {
     "two cards, flop": {"cards": 7, "width": 2, "rounds": 2, "public": 1, "zero_sum": True},
     "two cards at once": {"cards": 7, "width": 1, "rounds": 2, "public": 0, "deals": (2, 1)},
     "dead cards": {"cards": 9, "width": 2, "rounds": 2, "public": 1, "dead": 2},
+    "weights that vary": {"cards": 7, "width": 2, "rounds": 2, "public": 1, "varies": True},
+    "one card, weights vary": {"cards": 6, "width": 1, "rounds": 1, "public": 1, "varies": True},
     "twelve cards": {"cards": 12, "width": 2, "rounds": 1, "public": 3, "zero_sum": True},
     "some even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 0.7},
     "all even": {"cards": 8, "width": 2, "rounds": 0, "zero_sum": True, "even": 1.0},
@@ -84,6 +86,7 @@ SLOW = pytest.mark.slow
             "two cards, turn",
             "two cards at once",
             "dead cards",
+            "weights that vary",
             "twelve cards",
             "three cards",
             "four cards",
@@ -123,7 +126,12 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
 
 @pytest.mark.parametrize(
     "shape",
-    ["one card, two rounds", "two cards, turn", pytest.param("four cards, turn", marks=FULL)],
+    [
+        "one card, two rounds",
+        "two cards, turn",
+        "weights that vary",
+        pytest.param("four cards, turn", marks=FULL),
+    ],
 )
 @pytest.mark.parametrize(
     "variant", ["cfr+", *(pytest.param(n, marks=SLOW) for n in ("dcfr", "cfr simultaneous"))]

@@ -104,6 +104,7 @@ class RandomCards(CardGame):
         deals: How many cards are dealt at once, time after time.
         zero_sum: Whether one player gets what the other one pays.
         even: Share of the showdowns that pay for a win what a loss costs.
+        varies: Whether every board makes hands more or less likely.
     """
 
     def __init__(
@@ -118,9 +119,11 @@ class RandomCards(CardGame):
         deals: tuple[int, ...] = ONE_BY_ONE,
         zero_sum: bool = False,
         even: float = 0.0,
+        varies: bool = False,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.seed, self.rounds, self.zero_sum, self.even = seed, rounds, zero_sum, even
+        self.weights_vary = varies
         self.deals = deals
         self.cards = [f"{chr(ord('a') + card)}." for card in range(cards)]
         out = rng.choice(cards, public + dead, replace=False).tolist()
@@ -138,6 +141,13 @@ class RandomCards(CardGame):
     @property
     def name(self) -> str:
         return f"random cards {self.seed}"
+
+    def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
+        own = self.weights[player]
+        if not self.weights_vary:
+            return own
+        rng = np.random.default_rng([self.seed, player, *sorted(board)])
+        return own * (0.5 + rng.random(len(own)))
 
     def root(self) -> tuple[str, ...]:
         return ()

@@ -359,7 +359,9 @@ class CardNodes(PublicNodes):
         left = self.left(node, other, own)
         board = self.cards(node)
         beaten, tied, lost = compared(rules, board, player, left)
-        found: np.ndarray = rules.weights_on(player, board) * (win * beaten + tie * tied + lose * lost)
+        found: np.ndarray = rules.weights_on(player, board) * (
+            win * beaten + tie * tied + lose * lost
+        )
         return found * self.share(node)
 
     # ----------------------------------------------------------------------------------- labels

@@ -190,7 +190,7 @@ class Payoffs:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
         ``same``; of some kinds, each on a board."""
-        rules, even = self.rules, self.rules.hands[0].shape[1] % 2 == 0
+        even = self.rules.hands[0].shape[1] % 2 == 0
         lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
         for kind, board in kinds:

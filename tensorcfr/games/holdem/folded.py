@@ -30,6 +30,8 @@ MOST_DEALT = 2
 DEALS = 1 << 20
 """Deals of the sample, before those are left out in which two players have one card."""
 SEED = 1
+ROUNDING = 1e-12
+"""Shares below this are those of cards without which the folded players had no hands."""
 ROUNDS = 30
 """Times that the factors of one player's hands are made of those of the other's."""
 
@@ -79,9 +81,7 @@ class Folded:
         deals = _deals([self._live_hands(hands, own) for own in ranges])
         self._shares = self._of_sets(deals, len(live))
 
-    def _live_hands(
-        self, hands: np.ndarray, weights: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _live_hands(self, hands: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The hands that a player can have folded, as places among the live cards, and weights."""
         places = self._place[hands]
         found = np.flatnonzero((weights > 0.0) & (places >= 0).all(axis=1))
@@ -109,6 +109,7 @@ class Folded:
             for some in range(size + 1):
                 for columns in combinations(range(size), some):
                     none += (-1) ** some * held[some][_number(sets[:, columns])]
+            none[none < ROUNDING] = 0.0
             least = _number(np.sort(self._permutations[:, sets], axis=2)).min(axis=0)
             alike = np.bincount(least, none, minlength=len(none)) / np.maximum(
                 np.bincount(least, minlength=len(none)), 1
@@ -140,14 +141,15 @@ class Folded:
             hands: int64 (hands, 2).
 
         Returns:
-            float64 (hands,); 1 for hands with a card of the board.
+            float64 (hands,); any number for hands with a card of the board.
         """
         count, every = len(dealt), len(self._permutations[0])
         board = np.array([dealt], dtype=np.int64)
         apart = ~np.isin(hands, board).any(axis=1)
         sets = np.column_stack([np.repeat(board, len(hands), axis=0), hands])
         found = np.ones(len(hands))
-        found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0])
+        # Without a board that cannot come its hands do not come either.
+        found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0] or 1.0)
         # Cards that nobody holds are dealt, and folded ones are not among them.
         evenly, really = (comb(n - 4, count) for n in (every, self.free))
         return found * np.sqrt(evenly / really)
@@ -172,10 +174,10 @@ class Folded:
         for _ in range(ROUNDS):
             one = self._evened(first, exact @ weights[1], made @ (weights[1] * other))
             other = self._evened(second, weights[0] @ exact, (weights[0] * one) @ made)
-        likely = np.outer(*weights) * exact
-        off = np.abs(np.outer(one, other) * made / np.where(apart, exact, 1.0) - apart)
-        lost = float((likely * off).sum() / likely.sum())
-        return OfDeal((one, other), lost, float(off.max()))
+        off, given = np.abs(np.outer(one, other) * made - exact), np.outer(*weights)
+        lost = float((given * off).sum() / (given * exact).sum())
+        can = exact > 0.0
+        return OfDeal((one, other), lost, float((off[can] / exact[can]).max()))
 
     def _evened(self, hands: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> np.ndarray:
         """What makes ``wanted`` of ``has``, hand by hand, the same bits for hands that are alike;

@@ -170,6 +170,12 @@ class Spot(CardGame):
         read = [self.read_range(text, f"{what}[{n}]") for n, text in enumerate(folded)]
         try:
             self._folded = Folded(self.every_hand(), read, (*self.board, *self.dead))
+            can = [self._folded.share(hands) > 0.0 for hands in self.hands]
+            for player, left in enumerate(can):
+                if not left.any():
+                    raise ValueError(f"they hold a card of each hand of ranges[{player}]")
+            self.hands = [hands[left] for hands, left in zip(self.hands, can, strict=True)]
+            self.weights = [own[left] for own, left in zip(self.weights, can, strict=True)]
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
@@ -249,7 +255,7 @@ class Spot(CardGame):
         return found
 
     @property
-    def caveat(self) -> str:
+    def caveat(self) -> str:  # type: ignore[override]
         """How far the weights of pairs of hands are from those of folded ranges."""
         if not self.weights_vary:
             return ""
