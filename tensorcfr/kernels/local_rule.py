@@ -35,6 +35,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from functools import cache
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -343,7 +344,11 @@ class RuleType(types.Type):
 
 @typeof_impl.register(LocalRule)
 def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
-    return RuleType(rule)
+    return _type_of(rule)
+
+
+_type_of = cache(RuleType)
+"""Made once for a rule: a call of a kernel asks for it."""
 
 
 register_model(RuleType)(models.OpaqueModel)

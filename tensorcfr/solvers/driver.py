@@ -41,6 +41,8 @@ from .request import SolveRequest, make_solver, marks, next_chance
 from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
+FASTER = 8
+"""Times as many iterations as in the step before are run in one step, at most."""
 CHUNK_SECONDS = 0.05
 """About how long the solver runs between two looks at the clock, the keyboard and the hook."""
 TOGETHER, TOGETHER_SECONDS = 8, 2.0
@@ -480,7 +482,7 @@ class _Run:
             int(min(seconds, self.time_left()) / max(each, 1e-9))
             for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
         )
-        return max(1, min(2 * pace, max(soon, min(TOGETHER, late))))
+        return max(1, min(FASTER * pace, max(soon, min(TOGETHER, late))))
 
     def iterations_within(self, last_node: int) -> int:
         """Iterations, at least one, that will hardly go beyond a number of nodes touched.

@@ -95,7 +95,9 @@ class Passes:
             record.alternating,
             self._locks,
         )
-        threads, counters = self.threads, new_counters(1)
+        # One thread pays for cards: the others would wait, and turn by turn fetch what it wrote.
+        by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
+        threads, counters = 1 if by_cards else self.threads, new_counters(1)
         run_together(
             lambda thread: iteration.iterate(*given, thread, threads, counters), threads, counters
         )

@@ -188,11 +188,11 @@ class Solver(IterativeSolver):
         """Refuse iterations whose weights have a sum that single precision cannot hold."""
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
-            refuse(
-                total > float(np.finfo(np.float32).max),
-                f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large for "
-                f"{self.precision}; use float64, or a smaller average_power",
-            )
+            if total > np.finfo(np.float32).max:
+                raise ValueError(
+                    f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large "
+                    f"for {self.precision}; use float64, or a smaller average_power"
+                )
 
     def _scale_average(self, factor: float) -> None:
         self._detach_policies()
