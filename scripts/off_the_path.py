@@ -1,16 +1,23 @@
 """Regrets given that an infoset is reached, with and without a falling floor, and of mirror descent
 at every infoset: the table of docs/results/off-the-path.md.
 
-python -m scripts.off_the_path      some minutes
+    python -m scripts.off_the_path measure [--games NAME ...]    docs/figures/off_the_path.csv
+    python -m scripts.off_the_path page                          the table, from that
+
+All games take half an hour, most of it the turn.
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 from benchmarks._common import progress, table
 from tensorcfr import compile_game, solve
+from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import DCFR, MMD_AGENT, Record
 from tensorcfr.analysis import conditional_regrets
 from tensorcfr.games.holdem import Holdem
@@ -19,7 +26,8 @@ from tensorcfr.solvers.choose import CARDS_ALGORITHM
 from ._pages import page_with
 from .spots import SPOTS
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "off-the-path.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE, ROWS = DOCS / "results" / "off-the-path.md", DOCS / "figures" / "off_the_path.csv"
 FALLING = {"floor": 0.1, "floor_fall": 0.5, "average_power": 4}
 GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
     "Leduc": ("leduc", 2.0, DCFR, (250, 1000, 5000)),
@@ -30,29 +38,74 @@ GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
 """Rules, pot (in liar's dice what is won and lost), algorithm, iterations.  The first number of
 iterations is about 1.3 times those in which the algorithm takes exploitability to 0.1 % of the
 pot."""
+SHARES = {
+    "exploitability": "exploitability",
+    "led_to": "largest, own reach from 0.01",
+    "largest": "largest",
+    "mean": "mean",
+}
+"""Per cent of the pot: columns of the file, and what the page calls them."""
 
 
 def main() -> None:
-    """Measure, and write the page."""
+    """Measure, or write the page."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("measure", "page"))
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
+    given = parser.parse_args()
+    if given.what == "page":
+        PAGE.write_text(page_with(PAGE.read_text(), "off_the_path", {"regrets": regrets_table()}))
+        return
+    kept = [row for row in read() if row["game"] not in given.games] if ROWS.exists() else []
+    for name in given.games:
+        kept += measure(name)
+        kept.sort(key=lambda row: list(GAMES).index(row["game"]))
+        with ROWS.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, kept[0])
+            writer.writeheader()
+            writer.writerows(kept)
+
+
+def measure(name: str) -> list[dict[str, Any]]:
+    """The rows of a game."""
+    rules, pot, record, marks = GAMES[name]
+    game = compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
+    ways = {"none": record, "falls": record(**FALLING), "`mmd-agent`": MMD_AGENT}
     rows = []
-    for name, (rules, pot, record, marks) in GAMES.items():
-        game = compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
-        ways = {"none": record, "falls": record(**FALLING), "`mmd-agent`": MMD_AGENT}
-        for way, algorithm in ways.items():
-            whole, done, solution = game.flat() if algorithm is MMD_AGENT else game, 0, None
-            for mark in marks:
-                begun = {"algorithm": algorithm} if solution is None else {"start": solution}
-                solution = solve(whole, iters=mark - done, **begun)
-                done = mark
-                found = conditional_regrets(whole, solution.policy)
-                led_to, every = found.by_mistakes, found.everywhere
-                figures = solution.exploitability, led_to.largest, every.largest, every.mean
-                shares = [f"{100 * figure / pot:.3g}" for figure in figures]
-                rows.append([name, way, f"{mark:,}", *shares])
-                progress(" ".join(rows[-1]))
-    header = ["game", "floor", "iterations", "exploitability", "largest, own reach from 0.01"]
-    text = table([*header, "largest", "mean"], rows)
-    PAGE.write_text(page_with(PAGE.read_text(), "off_the_path", {"regrets": text}))
+    for way, algorithm in ways.items():
+        whole, done, solution = game.flat() if algorithm is MMD_AGENT else game, 0, None
+        for mark in marks:
+            begun = {"algorithm": algorithm} if solution is None else {"start": solution}
+            solution = solve(whole, iters=mark - done, **begun)
+            done = mark
+            found = conditional_regrets(whole, solution.policy)
+            led_to, every = found.by_mistakes, found.everywhere
+            figures = solution.exploitability, led_to.largest, every.largest, every.mean
+            shares = (f"{100 * figure / pot:.3g}" for figure in figures)
+            row = {"game": name, "floor": way, "iterations": mark}
+            row |= dict(zip(SHARES, shares, strict=True))
+            rows.append(row | {"versions": versions(), "date": f"{date.today()}"})
+            progress(" ".join(map(str, rows[-1].values())))
+    return rows
+
+
+def read() -> list[dict[str, Any]]:
+    """The rows of the file."""
+    with ROWS.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def regrets_table() -> str:
+    """The table of the page."""
+    rows = read()
+    body = [
+        [row["game"], row["floor"], f"{int(row['iterations']):,}", *(row[key] for key in SHARES)]
+        for row in rows
+    ]
+    found = table(["game", "floor", "iterations", *SHARES.values()], body)
+    return f"{found}\n\n{rows[-1]['versions']}; {rows[-1]['date']}."
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from .._util.arguments import brief
 from ..compilers.cards.nodes import CardNodes
 from ..evaluation.profile import ProfileValues, own_reach_of, profile_of
 from ..formats.policies import find_policy
-from ..model.arrays import TERMINAL
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
@@ -131,22 +130,26 @@ class Blueprint:
         """Gifts of an opponent on the way to a node of the blueprint's game, by hand, per unit of
         reach.
 
-        A gift is the value that the opponent's action loses for sure: against the best action that
-        ends the game at once, whose value no resolving changes.  Each subgame below the action may
-        spend the part that is proportional to its probability given the action.  Whatever the
-        opponent does next, these parts sum to the gift at most.
+        A gift is what the opponent's action loses: how much less a best response gets after it than
+        after the best action there.  Each subgame below the action may spend the part that is
+        proportional to its probability given the action.  Whatever the opponent does next, these
+        parts sum to the gift at most, so that the action is then worth no more than the best one
+        was, and the opponent no more there than before.
+
+        Source: N. Brown, T. Sandholm, "Safe and nested subgame solving for imperfect-information
+        games", NIPS 2017, without the lower bounds there: other subgames that are solved again may
+        make the best action worth less than the gift counts, which costs improvement and not
+        safety.
         """
         policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
         for above, acts, action in nodes.way(self.node(steps) or 0):
-            children = [step.node for step in nodes.children(above)]
-            ends = [k for k, node in enumerate(children) if nodes.player(node) == TERMINAL]
-            if acts != opponent or not ends:
+            if acts != opponent:
                 continue
             layout = nodes.layout(above)
             best = self._profile.at(layout.numbers(np.arange(len(total)))).best * policy.game.unit
-            gift = np.maximum(best[:, ends].max(axis=1) - best[:, action], 0.0)
-            child = children[action]
+            gift = best.max(axis=1) - best[:, action]
+            child = nodes.children(above)[action].node
             own = [own_reach_of(policy, nodes, child, player) for player in range(2)]
             reach = nodes.others_reach(child, opponent, own) * layout.stands_for
             held = (layout.lane >= 0) & (reach > 0)

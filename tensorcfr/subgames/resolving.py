@@ -157,7 +157,7 @@ def resolve(
     ``maxmargin``        lowers the opponent's value with every hand, as much as possible with the
                          hand where least is possible (Moravčík et al., 2016)
     ``reach-maxmargin``  the same, where the opponent may first get back what their actions on the
-                         way have lost for sure (Brown and Sandholm, 2017)
+                         way have lost (Brown and Sandholm, 2017)
     ==================== ==========================================================================
 
     All but the first are *safe* in zero-sum games: no best response earns more than against the

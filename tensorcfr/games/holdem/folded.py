@@ -9,7 +9,7 @@ A pair of hands and a board are weighted with the share of all their cards, whic
 something of one hand and something of the other.  Here it is made one: the share of the board and
 the one hand, times that of the board and the other hand, over that of the board, times a factor of
 either hand, by which the two ranges of the deal are exact.  What is lost is how the cards of one
-hand and those of the other go together beyond that; :attr:`Folded.error` says how much it is.
+hand and those of the other go together beyond that; :class:`OfDeal` says how much.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DEALS = 1 << 20
 SEED = 1
 ROUNDING = 1e-12
 """Shares below this are those of cards without which the folded players had no hands."""
-ROUNDS = 30
+ROUNDS = 10
 """Times that the factors of one player's hands are made of those of the other's."""
 
 
@@ -171,9 +171,11 @@ class Folded:
         alone = [self.likelihood((), own) for own in hands]
         made = np.outer(*alone) * apart
         one, other = (np.ones(len(own)) for own in hands)
+        # No linear algebra library, whose sums are other bits on other machines.
+        wanted = [(exact * weights[1]).sum(axis=1), (exact.T * weights[0]).sum(axis=1)]
         for _ in range(ROUNDS):
-            one = self._evened(first, exact @ weights[1], made @ (weights[1] * other))
-            other = self._evened(second, weights[0] @ exact, (weights[0] * one) @ made)
+            one = self._evened(first, wanted[0], (made * (weights[1] * other)).sum(axis=1))
+            other = self._evened(second, wanted[1], (made.T * (weights[0] * one)).sum(axis=1))
         off, given = np.abs(np.outer(one, other) * made - exact), np.outer(*weights)
         lost = float((given * off).sum() / (given * exact).sum())
         can = exact > 0.0
