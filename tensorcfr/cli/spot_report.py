@@ -29,6 +29,8 @@ PASSIVE = (CHECK, CALL, FOLD)
 def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, unit: str) -> None:
     """What the solve says of the whole spot."""
     exploitability = solution.exploitability
+    if rules.caveat:
+        print_line(console, rules.caveat)
     print_line(
         console,
         f"{solution.algorithm}: {solution.status.value} after {solution.iterations:,} iterations, "

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import combinations, product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from support.command_line import printed
 from support.equality import EARLY_MARKS, as_game, assert_equal, rounding
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
-from tensorcfr import Solver, compile_game, evaluate, solve
+from tensorcfr import Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.flat import HandByHand, odds_on
+from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
 from tensorcfr.games.holdem.cards import CARDS, HANDS, read_cards
@@ -301,3 +304,32 @@ def test_bad_spots(given: dict[str, Any], message: str) -> None:
 def test_flops_are_not_counted_for_folded_players() -> None:
     with pytest.raises(ValueError, match="boards must be a list: folded players"):
         solve_boards(make_spot(**TURN), 25)
+
+
+def test_files_and_the_command_line(tmp_path: Path) -> None:
+    """Folded ranges are kept in texts and in solutions, and the command prints what is lost."""
+    spot = make_spot(**TURN)
+    text = spot_text(spot)
+    assert "folded = [" in text
+    assert parse_spot(text).options == spot.options
+    save_spot(spot, tmp_path / "spot.toml")
+    solution = solve(compile_game(tmp_path / "spot.toml"), iters=20)
+    solution.save(tmp_path / "solution.npz")
+    again = Solution.load(tmp_path / "solution.npz")
+    assert again.game.digest == solution.game.digest
+    assert again.exploitability == solution.exploitability
+    assert again.game.caveat == spot.caveat
+    said = printed("spot", tmp_path / "spot.toml", "--iters", "5")
+    assert "The players who folded change how likely" in said
+    whole = {key: value for key, value in TURN.items() if key != "folded"}
+    save_spot(make_spot(**whole), tmp_path / "whole.toml")
+    folded = ("--folded", "AA,KK,AK,QJ", "--folded", "random,!top 25%")
+    assert printed("spot", tmp_path / "whole.toml", *folded, "--iters", "5") == said
+
+
+def test_memory_told() -> None:
+    """Each board has weights of its own, which are told."""
+    rules = make_spot(**TURN | {"ranges": ("22+,A2+", "22+,K2+")})
+    told, game = game_size(rules).chunks, compile_game(rules)
+    assert told is not None
+    assert told.nbytes == pytest.approx(game.nbytes, rel=0.1)
