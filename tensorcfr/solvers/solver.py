@@ -188,7 +188,7 @@ class Solver(IterativeSolver):
         """Refuse iterations whose weights have a sum that single precision cannot hold."""
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
-            if total > np.finfo(np.float32).max:
+            if total > float(np.finfo(np.float32).max):
                 raise ValueError(
                     f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large "
                     f"for {self.precision}; use float64, or a smaller average_power"

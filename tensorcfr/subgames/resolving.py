@@ -127,6 +127,8 @@ Resolvable = Annotated[
 ]
 ITERATIONS = 1000
 """Iterations on each subgame, if the caller does not say."""
+REFINED = {"floor": 0.1, "floor_fall": 1.0}
+"""Options of the default algorithm in the gadget of ``resolve``: see ``scripts/gadgets.py``."""
 
 
 @checked()
@@ -189,8 +191,12 @@ def resolve(
             call 7s"``.
         method: See above.
         player: Whose strategies; by default those of both players.
-        algorithm: A name or a record, by default that of ``solve``; ``"lp"`` for the linear
-            program.
+        algorithm: A name or a record, ``"lp"`` for the linear program; by default that of
+            ``solve``, for ``resolve`` with a floor that falls.  With every hand the opponent then
+            follows now and then, and the new strategies are good against hands that gain nothing
+            by it, too: of the equilibria of the gadget, which has many, one that loses less in the
+            whole game (Kubicek, Lisy and Sandholm, 2026; they let the gadget's decisions alone
+            tremble).
         iters: Iterations on each subgame; by default 1,000, and none for the linear program.
         depth_limit: Public steps below each node after which the subgame ends.  The opponent then
             chooses, with every hand, one of the ``continuations`` for the rest of the game, in
@@ -209,6 +215,8 @@ def resolve(
         MemoryLimitError: A subgame of a game of cards is too large to be made hand by hand.
     """
     record = asked_algorithm(algorithm, game)
+    if algorithm is None and method == RESOLVE:
+        record = record(**REFINED)
     if iters is None and not record.is_exact:
         iters = ITERATIONS
     ends_early = depth_limit is not None or continuations is not None

@@ -276,9 +276,9 @@ def test_boards_of_equal_structure_share_all_but_their_hands() -> None:
     begin = game.shapes.place[:, field(game, "player_sequences"), 0]
     one, other = np.flatnonzero(begin == begin[-1])[[0, -1]].tolist()
     assert one < other
-    changed = of_place(other, "cards/weight", 0, to=0)(game)
+    changed = of_place(other, "cards/same", 0, to=0)(game)
     with pytest.raises(
-        InvariantError, match=f"K3 .*shapes {one} and {other} share .*, but not cards/weight"
+        InvariantError, match=f"K3 .*shapes {one} and {other} share .*, but not cards/same"
     ):
         check_chunks(changed)
 

@@ -32,6 +32,7 @@ from tensorcfr.analysis import values
 from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
 from tensorcfr.games.cards import deal_without_replacement, dealt_to_board
+from tensorcfr.solvers.choose import DEFAULT_ALGORITHM
 from tensorcfr.subgames import Resolution, belief, put_back, resolve, subgame, subgame_roots
 from tensorcfr.subgames.blueprints import find_blueprint, subgames_of
 
@@ -566,3 +567,19 @@ def test_a_policy_of_the_subgame_goes_back_to_its_place() -> None:
     one = put_back(before, inner, player=1)
     assert one.to_dict(0) == before.to_dict(0)
     assert one.to_dict(1) == after.to_dict(1)
+
+
+def test_the_default_takes_a_better_equilibrium_of_the_gadget() -> None:
+    """A floor that falls: hands that the opponent does not follow with come all the same."""
+    game = compiled("leduc")
+    weak, exact = solve(game, "cfr", iters=20), solve(game, "lp")
+    roots = subgame_roots(game)
+    left = []
+    for algorithm in (None, DEFAULT_ALGORITHM):
+        found = resolve(game, weak, roots, algorithm=algorithm)
+        left.append(evaluate(game, found.policy).exploitability)
+        assert found.algorithm.floor == (0.1 if algorithm is None else 0.0)
+    assert left[0] < 0.75 * left[1] < left[1] < weak.exploitability
+    again = resolve(game, exact, roots)
+    assert evaluate(game, again.policy).exploitability < 1e-3
+    assert resolve(game, exact, roots[0], method="maxmargin").algorithm == DEFAULT_ALGORITHM

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import lru_cache, partial
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -167,9 +167,9 @@ class Spot(CardGame):
             raise ValueError(f"{what} is for games whose hands have two cards")
         if len(folded) > MOST_FOLDED:
             raise ValueError(f"{what}: {len(folded)} players; {MOST_FOLDED} can have folded")
-        read = [self.read_range(text, f"{what}[{n}]") for n, text in enumerate(folded)]
+        read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
         try:
-            self._folded = Folded(self.every_hand(), read, (*self.board, *self.dead))
+            self._folded = _left_by(self.every_hand, tuple(read), (*self.board, *self.dead))
             can = [self._folded.share(hands) > 0.0 for hands in self.hands]
             for player, left in enumerate(can):
                 if not left.any():
@@ -284,6 +284,14 @@ class Spot(CardGame):
             raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
         named, own = self.every_hand()[weights > 0.0], self.hands[player]
         return np.isin(_codes(own), _codes(named))
+
+
+@lru_cache(maxsize=4)
+def _left_by(
+    every_hand: Callable[[], np.ndarray], ranges: tuple[bytes, ...], known: tuple[int, ...]
+) -> Folded:
+    """What players leave who folded; a spot is made several times on its way."""
+    return Folded(every_hand(), [np.frombuffer(own) for own in ranges], known)
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
