@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from ..compilers.cards.rules import odds_on
 from ..compilers.cards.subsets import Side, all_sets, compare, signs_of, sums_of
 from ..rules import CardGame
 
@@ -34,7 +35,8 @@ def equities(
     signs, sums = signs_of(width), sums_of(len(deck), width)
     won, met = ([np.zeros(len(own)) for own in weights] for _ in range(2))
     for rest in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
-        whole, sides, odds = (*board, *rest), [], [1.0, 1.0]
+        whole, sides = (*board, *rest), []
+        odds: list[float | np.ndarray] = [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
             live = np.flatnonzero(~has[player][list(whole)].any(axis=0))
             strength = np.zeros(len(hands), dtype=np.int64)
@@ -42,8 +44,7 @@ def equities(
             order = live[np.argsort(found, kind="stable")]
             weight = weights[player]
             if rules.weights_vary:
-                here, there = (rules.weights_on(player, cards) for cards in (board, whole))
-                odds[player] = there / here
+                odds[player] = odds_on(rules, player, whole, board)
                 weight = weight * odds[player]
             sides.append(Side(order, strength, sets[player], weight))
         for player, own in enumerate(sides):

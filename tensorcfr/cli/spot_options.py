@@ -60,7 +60,6 @@ class SpotOptions:
     add: Annotated[list[str] | None, _setting("Lines to add, 'check bet75'.")] = None
     remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
     dead: Annotated[str | None, _setting("Cards that were seen elsewhere, '2c2d'.")] = None
-
     folded: Annotated[list[str] | None, _setting("The range of a player who folded.")] = None
 
     @property

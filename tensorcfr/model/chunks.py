@@ -127,7 +127,7 @@ class CardShapes(Shapes):
     :data:`CARD_FIELDS`.
 
     Every chunk is a shape of its own, but what it has in common with others lies in the pools
-    once: boards differ in their walks alone.
+    once: boards differ in their walks, and in weights where these vary by board.
     """
 
     __slots__ = ()

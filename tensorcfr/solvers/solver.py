@@ -188,6 +188,7 @@ class Solver(IterativeSolver):
         """Refuse iterations whose weights have a sum that single precision cannot hold."""
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
+            # Not by `refuse`: its reason would be written out before every step.
             if total > float(np.finfo(np.float32).max):
                 raise ValueError(
                     f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large "

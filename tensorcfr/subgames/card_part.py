@@ -15,7 +15,7 @@ from .._util.memory import budget, free_memory
 from ..compilers.cards.flat import HandByHand, flatten
 from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
-from ..compilers.cards.rules import read_deal, unfold, weight_met, without
+from ..compilers.cards.rules import odds_on, read_deal, unfold, weight_met, without
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.cards import DEAL, BettingTree
@@ -116,15 +116,14 @@ class CardPart(CardGame):
         """For each player int64 (hands,): the hands that are left, among those of the whole."""
         self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
         self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
-
         self.weights_vary = rules.weights_vary
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
         """As the whole game, next to where the line leads."""
         if not self.weights_vary:
             return self.weights[player]
-        here, there = (self.rules.weights_on(player, cards) for cards in (self.board, board))
-        return self.weights[player] * (there / here)[self.kept[player]]
+        odds = odds_on(self.rules, player, board, self.board)
+        return self.weights[player] * odds[self.kept[player]]
 
     @property
     def name(self) -> str:

@@ -162,8 +162,8 @@ class DealtCards(Game):
             paid = said.win if own > other else said.lose if own < other else said.tie
         if self.rules.weights_vary:
             # Cards are dealt evenly.
-            odds = odds_on(self.rules, cards)
-            likelier = float(odds[0][held[0]] * odds[1][held[1]])
+            odds = [float(odds_on(self.rules, p, cards)[held[p]]) for p in range(2)]
+            likelier = odds[0] * odds[1]
             paid = (likelier * paid[0], likelier * paid[1])
         return Terminal(paid)
 

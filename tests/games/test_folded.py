@@ -18,7 +18,8 @@ from tensorcfr import Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards.flat import HandByHand, odds_on
+from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.rules import odds_on
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
@@ -137,7 +138,7 @@ def test_boards_come_as_often_as_their_cards_are_left() -> None:
     out, likely, exact = {*spot.board, *hands}, [], []
     alone = counted(ranges, out)
     for card in (card for card in range(52) if card not in out):
-        own, other = odds_on(spot, (*spot.board, card))
+        own, other = (odds_on(spot, player, (*spot.board, card)) for player in range(2))
         likely.append(own[0] * other[0])
         # Of 44 cards, four are folded ones.
         exact.append(counted(ranges, {*out, card}) / alone * 44 / 40)

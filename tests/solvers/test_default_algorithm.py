@@ -108,6 +108,7 @@ def test_every_door_runs_the_same_on_a_spot(
     resolves = {"resolve", "resolve rules", "Match", "tensorcfr play"}
     expected = {str(ON_SPOTS)} | ({str(ON_SPOTS(**REFINED))} if door in resolves else set())
     assert {str(one) for one in ran} <= expected
+    assert (str(ON_SPOTS(**REFINED)) in map(str, ran)) == (door in resolves)
 
 
 def test_other_games() -> None:

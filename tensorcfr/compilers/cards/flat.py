@@ -93,16 +93,14 @@ class HandByHand(PublicTreeGame):
 
     def matrix(self, key: Any) -> np.ndarray:
         """What every pair of hands is paid."""
-        win, tie, lose, *board = key
+        win, tie, lose, *dealt = key
         if isinstance(key, Runout):
             # On average over all boards.
             found = np.array(shares_of_runouts(self.rules, key.cards))
             paid: np.ndarray = np.tensordot(np.array(key[:3]), found, axes=(0, 0))
             return paid
-        if not board:
-            return np.array([np.full(self.prior.shape, win[player]) for player in range(2)])
-        cards = (*self.rules.board, *board[0])
-        odds = np.outer(*odds_on(self.rules, cards))
+        cards = self.rules.board + (dealt[0] if dealt else ())
+        odds = np.outer(*(odds_on(self.rules, player, cards) for player in range(2)))
         if win == tie == lose:
             return np.array([win[player] * odds for player in range(2)])
         own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)

@@ -104,7 +104,6 @@ class Payoffs:
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         places, walk = [], []
         used, varies = 0, self.rules.weights_vary
-        every = [(kind, self.rules.board) for kind in range(len(self.symmetry.classes))]
         on_boards = list[tuple[int, tuple[int, ...]]]()
         for r, of_round in enumerate(walks):
             for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
@@ -113,8 +112,11 @@ class Payoffs:
                 walk += pair
                 on_boards.append((kind, self.cards(r, int(where.boards[r][b]))))
         if not walks:
-            every = [every[int(where.classes[-1][0])]]
-        classes, weights, same = self._classes(on_boards if varies and walks else every)
+            on_boards = [(int(where.classes[-1][0]), self.rules.board)]
+        elif not varies:
+            every = range(len(self.symmetry.classes))
+            on_boards = [(kind, self.rules.board) for kind in every]
+        classes, weights, same = self._classes(on_boards)
         return self.kind(
             sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
             lanes=classes,

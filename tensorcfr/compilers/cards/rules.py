@@ -151,11 +151,14 @@ def compared(
     return weaker, not_stronger - weaker, every - not_stronger
 
 
-def odds_on(rules: CardGame, board: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """For each player, how much likelier each hand is on a board than its weight says, float64
-    (hands,)."""
-    first, second = (rules.weights_on(p, board) / rules.weights[p] for p in range(2))
-    return first, second
+def odds_on(
+    rules: CardGame, player: int, board: tuple[int, ...], before: tuple[int, ...] | None = None
+) -> np.ndarray:
+    """How much likelier each hand of a player is on a board than on one before, by default than
+    its weight says; float64 (hands,)."""
+    there = rules.weights[player] if before is None else rules.weights_on(player, before)
+    found: np.ndarray = rules.weights_on(player, board) / there
+    return found
 
 
 def deal_weight(rules: CardGame) -> float:
