@@ -1,4 +1,5 @@
-"""Instant CFR, asymmetric predictions, smooth regret matching, schedules and mirror descent."""
+"""Instant CFR, asymmetric predictions, smooth regret matching, schedules, volatility and mirror
+descent."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ from support.infoset_cfr import (
     SimpleAsymmetric,
     Smooth,
     SmoothOptimistic,
+    Volatile,
     regretful,
 )
 from support.reference import cfr_plus_rule, cfr_rule, dcfr_rule, lcfr_rule, pdcfr_plus_rule
@@ -40,9 +42,11 @@ from support.registered import (
     APCFR_PLUS,
     SOGRCFR_PLUS,
     SPCFR_PLUS,
+    STEADY_VAD_CFR,
     hs_dcfr,
     hs_pcfr_plus,
     project,
+    vad_cfr,
 )
 from support.tiers import tiered
 from tensorcfr import (
@@ -123,6 +127,14 @@ TWINS: dict[str, Twin] = {
     "apcfr+": (APCFR_PLUS, {"learner": Asymmetric, "weight": squared}),
     "spcfr+": (SPCFR_PLUS, {"learner": Smooth, "weight": squared}),
     "sogrcfr+": (SOGRCFR_PLUS, {"learner": SmoothOptimistic, "weight": squared}),
+    "vad-cfr": (
+        vad_cfr(start=2),
+        {"learner": Volatile, "weight": lambda t: squared(t) if t > 2 else 0.0},
+    ),
+    "vad-cfr-steady": (
+        STEADY_VAD_CFR,
+        {"learner": type("Steady", (Volatile,), {"unit": np.inf}), "weight": lambda t: float(t**4)},
+    ),
     "hs-dcfr(15)": (
         hs_dcfr(HORIZON, 15),
         {"learner": regretful(hs_rule), "fading": lambda t: hs_fading(t, 15)},
@@ -169,16 +181,18 @@ def assert_twins(
 
 def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], float]:
     """How far a twin gets from itself where exact arithmetic would change nothing: multiplied
-    payoffs, for rules that do not mind the size of regrets."""
+    payoffs, for rules that do not mind the size of regrets or whose twin has a unit of it."""
     record, options = TWINS[twin]
+    has_unit = options["learner"] is Volatile
 
     def rounding(mark: int) -> float:
-        if record.rule.minds_scale and record is not APCFR_PLUS:
+        if record.rule.minds_scale and record is not APCFR_PLUS and not has_unit:
             return 0.0
         found = []
         for factor in (1.0, 0.7, 1.1, 1.3, 1.9):
             rules = Multiplied(as_game(GAMES[name]()), factor)
-            slow = InfosetCFR(rules, **options, alternating=alternating)
+            scaled = {"learner": type("Scaled", (Volatile,), {"unit": factor})} if has_unit else {}
+            slow = InfosetCFR(rules, **options | scaled, alternating=alternating)
             for _ in range(mark):
                 slow.step()
             found += [slow.current_policy()]
@@ -235,7 +249,7 @@ def test_equals_its_twin_on_every_game(name: str, twin: str, alternating: bool) 
 def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> None:
     """Strategies made from regrets, and strategies that are kept."""
     record, options = TWINS[twin]
-    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
+    rules = PerturbedHands(make_game("liars_dice(faces=3)"), 4)  # type: ignore[arg-type]
     game = compile_game(rules, cut=2, symmetry=not record.rule.minds_scale)
     slow = InfosetCFR(as_game(rules), **options, alternating=alternating)
     assert_twins(Solver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]

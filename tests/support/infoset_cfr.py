@@ -15,6 +15,8 @@ Sources
   Convergence in Games", NeurIPS 2023.
 * SOGRM+: Meng et al., "Last-Iterate Convergence of Smooth Regret Matching+ Variants in Learning
   Nash Equilibria", NeurIPS 2025.
+* VAD-CFR: Li, Schultz, Hennes, Lanctot, "Discovering Multiagent Learning Algorithms with Large
+  Language Models", arXiv 2602.16928v1, listing 5.
 * HS-DCFR, HS-PCFR+: Zhang, McAleer, Sandholm, "Faster Game Solving via Hyperparameter Schedules",
   AAAI 2026, equations 2 and 3 and the schedules (30).
 * Magnetic mirror descent: Sokota et al., "A Unified Approach to Reinforcement Learning, Quantal
@@ -192,6 +194,36 @@ class SmoothOptimistic(Learner):
         self.ahead = lifted([r + new for r, new in zip(self.regrets, instant, strict=True)])
         self.strategy = normalized(self.ahead)
         return value
+
+
+class Volatile(Regretful):
+    """VAD-CFR: one step of the discounted sum leads to the regrets, a damped one to the strategy.
+
+    Multiply payoffs and ``unit`` alike, and nothing changes.
+    """
+
+    unit = 1.0
+    size: float | None = None
+
+    def learn(self, values: list[float], instant: list[float], value: float, t: int) -> float:
+        largest = max(map(abs, instant))
+        self.size = largest if self.size is None else 0.1 * largest + 0.9 * self.size
+        v = min(1.0, self.size / (2 * self.unit))
+        self.regrets = [max(r, -20.0 * self.unit) for r in self.added(instant, 1.0, v, t)]
+        trust = (1 - 0.5 * v) / (1 + (t - 1) / 100)
+        ahead = self.added(instant, trust, v, t)
+        self.strategy = normalized([max(r, 0.0) ** 1.5 for r in ahead])
+        return value
+
+    def added(self, instant: list[float], trust: float, v: float, t: int) -> list[float]:
+        """The regrets, discounted, and new ones, of which positive ones count for more."""
+        alpha = max(0.1, 1.5 - 0.5 * v)
+        beta = min(alpha, -0.1 - 0.5 * v)
+        sums = []
+        for regret, new in zip(self.regrets, instant, strict=True):
+            power = t ** (alpha if regret >= 0 else beta)
+            sums.append(regret * power / (power + 1) + trust * new * (1.1 if new > 0 else 1.0))
+        return sums
 
 
 def lifted(point: list[float]) -> list[float]:

@@ -1,6 +1,6 @@
 """Published variants that are not in the catalogue, as records that anybody may ``register``.
 
-Our comparisons advise against each: see docs/newer-variants.md.
+Our comparisons advise against all but VAD-CFR: see docs/newer-variants.md.
 """
 
 from __future__ import annotations
@@ -21,6 +21,10 @@ MENG = (
 FARINA = (
     "G. Farina, J. Grand-Clement, C. Kroer, C.-W. Lee, H. Luo, 'Regret matching+: (in)stability "
     "and fast convergence in games', NeurIPS 2023"
+)
+LI = (
+    "Z. Li, J. Schultz, D. Hennes, M. Lanctot, 'Discovering multiagent learning algorithms with "
+    "large language models' (arXiv 2602.16928v1), listing 5"
 )
 ZHANG = (
     "N. Zhang, S. McAleer, T. Sandholm, 'Faster game solving via hyperparameter schedules', AAAI "
@@ -181,6 +185,101 @@ SOGRCFR_PLUS = Algorithm(
     "(menglinjian/NeurIPS-2025-SOGRM), which keeps R less e r and adds e r twice",
     parameters={"eta": 1.0},
     average_power=2.0,
+)
+
+
+# ---------------------------------------------------------------------------------------- VAD-CFR
+
+
+def volatile(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
+    """Predictive DCFR, with discounts by how large the regrets of the infoset were lately."""
+    size = memory[0]
+    t, first = parameters
+    for lane in range(len(mean)):
+        largest = 0.0
+        for a in range(len(regret)):
+            largest = max(largest, abs(instant[a, lane]))
+        lately = largest if first > 0.0 else 0.1 * largest + 0.9 * size[0, lane]
+        v = min(1.0, lately / 2.0)
+        power, power_below = t ** (1.5 - 0.5 * v), t ** (-0.1 - 0.5 * v)
+        kept, kept_below = power / (power + 1.0), power_below / (power_below + 1.0)
+        trust = (1.0 - 0.5 * v) / (1.0 + (t - 1.0) / 100.0)
+        for a in range(len(regret)):
+            size[a, lane] = lately
+            now = instant[a, lane] * (1.1 if instant[a, lane] > 0.0 else 1.0)
+            new = regret[a, lane]
+            new = max((kept if new >= 0.0 else kept_below) * new + now, -20.0)
+            regret[a, lane] = new
+            # The next regret, if the instantaneous one comes again.
+            new = (kept if new >= 0.0 else kept_below) * new + trust * now
+            strategy[a, lane] = max(new, 0.0) * math.sqrt(max(new, 0.0))
+    match(strategy, strategy)
+
+
+def squares_after(start: int) -> Callable[[np.ndarray], np.ndarray]:
+    """The power of ``t`` that is ``((t + start) / (1 + start)) ** 2``: weights ``t^2`` of an
+    average that begins after iteration ``start``."""
+
+    def power(t: np.ndarray) -> np.ndarray:
+        return 2 * np.log((t + start) / (1 + start)) / np.log(np.maximum(t, 2))  # 1 has any power.
+
+    return power
+
+
+def vad_cfr(start: int = 500) -> Algorithm:
+    """VAD-CFR, whose average begins after iteration ``start``.
+
+    The published program also multiplies an infoset's weight in the average by a function of its
+    largest regret in the iteration, which is near 1 where strategies have settled.
+    """
+    return Algorithm(
+        "vad-cfr",
+        LocalRule(
+            "volatility-adaptive discounted regret matching",
+            volatile,
+            at=lambda t: (t, t <= 1),
+            memory=("size of the regrets lately",),
+            whole=True,
+        ),
+        formula="R <- max(d R + b r, -20), d = t^a / (t^a + 1), a = 1.5 - v/2 where R >= 0 and "
+        "-0.1 - v/2 elsewhere, b = 1.1 where r > 0 and 1 elsewhere; strategy from [d R + c b "
+        "r]+^1.5, c = (1 - v/2) / (1 + (t - 1)/100); v = min(1, m/2), m <- 0.9 m + 0.1 max |r|; "
+        f"average weighted by t^2 after iteration {start}",
+        source=LI + ", with an m of its own at every infoset",
+        delay=start,
+        average_power=squares_after(start),
+    )
+
+
+def steady(regret, instant, parameters):  # type: ignore[no-untyped-def]
+    """The same with ``v = 0``, and without the least regret."""
+    kept, kept_below, trust = parameters
+    now = instant * (1.1 if instant > 0.0 else 1.0)
+    regret = (kept if regret >= 0.0 else kept_below) * regret + now
+    ahead = max((kept if regret >= 0.0 else kept_below) * regret + trust * now, 0.0)
+    return regret, ahead * math.sqrt(ahead)
+
+
+def discounts(t: np.ndarray, alpha: float, beta: float, patience: float) -> tuple[np.ndarray, ...]:
+    """What is left of positive and negative regrets, and how much a prediction counts."""
+    power, power_below = t**alpha, t**beta
+    return power / (power + 1), power_below / (power_below + 1), patience / (patience + t - 1)
+
+
+STEADY_VAD_CFR = Algorithm(
+    "vad-cfr-steady",
+    LocalRule(
+        "predictive discounted regret matching",
+        steady,
+        at=discounts,
+        parameter_names=("alpha", "beta", "patience"),
+    ),
+    formula="R <- d R + b r, d = t^a / (t^a + 1), a = alpha where R >= 0 and beta elsewhere, b = "
+    "1.1 where r > 0 and 1 elsewhere; strategy from [d R + p / (p + t - 1) b r]+^1.5, p = "
+    "patience; average weighted by t^4",
+    source=LI + ", with v = 0, to which it comes where regrets are small beside 2",
+    parameters={"alpha": 1.5, "beta": -0.1, "patience": 100.0},
+    average_power=4.0,
 )
 
 
