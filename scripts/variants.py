@@ -56,6 +56,7 @@ from .variants_page import (
     PARTS,
     RULES,
     SHOWN,
+    SINGLE,
     TARGETS,
     WEIGHTS,
     Cost,
@@ -89,13 +90,14 @@ AUTO_GAMES = (
     "liars_dice(faces=7)",
 )
 """Games around the limits of ``algorithm="auto"``."""
-AUTO_ALGORITHMS = ("dcfr", "pdcfr+")
+AUTO_ALGORITHMS = ("dcfr", DEFAULT)
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
 
 SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
 SLOPE_ALGORITHMS = (
     "cfr+",
     "sapcfr+",
+    DEFAULT,
     "mmd",
     "mmd(alpha=0)",
     "mmd-moving(eta=2)",
@@ -178,7 +180,7 @@ def save_games() -> None:
 
 def measure(part: str) -> None:
     """Iterations of all algorithms to the targets, on a part of the suite."""
-    groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, *reversed(JUDGED))]
+    groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, SINGLE, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
     known = {(one.game, one.algorithm) for one in read_solved()}
@@ -356,7 +358,7 @@ def measure_auto() -> str:
     solve(compile_game("kuhn"), "lp")  # the first one imports what it needs
     body = []
     for spec in AUTO_GAMES:
-        game = compile_game(spec)
+        game = compile_game(spec, cut=False)
         entries = count_entries(game.form, 0)
         times = [marks[spec, name, level] for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
         cells = [NOT_REACHED if t is None else duration(t) for t in times]

@@ -102,19 +102,23 @@ FORMER = "sapcfr+"
 """The default up to version 0.7.0, which others are compared with."""
 LONGER = 10
 """By what factor its solves on the games to judge on are longer, so that ratios to it are known."""
-DEFAULT = "sapcfr+(alpha=1, average_power=7)"
+BEFORE = "sapcfr+(alpha=1, average_power=7)"
+"""The default from 0.8.0 to 0.13.0."""
+DEFAULT = "paced-cfr+"
 """The default."""
-CARDS = "dcfr(alpha=1.25, beta=0.3, average_power=4)"
+SINGLE = "paced-cfr+(average_power=5)"
+"""The default in single precision, in which games of cards are solved."""
+CARDS = "dcfr(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)"
 """The default in games of cards; ``scripts/spots.py`` chose and judged it."""
-MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, DEFAULT)
+MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, BEFORE, DEFAULT)
 """Those of the pictures."""
 BY_GAME = ("cfr+", "dcfr", "pdcfr+", FORMER, DEFAULT)
 """Those of the tables game by game."""
 JUDGED = ("lcfr", "icfr+", "pcfr+gradient", "rtcfr+", *MAIN)
 """All that are judged."""
-ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, DEFAULT)
+ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, BEFORE, SINGLE)
 """What is judged on games of cards."""
-RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", "sapcfr+", "sapcfr+(alpha=1.5)", "sapcfr+(alpha=1)")
+RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", FORMER, "sapcfr+(alpha=1)", DEFAULT)
 """Rules whose averages are varied."""
 WEIGHTS = (
     *(f"average_power={power}" for power in (0, 1, 2, 3, 5, 7, 10, 20)),
@@ -307,12 +311,14 @@ def _summary(reached: Reached) -> str:
 def _cells(
     games: Sequence[str], names: Sequence[str], cell: Callable[[str, str, float], str]
 ) -> str:
-    """A row per game, a column per algorithm, in a cell the efforts to all targets shown."""
+    """A row per game, a column per algorithm, in a cell the efforts to all targets shown.  The
+    default is that of the game."""
+    rows = [[default_of(game) if name == DEFAULT else name for name in names] for game in games]
     body = [
-        [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in names)]
-        for game in games
+        [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in row)]
+        for game, row in zip(games, rows, strict=True)
     ]
-    return table(["", *(f"`{name}`" for name in names)], body)
+    return table(["", *("default" if name == DEFAULT else f"`{name}`" for name in names)], body)
 
 
 def _by_game(reached: Reached) -> str:
@@ -440,7 +446,7 @@ def _draw_profiles(path: Path, reached: Reached) -> None:
 
 
 def _short(name: str) -> str:
-    return "default" if name == DEFAULT else name
+    return {DEFAULT: "default", CARDS: "default", BEFORE: "default before"}.get(name, name)
 
 
 def _draw_games(path: Path, reached: Reached) -> None:
@@ -449,7 +455,7 @@ def _draw_games(path: Path, reached: Reached) -> None:
     games = [
         game
         for game in two_player("judge")
-        if any(reached.iterations(game, name, TARGETS[0]) < math.inf for name in MAIN)
+        if any(reached.iterations(game, name, TARGETS[1]) < math.inf for name in MAIN)
     ]
     rows = math.ceil(len(games) / 2)
     figure = new_figure(10.0, 3.4 * rows)
@@ -459,7 +465,8 @@ def _draw_games(path: Path, reached: Reached) -> None:
         log_axes(ax)
         ends[ax] = []
         for name in MAIN:
-            own = [(reached.iterations(game, name, target), target) for target in TARGETS]
+            ran = default_of(game) if name == DEFAULT else name
+            own = [(reached.iterations(game, ran, target), target) for target in TARGETS]
             own = [point for point in own if point[0] < math.inf]
             if own:
                 x, y = zip(*own, strict=True)

@@ -62,6 +62,18 @@ def _asymmetric_predictive_plus(regret, instant, parameters):  # type: ignore[no
     return regret, regret + parameters[0] * instant
 
 
+def _paced_plus(regret, instant, mean, parameters):  # type: ignore[no-untyped-def]
+    regret = max(regret + instant, 0.0)
+    mean = mean + parameters[0] * (instant - mean)
+    return regret, regret + mean, mean
+
+
+def _pace_of_agreement(agreement, parameters):  # type: ignore[no-untyped-def]
+    _, enough, slower, faster = parameters
+    # Regrets that grow make steps shorter.
+    return 1.0 + (slower if agreement < enough else faster) * (enough - agreement)
+
+
 def _plus_that_remembers(regret, instant, kept, parameters):  # type: ignore[no-untyped-def]
     regret = max(regret + instant, 0.0)
     return regret, regret, kept
@@ -211,6 +223,25 @@ ASYMMETRIC_PREDICTIVE_PLUS = LocalRule(
     at=lambda t, alpha: (1.0 / (1.0 + alpha + 0.0 * t),),
     parameter_names=("alpha",),
     checks={"alpha": Number(0, finite=True)},
+)
+PACED_PLUS = LocalRule(
+    "paced predictive regret matching+",
+    _paced_plus,
+    at=lambda t, recent=0.7, enough=0.4, speed=0.05, settled=1000.0: (
+        recent + 0.0 * t,
+        enough + 0.0 * t,
+        speed / np.sqrt(1.0 + t / settled),
+        speed / (1.0 + t / settled),
+    ),
+    optional={"recent": 0.7, "enough": 0.4, "speed": 0.05, "settled": 1000.0},
+    checks={
+        "recent": Number(0, 1),
+        "enough": Number(-1, 1),
+        "speed": Number(0, 0.5),
+        "settled": Number(above=0),
+    },
+    memory=("mean instantaneous regret",),
+    pace=_pace_of_agreement,
 )
 MAGNETIC = LocalRule(
     "magnetic mirror descent",

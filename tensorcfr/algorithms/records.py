@@ -138,8 +138,8 @@ class Algorithm(Record):
     included with the weight that they will have in it (``"average"``).  As long as nothing has a
     weight there is no average, and the current strategies are used instead."""
     limit: str | None = None
-    """What the strategies converge to in two-player zero-sum games, in a sentence, where it is not
-    the average to a Nash equilibrium."""
+    """What the strategies converge to in two-player zero-sum games, in a sentence, where no theorem
+    says that it is the average to a Nash equilibrium."""
     passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
     """Whose value an infoset has for the decisions before it: that of the strategy that the
     iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.

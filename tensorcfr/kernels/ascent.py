@@ -9,7 +9,7 @@ import numpy as np
 from .._util.jit import chosen, inlined, is_none
 from ..model.arrays import LockedLanes, SequenceForm
 from .descent import constant_of, factor_of, like, locked_strategy, match, nothing_of
-from .local_rule import LocalRule, apply
+from .local_rule import LocalRule, apply, apply_pace
 from .locks import first_lock, free_share, of_lock, share_out
 from .parts import Lanes, Part, Rows, Step
 from .ties import ROUNDING, exact, find_least, least_of
@@ -18,6 +18,9 @@ from .whole_rules import step_free, step_whole
 
 SUM = 64
 """Infosets of one action with the same parent that are added together."""
+FROZEN = 2.0**40
+"""Times the instantaneous regrets of its infoset up to which a regret is multiplied by more than 1:
+strategies do not move beyond, and regrets that go on growing would leave the floats."""
 
 
 @inlined
@@ -57,7 +60,7 @@ def ascend(
                 _pass_up(form, b, first_lane, last_lane, forecast)
             continue
         bound = like(tile[0, 0], ROUNDING * part.scale[b])
-        rows = Rows(tile[0], tile[1], tile[2], tile[3], tile[4], own, bound)
+        rows = Rows(tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], own, bound)
         run = first_lane
         if locks is not None:
             lock = first_lock(locks, b, first_lane)
@@ -269,15 +272,19 @@ def _of_strategies(
     _mean(strategy, lanes, value, v)
     if rule.forecast:
         _mean(strategy, lanes, forecast, expected)
+    against = _find_paces(rule, part, lanes, step, rows)
     total[:count] = zero
     # New regrets, and preferences in place of strategies.
     for a in range(actions):
         first = at + a * stride
         q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
         for lane in range(count):
-            instant = exact(q[lane] - v[lane], least[lane], zero)
+            instant = exact(q[lane] - against[lane], least[lane], zero)
+            before = cumulative[lane]
+            if rule.paced:
+                before *= rows.pace[lane]
             new, preference = apply(
-                rule, cumulative[lane], instant, part.memory, first + lane, step.parameters
+                rule, before, instant, part.memory, first + lane, step.parameters
             )
             cumulative[lane] = new
             if rule.forecast:
@@ -310,6 +317,87 @@ def _of_strategies(
                 v[lane] += kept[lane] * q[lane]
     if rule.forecast:
         _mean(strategy, lanes, forecast, expected)
+
+
+@chosen
+def _find_paces(rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows) -> Any:
+    """What instantaneous regrets are against, and for a rule that sets a pace that of each infoset,
+    in ``rows.pace``."""
+    return _paces_of_agreement if rule.paced else lambda rule, part, lanes, step, rows: rows.mean
+
+
+@inlined
+def _paces_of_agreement(
+    rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
+) -> np.ndarray:
+    """Regrets against a strategy with its floor are all positive where the rule has settled, and
+    would agree for ever: they are against the strategy without it."""
+    actions, stride, at, count = lanes
+    v, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
+    for lane in range(count):
+        v[lane] = rows.mean[lane]
+    if step.floor > 0.0:
+        _value_without_floor(part, lanes, rows)
+    # Rows whose numbers are made later.
+    product, new, old, largest = rows.total, rows.expected, rows.constant, rows.pace
+    product[:count], new[:count], old[:count], largest[:count] = zero, zero, zero, zero
+    for a in range(actions):
+        first = at + a * stride
+        q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
+        for lane in range(count):
+            instant, before = exact(q[lane] - v[lane], least[lane], zero), kept[lane]
+            counts = is_in_play(instant, cumulative[lane], before)
+            product[lane] += instant * before if counts else zero
+            new[lane] += instant * instant if counts else zero
+            old[lane] += before * before if counts else zero
+            largest[lane] = max(largest[lane], cumulative[lane])
+    for lane in range(count):
+        rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], largest[lane])
+    return v
+
+
+@inlined
+def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
+    """What the strategies of a rule that sets a pace are worth without a floor, in
+    ``rows.against``; where there is none, that stays as it is."""
+    v, total, worth, zero = rows.against, rows.total, rows.constant, like(rows.mean[0], 0.0)
+    total[: lanes.length], worth[: lanes.length] = zero, zero
+    for a in range(lanes.actions):
+        first = lanes.at + a * lanes.stride
+        q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
+        for lane in range(lanes.length):
+            weight = max(cumulative[lane] + kept[lane], zero)
+            total[lane] += weight
+            worth[lane] += weight * q[lane]
+    for lane in range(lanes.length):
+        if total[lane] > zero:
+            v[lane] = worth[lane] / total[lane]
+
+
+@inlined
+def is_in_play(instant: float, regret: float, kept: float) -> bool:
+    """Whether an action is played, or would have gained."""
+    return max(instant, regret + kept) > 0.0
+
+
+@inlined
+def _pace(step: Step, product: float, new: float, old: float, largest: float) -> float:
+    """The pace of an infoset.
+
+    Args:
+        step: Of a rule that sets one.
+        product: Of the instantaneous regrets and the mean of earlier ones, over actions in play.
+        new: The former squared.
+        old: The latter squared.
+        largest: Cumulative regret.
+    """
+    zero, one = like(product, 0.0), like(product, 1.0)
+    length = np.sqrt(new)
+    both = length * np.sqrt(old)
+    agreement = min(max(product / (both if both > zero else one), -one), one)
+    pace = like(product, apply_pace(step.rule, agreement, step.parameters))
+    is_frozen = largest > like(product, FROZEN) * length
+    return one if both <= zero or (is_frozen and pace > one) else pace
 
 
 @inlined
@@ -394,12 +482,13 @@ def _ascend_locked(
                     value[above] += (sigma[a] - strategy[s]) * value[s]
                 strategy[s] = sigma[a]
             return
+    pace, mean = _locked_pace(rule, part, lanes, step, least, mean, probability)
     for a in range(actions):
         s = at + a * stride
         if probability[a] < 0.0:
             instant = exact(value[s] - mean, least, 0.0)
             new, preference = apply(
-                rule, np.float64(regret[s]), instant, part.memory, s, step.parameters
+                rule, np.float64(pace * regret[s]), instant, part.memory, s, step.parameters
             )
             regret[s] = new
             if rule.forecast:
@@ -432,6 +521,54 @@ def _ascend_locked(
             strategy[at + a * stride] = sigma[a]
             if rule.forecast:
                 forecast[above] += sigma[a] * forecast[at + a * stride]
+
+
+@chosen
+def _locked_pace(
+    rule: LocalRule,
+    part: Part,
+    lanes: Lanes,
+    step: Step,
+    least: float,
+    mean: float,
+    probability: np.ndarray,
+) -> Any:
+    """What :func:`_find_paces` finds for the free actions of a locked infoset, which are worth
+    ``mean`` together: the pace, and what regrets are against."""
+    if rule.paced:
+        return _locked_pace_of_agreement
+    return lambda rule, part, lanes, step, least, mean, probability: (1.0, mean)
+
+
+@inlined
+def _locked_pace_of_agreement(
+    rule: LocalRule,
+    part: Part,
+    lanes: Lanes,
+    step: Step,
+    least: float,
+    mean: float,
+    probability: np.ndarray,
+) -> tuple[float, float]:
+    total, worth = 0.0, 0.0
+    for a in range(len(probability)):
+        s = lanes.at + a * lanes.stride
+        if probability[a] < 0.0:
+            weight = max(part.regret[s] + part.memory[0, s], 0.0)
+            total += weight
+            worth += weight * part.value[s]
+    against = worth / total if step.floor > 0.0 and total > 0.0 else mean
+    product, new, old, largest = 0.0, 0.0, 0.0, 0.0
+    for a in range(len(probability)):
+        s = lanes.at + a * lanes.stride
+        instant, kept = exact(part.value[s] - against, least, 0.0), np.float64(part.memory[0, s])
+        if probability[a] < 0.0:
+            largest = max(largest, part.regret[s])
+            if is_in_play(instant, part.regret[s], kept):
+                product += instant * kept
+                new += instant * instant
+                old += kept * kept
+    return _pace(step, product, new, old, largest), against
 
 
 @inlined

@@ -23,6 +23,11 @@ A rule may also change the payoffs, by own reach, before values are made of them
 
     payoff(payoff, reach, memory_1, ..., parameters) -> (payoff, memory_1, ...)
 
+and it may set the pace of an infoset, a factor of its cumulative regrets before each step, by how
+well its instantaneous regrets agree with those before:
+
+    pace(agreement, parameters) -> factor
+
 To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
 inlined into their inner loops, and later processes find the compiled code again by what the
 rule computes.  The rules of this library come in by the same door as yours.
@@ -61,6 +66,8 @@ _steps: dict[str, Any] = {}
 """Compiled step functions by digest; what :class:`RuleType` stands for."""
 _payoffs: dict[str, Any] = {}
 """Functions that change payoffs, likewise."""
+_paces: dict[str, Any] = {}
+"""Functions that set the pace, likewise."""
 
 NEW = "/new"
 """End of the digest of rules that pass the value of the new strategy up."""
@@ -97,6 +104,12 @@ class LocalRule:
         payoff: What the counterfactual payoff of a sequence becomes, on float64 scalars:
             ``payoff(g, reach, memory_1, ..., parameters)`` returns it and what the rule keeps (if
             that is nothing, the number alone).  ``reach`` is own reach of the sequence.
+        pace: By what the cumulative regrets of an infoset are multiplied before the step, on
+            float64 scalars.  ``pace(agreement, parameters)`` is given the cosine of the angle
+            between the instantaneous regrets and the first number that the rule keeps, a mean of
+            earlier ones, over the actions that are played or would have gained.  The factor is 1
+            where either has no length, and at most 1 where regrets are 2 ** 40 times as large as
+            the instantaneous ones.  These are against the rule's own strategy, without a floor.
         checks: What parameters must be that may not be just any number, by name.
     """
 
@@ -118,6 +131,7 @@ class LocalRule:
         matches_regret: bool = False,
         whole: bool = False,
         payoff: Callable[..., Any] | None = None,
+        pace: Callable[..., float] | None = None,
         checks: Mapping[str, Check] | None = None,
     ) -> None:
         if matches_regret and (exponential or forecast or whole):
@@ -127,6 +141,12 @@ class LocalRule:
             )
         if whole and forecast:
             raise ValueError(f"{name}: a whole rule makes its strategy itself; it has no forecast")
+        if pace is not None and (whole or forecast or exponential or matches_regret or not memory):
+            raise ValueError(
+                f"{name}: a pace is for rules that keep a mean of regrets and make strategies by "
+                "regret matching from a preference; not for whole rules, nor those with exponents "
+                "or a forecast"
+            )
         self.name = name
         self.matches_regret = matches_regret
         self.step = inlined(step)
@@ -138,12 +158,14 @@ class LocalRule:
         self.forecast = forecast
         self.whole = whole
         self.payoff = None if payoff is None else inlined(payoff)
+        self.pace = None if pace is None else inlined(pace)
         self.checks = dict(checks or {})
         self.n_parameters = len(at(np.ones(1), **dict.fromkeys(parameter_names, 1.0))) if at else 0
         self._enter(
             f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
             + ("/whole" if whole else "")
             + ("" if payoff is None else f"/{_digest(payoff)}")
+            + ("" if pace is None else f"/pace {_digest(pace)}")
         )
 
     def _enter(self, digest: str) -> None:
@@ -151,7 +173,7 @@ class LocalRule:
         self.digest = digest
         formula = _digest(self.at) if self.at else ""
         self._meaning = (digest, self.name, self.parameter_names, self.memory, formula)
-        _steps[digest], _payoffs[digest] = self.step, self.payoff
+        _steps[digest], _payoffs[digest], _paces[digest] = self.step, self.payoff, self.pace
 
     def passing_up(self, which: str) -> LocalRule:
         """The rule with another value of an infoset for the sequence before it: that of the
@@ -180,6 +202,11 @@ class LocalRule:
         return self.payoff is not None
 
     @property
+    def paced(self) -> bool:
+        """Whether the rule sets the pace of an infoset."""
+        return self.pace is not None
+
+    @property
     def minds_scale(self) -> bool:
         """Whether the strategy depends on the size of regrets or payoffs: if so, infosets that the
         payoffs cannot tell apart are not solved as one, whose regrets are the sum of theirs."""
@@ -194,6 +221,8 @@ class LocalRule:
             found = _problem(
                 self.payoff, f"payoff of the rule {name}", taken, ["payoff", *self.memory]
             )
+        if found is None and self.pace is not None:
+            found = _problem(self.pace, f"pace of the rule {name}", (number, last), ["factor"])
         if found is None and self.whole:
             one, two, three = (types.Array(number, axes, "C") for axes in (1, 2, 3))
             taken = (two, two, two, one, two, three, last)
@@ -321,6 +350,7 @@ FACTS = {
     "exponential": types.boolean,
     "forecast": types.boolean,
     "changes_payoffs": types.boolean,
+    "paced": types.boolean,
     "passes_new": types.boolean,
 }
 """What kernels ask of a rule, as attributes of it.  It is known when they are compiled, so that
@@ -458,6 +488,20 @@ def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: i
     if not rule.changes_payoffs:  # Never called, but compiled.
         return lambda rule, payoff, reach, memory, sequence, parameters: payoff
     return _with_memory(rule, _payoffs, "payoff, reach", "new")
+
+
+def apply_pace(rule: LocalRule, agreement: float, parameters: tuple[float, ...]) -> float:
+    """The rule's pace at one infoset, from inside a kernel."""
+    assert rule.pace is not None
+    return rule.pace(agreement, parameters)
+
+
+@typed(apply_pace)
+def _apply_pace(rule, agreement, parameters):  # type: ignore[no-untyped-def]
+    if not rule.paced:  # Never called, but compiled.
+        return lambda rule, agreement, parameters: agreement
+    function = _paces[rule.digest]
+    return lambda rule, agreement, parameters: function(agreement, parameters)
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple[float, ...]:

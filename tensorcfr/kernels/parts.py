@@ -77,6 +77,10 @@ class Rows(NamedTuple):
     expected: np.ndarray
     """Forecast values."""
     constant: np.ndarray
+    pace: np.ndarray
+    """By what cumulative regrets are multiplied before the step."""
+    against: np.ndarray
+    """What instantaneous regrets are against, of a rule that sets a pace."""
     own: np.ndarray
     """That of whole rules, from :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     bound: float

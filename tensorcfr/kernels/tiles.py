@@ -14,7 +14,7 @@ TILE = 256
 """Lanes of a tile: what a pass reads twice is then still in the first cache level."""
 LONGEST = 1536
 """Lanes of a tile with consecutive parents, at most: the hands of hold'em on a board are one."""
-TILE_ROWS = 5
+TILE_ROWS = 7
 """Rows of scratch of a tile."""
 RUN = 64
 """So many lanes or more with consecutive parents are a tile of their own."""

@@ -70,7 +70,7 @@ ORDER = (
     *("idcfr+", "icfr", "icfr+", "apcfr+", "spcfr+", "pcfr+gradient", "hs-dcfr"),
     *("hs-pcfr+", "mmd", "chance_sampling", "external_sampling", "public_chance_sampling"),
     *("outcome_sampling", "hedge", "whole_traversal", "cfr-d", "dream", "lcfr", "sd-cfr"),
-    "deep-cfr",
+    *("deep-cfr", "paced-cfr+"),
 )
 """Algorithms by the number of their :func:`line_style`, which is theirs in all pictures."""
 

@@ -146,10 +146,9 @@ def solve(
             target call for (the solution says what ran), see
             :func:`tensorcfr.solvers.choose.choose`: the linear program only where nothing but a
             target is given.
-            By default the algorithm of ``start``, or asymmetric predictive CFR+ with weights that
-            forget early iterations, ``SAPCFR_PLUS(alpha=1, average_power=7)`` (power 5 in single
-            precision, ``"cfr+"`` in 16 bits), or in games of cards discounted CFR with discounts
-            chosen on spots of hold'em,
+            By default the algorithm of ``start``, or paced predictive CFR+, ``"paced-cfr+"`` (with
+            ``average_power=5`` in single precision; ``"cfr+"`` in 16 bits), or in games of cards
+            discounted CFR with discounts chosen on spots of hold'em,
             ``DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players) at which to end: a number in the game's own

@@ -190,10 +190,12 @@ def restored(
     expected = shapes_of(form, rule, dtype)
     given: dict[str, np.ndarray] = {}
     for name, (shape, kind) in expected.items():
-        if name in kept or not (name in OPTIONAL or 0 in shape):
+        if name in kept:
             given[name] = kept[name]
-        else:
+        elif name in OPTIONAL or 0 in shape:
             given[name] = np.zeros(shape, kind)
+        else:
+            raise ValueError(f"array {name!r} is missing, which {owner} has")
     if given["scale"].ndim == 2:
         given["scale"] = np.repeat(given["scale"][:, :, None], form.n_players, axis=2)
     is_old = not form.n_chunks and "reach" not in kept and not given["strategy"].size

@@ -167,13 +167,13 @@ class TestSolve:
     def test_automatic(self) -> None:
         assert "lp: solved exactly" in printed("solve", "kuhn", "--algorithm", "auto")
         to_target = printed("solve", "kuhn", "--algorithm=auto", "--target=1e-3")
-        assert "\nsapcfr+(alpha=1, average_power=7, alternating): reached the" in to_target
+        assert "\npaced-cfr+(average_power=10, alternating): reached the" in to_target
         exact = printed("solve", "kuhn", "--algorithm=auto", "--target=1e-12", "--no-strategy")
         assert "lp: solved exactly" in exact
         iterated = printed("solve", "kuhn", "--algorithm=auto", "--lock=J:bet=0")
         assert "\niterations         1,000 " in iterated
         three = printed("solve", "kuhn(players=3)", "--algorithm=auto", "--no-strategy")
-        assert "\nsapcfr+(alpha=1, average_power=7, alternating): ran the iterations" in three
+        assert "\npaced-cfr+(average_power=10, alternating): ran the iterations" in three
 
     def test_automatic_goes_on_as_it_began(self, tmp_path: Path) -> None:
         file = tmp_path / "dcfr.npz"

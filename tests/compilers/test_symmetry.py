@@ -40,6 +40,7 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr.algorithms import PACED_CFR_PLUS
 from tensorcfr.invariants import check
 from tensorcfr.solvers.warm_start import warm_state
 
@@ -253,7 +254,9 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
     assert game.merged is not None
     assert game.merged.form.n_sequences == game.n_sequences
     assert np.any(np.diff(game.merged.sequence.astype(int)) < 0)
-    merged, whole = Solver(game, precision=precision), Solver(game.without_merging())
+    record = PACED_CFR_PLUS(average_power=5)
+    merged = Solver(game, record, precision=precision)
+    whole = Solver(game.without_merging(), record)
     for solver in (merged, whole):
         solver.step(3)
     for found, expected in (
@@ -266,7 +269,7 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
     solution = solve(game, iters=3)
     assert dict(solution.last_policy) == dict(Solver(game, state=solution.state).current_policy())
     begun = Solver(
-        game.without_merging(), state=warm_state(game.without_merging(), "cfr+", solution)
+        game.without_merging(), "cfr+", state=warm_state(game.without_merging(), "cfr+", solution)
     )
     np.testing.assert_allclose(begun.state.regret, whole.state.regret, rtol=0, atol=1e-12)
     with pytest.raises(ValueError, match=r"other infosets .* merged"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tensorcfr import Algorithm, CompiledGame, compile_game, solve
-from tensorcfr.algorithms import DCFR, RTCFR_PLUS, SAPCFR_PLUS
+from tensorcfr.algorithms import DCFR, PACED_CFR_PLUS, RTCFR_PLUS, SAPCFR_PLUS
 from tensorcfr.analysis import conditional_regrets
 from tensorcfr.games.holdem import Holdem
 
@@ -20,7 +20,7 @@ def kings(symmetry: bool = True) -> CompiledGame:
 
 @pytest.mark.parametrize(
     "record",
-    [DCFR, SAPCFR_PLUS, pytest.param(RTCFR_PLUS, marks=pytest.mark.full)],
+    [DCFR, SAPCFR_PLUS, PACED_CFR_PLUS, pytest.param(RTCFR_PLUS, marks=pytest.mark.full)],
     ids=lambda record: record.name,
 )
 def test_kings_check_behind(record: Algorithm) -> None:
@@ -46,3 +46,10 @@ def test_leduc() -> None:
     assert plain.everywhere.largest > 4
     assert falling.everywhere.largest < 0.12
     assert falling.everywhere.mean < 0.1 * plain.everywhere.mean
+
+
+def test_a_thousandth_of_the_pot_everywhere() -> None:
+    """Paced steps follow a floor that falls as 1/t, in Leduc (pot 2) at every infoset."""
+    solution = solve(compile_game("leduc"), PACED_CFR_PLUS(floor=0.1, floor_fall=1), iters=1000)
+    assert solution.exploitability < 2e-4
+    assert conditional_regrets(solution.game, solution.policy).everywhere.largest < 0.002

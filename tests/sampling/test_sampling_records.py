@@ -186,7 +186,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert f"nodes touched {expected.nodes_touched:,} histories visited" in text
     assert f"{expected.decision_nodes_touched:,} decision nodes among them" in text
     assert run("kuhn", "--seed", "1").stderr.splitlines()[-1] == (
-        "tensorcfr: sapcfr+ draws no random numbers: it takes no seed"
+        "tensorcfr: paced-cfr+ draws no random numbers: it takes no seed"
     )
     assert run("kuhn", "--algorithm", "external_sampling", "--simultaneous").exit_code == 2
     assert run("--resume", str(path), "--iters", "1").exit_code == 0

@@ -18,7 +18,7 @@ from tensorcfr import (
     register,
     solve,
 )
-from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, SAPCFR_PLUS, find_algorithm
+from tensorcfr.algorithms import CFR_PLUS, DCFR, LP, PACED_CFR_PLUS, find_algorithm
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers import Status
 from tensorcfr.solvers.choose import EXACT_ENTRIES, EXACT_TARGET, SMALL, choose
@@ -26,7 +26,7 @@ from tensorcfr.solvers.request import SolveRequest
 
 KUHN = compile_game("kuhn")
 DECK = "leduc(ranks=13, suits=4)"
-DEFAULT = SAPCFR_PLUS(alpha=1, average_power=7)
+DEFAULT = PACED_CFR_PLUS
 """Chosen and judged in docs/results/variants.md."""
 
 

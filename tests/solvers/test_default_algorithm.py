@@ -12,7 +12,7 @@ from support.command_line import invoke, printed
 from support.tiers import tiered
 from tensorcfr import CompiledGame, Policy, Solver, compile_game, solve
 from tensorcfr.abstraction import abstract_hands, buckets_by_strength
-from tensorcfr.algorithms import CFR_PLUS, DCFR, SAPCFR_PLUS, Record
+from tensorcfr.algorithms import CFR_PLUS, DCFR, PACED_CFR_PLUS, Record
 from tensorcfr.analysis import solve_boards
 from tensorcfr.formats import save_spot
 from tensorcfr.games.holdem import Holdem
@@ -34,7 +34,7 @@ TURN: dict[str, Any] = {
 SPOT = Holdem(**TURN)
 ON_SPOTS = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)
 """What ``benchmarks/results/spots.json`` says is the best."""
-DEFAULT = SAPCFR_PLUS(alpha=1, average_power=7)
+DEFAULT = PACED_CFR_PLUS
 """Chosen and judged in docs/results/variants.md."""
 RAKED = TURN | {"rake": 0.05}
 KUHN = compile_game("kuhn")

@@ -49,6 +49,7 @@ from tensorcfr import (
     evaluate,
     solve,
 )
+from tensorcfr.algorithms import PACED_CFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.rules import Chance, Decision
 
@@ -135,6 +136,21 @@ def check(game: CompiledGame, rules: Game, variant: str, locks: Given, marks: An
 def test_equal_to_a_game_where_chance_plays_the_locks(name: str, variant: str) -> None:
     game, _ = built(name)
     check(game, as_game(GAMES[name]()), variant, random_locks(game, 7), MARKS)
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.1])
+@pytest.mark.parametrize("name", ["liars_dice(faces=3)", "goofspiel(cards=4)"])
+def test_the_pace_of_free_actions(name: str, floor: float) -> None:
+    game, record = compile_game(name), PACED_CFR_PLUS(floor=floor)
+    solver = Solver(game, record, locks=random_locks(game, 5))
+    other = compile_game(ChanceLocked(as_game(make_game(name)), solver.locks))
+    reference = Solver(other, record)
+    for _ in range(20):
+        solver.step()
+        reference.step()
+    found = unlocked(solver.average_policy(), solver.locks)
+    for label, probabilities in reference.average_policy().items():
+        np.testing.assert_allclose(found[label], list(probabilities.values()), rtol=0, atol=1e-12)
 
 
 @pytest.mark.compiled

@@ -122,6 +122,43 @@ class Predictive(Regretful):
         return [regret + new for regret, new in zip(self.regrets, instant, strict=True)]
 
 
+class Paced(Regretful):
+    """Paced CFR+: regrets grow where instantaneous ones turn, and shrink where they agree with
+    their mean, which is the prediction.  They are against the strategy without its floor."""
+
+    rule = staticmethod(cfr_plus_rule)
+    floor = 0.0
+
+    def __init__(self, actions: int) -> None:
+        super().__init__(actions)
+        self.mean = [0.0] * actions
+        self.own = self.strategy
+
+    def learn(self, values: list[float], instant: list[float], value: float, t: int) -> float:
+        if self.floor:
+            worth = sum(p * v for p, v in zip(self.own, values, strict=True))
+            instant = [v - worth for v in values]
+        pairs = [
+            (new, mean)
+            for regret, new, mean in zip(self.regrets, instant, self.mean, strict=True)
+            if new > 0 or regret + mean > 0
+        ]
+        new, old = (math.hypot(*one) for one in zip(*pairs, strict=True)) if pairs else (0, 0)
+        if new > 0 and old > 0:
+            cosine = sum((r / new) * (m / old) for r, m in pairs)
+            speed = 0.05 * (1000 / (1000 + t)) ** (0.5 if cosine < 0.4 else 1)
+            pace = 1 - speed * (cosine - 0.4)
+            self.regrets = [pace * regret for regret in self.regrets]
+        self.mean = [0.3 * m + 0.7 * r for m, r in zip(self.mean, instant, strict=True)]
+        passed = super().learn(values, instant, value, t)
+        self.own = self.strategy
+        self.strategy = [(1 - self.floor) * p + self.floor / len(values) for p in self.own]
+        return passed
+
+    def weights(self, instant: list[float], t: int) -> list[float]:
+        return [regret + mean for regret, mean in zip(self.regrets, self.mean, strict=True)]
+
+
 class Pulled(Regretful):
     """RTCFR+: half the squared distance of own reach from the reference's is a loss; without the
     perturbation."""
