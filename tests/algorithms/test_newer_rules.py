@@ -84,6 +84,7 @@ from tensorcfr.algorithms.records import FORECASTS
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks, iteration
 from tensorcfr.solvers.solution_file import _algorithm
+from tensorcfr.solvers.warm_start import warm_state
 
 HORIZON = 40
 """Less than the iterations of a comparison, so that the schedules end on the way."""
@@ -586,3 +587,37 @@ def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
     move = max(b - a for a, b in zip(point, nearest, strict=True))
     assert nearest == pytest.approx([max(a + move, 0.0) for a in point], abs=1e-15)
     assert sum(nearest) == pytest.approx(1.0, abs=1e-15)
+
+
+# ------------------------------------------------------------------------------------------- a pace
+
+
+def _growing(agreement, parameters):  # type: ignore[no-untyped-def]
+    return 2.0
+
+
+def _remembering(regret, instant, mean, parameters):  # type: ignore[no-untyped-def]
+    regret = max(regret + instant, 0.0)
+    return regret, regret + instant, instant
+
+
+def test_regrets_stay_finite_where_the_pace_is_always_above_1() -> None:
+    rule = LocalRule("growing", _remembering, memory=("last",), pace=_growing)
+    record = Algorithm("growing", rule, formula="R <- [2 R + r]+", source="this test")
+    solver = Solver(compile_game("kuhn"), record)
+    solver.step(3000)
+    assert np.isfinite(solver.state.regret).all()
+    assert np.isfinite(solver.state.strategy).all()
+
+
+@pytest.mark.parametrize("options", [{"memory": ()}, {"exponential": True}, {"whole": True}])
+def test_who_has_no_pace(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"paced: a pace is for rules that keep a mean of regrets"):
+        LocalRule("paced", _remembering, pace=_growing, **{"memory": ("last",)} | options)
+
+
+def test_a_state_that_lacks_what_the_rule_keeps() -> None:
+    game = compile_game("kuhn")
+    state = warm_state(game, "cfr+", solve(game, iters=3))
+    with pytest.raises(ValueError, match=r"array 'memory' is missing, which .* has"):
+        Solver(game, PACED_CFR_PLUS, state=state)

@@ -1,6 +1,6 @@
 """Published variants that are not in the catalogue, as records that anybody may ``register``.
 
-Our comparisons advise against all but VAD-CFR: see docs/newer-variants.md.
+Our comparisons advise against each: see docs/newer-variants.md.
 """
 
 from __future__ import annotations
