@@ -15,11 +15,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks._common import progress, table
 from tensorcfr import compile_game, solve
 from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import DCFR, MMD_AGENT, PACED_CFR_PLUS, Record
-from tensorcfr.analysis import conditional_regrets
+from tensorcfr.analysis import Values, values
+from tensorcfr.analysis.reached_regrets import regrets_of
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
 
@@ -34,13 +37,17 @@ GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
     "Leduc": ("leduc", 2.0, DCFR, (250, 1000, 5000)),
     "liar's dice": ("liars_dice", 2.0, DCFR, (140, 1000, 5000)),
     "river": (SPOTS["choose"]["river"], 200.0, CARDS_ALGORITHM, (140, 1000, 5000)),
-    "turn": (SPOTS["choose"]["turn"], 200.0, CARDS_ALGORITHM, (140, 500, 2000)),
+    "turn": (SPOTS["choose"]["turn"], 200.0, CARDS_ALGORITHM, (140, 500, 2000, 5000)),
 }
 """Rules, pot (in liar's dice what is won and lost), algorithm, iterations.  The first number of
 iterations is about 1.3 times those in which the algorithm takes exploitability to 0.1 % of the
 pot."""
+ON_PATH = 0.3
+"""Own reach from which an infoset is on the path, here, if the others' reach is at least this share
+of the largest in the game."""
 SHARES = {
     "exploitability": "exploitability",
+    "on_path": "largest, on the path",
     "led_to": "largest, own reach from 0.01",
     "largest": "largest",
     "mean": "mean",
@@ -84,15 +91,26 @@ def measure(name: str) -> list[dict[str, Any]]:
             given = {"precision": "float64"} if algorithm is PACED else {}
             solution = solve(whole, iters=mark - done, **begun, **given)
             done = mark
-            found = conditional_regrets(whole, solution.policy)
-            led_to, every = found.by_mistakes, found.everywhere
-            figures = solution.exploitability, led_to.largest, every.largest, every.mean
+            worth = values(whole, solution.policy)
+            found = regrets_of(worth)
+            led_to, every = found.by_mistakes.largest, found.everywhere
+            figures = solution.exploitability, on_path(worth), led_to, every.largest, every.mean
             shares = (f"{100 * figure / pot:.3g}" for figure in figures)
             row = {"game": name, "floor": way, "iterations": mark}
             row |= dict(zip(SHARES, shares, strict=True))
             rows.append(row | {"versions": versions(), "date": f"{date.today()}"})
             progress(" ".join(map(str, rows[-1].values())))
     return rows
+
+
+def on_path(worth: Values) -> float:
+    """The largest conditional regret of an infoset on the path."""
+    every = list(worth.all_rows())
+    regret = np.concatenate([rows.conditional_regret for rows in every])
+    own = np.concatenate([rows.own_reach for rows in every])
+    others = np.concatenate([rows.others_reach for rows in every])
+    here = (own >= ON_PATH) & (others >= ON_PATH * others.max())
+    return float(regret[here].max())
 
 
 def read() -> list[dict[str, Any]]:

@@ -147,20 +147,17 @@ class AgentDescent(Unscheduled):
     """What it does, in a line."""
     source: str
     """The paper it comes from."""
-    eta: Annotated[float, Number(above=0, finite=True)] = 2.0
+    eta: Annotated[float, Number(above=0, finite=True)] = 4.0
     """How fast strategies follow values, before any of them has changed."""
     alpha: Annotated[float, Number(0, finite=True)] = 0.0
     """``a``: the temperature, in the game's unit of utility; 1 over the ``lambda`` of a logit
     equilibrium."""
-    heat: Annotated[float, Number(0, finite=True)] = 1.0
-    """``c``: iteration ``t`` adds ``c m / t`` to the temperature, where ``m`` is the smallest scale
-    above 0 of an infoset of the game."""
-    floor: Annotated[float, Number(0, 1, "a probability")] = 0.1
-    """``f``: every action has at least the probability ``f / t ** floor_fall / |A|``."""
-    floor_fall: Annotated[float, Number(0, finite=True)] = 1.0
-    """How fast the floor falls."""
-    settled: Annotated[float, Number(1, finite=True)] = 1000.0
-    """The iteration from which on floor and temperature stay: what they move, settles then."""
+    heat: Annotated[float, Number(0, finite=True)] = 0.0025
+    """``c``: the temperature is ``a + c m``, where ``m`` is the smallest scale above 0 of an
+    infoset of the game.  The higher it is, the sooner strategies settle, and the more mistakes they
+    keep."""
+    floor: Annotated[float, Number(0, 1, "a probability")] = 5e-5
+    """``f``: every action has at least the probability ``f / |A|``."""
     average_power: Annotated[float, Number(0, finite=True)] = 20.0
     """Iteration ``t`` enters the average with the weight ``t ** average_power`` times own reach.  A
     path of many mistakes was likely at first: low powers keep what was played there then."""
@@ -172,27 +169,30 @@ class AgentDescent(Unscheduled):
         return {"name": self.name, **self.options}
 
     def restore(self, values: Mapping[str, Any]) -> AgentDescent:  # noqa: D102
-        # Files of up to 0.10.0 lack these two: there was no heat, and the floor fell for ever.
-        known = {"heat": 0.0, "settled": 1e15, **values}
+        # Up to 0.14.0 floor and temperature fell until iteration ``settled``: go on from there.
+        known = {"heat": 0.0, "settled": 1000.0, **values}
+        if "floor_fall" in known:
+            known["heat"] /= known["settled"]
+            known["floor"] /= known["settled"] ** known["floor_fall"]
         return self(**{option: known[option] for option in self.options})
 
 
 MMD_AGENT = AgentDescent(
     "mmd-agent",
-    formula="strategy proportional to (strategy exp(h (2 d - d before)))^(1 / (1 + h (a + c m / "
-    "t))), where d is q(a) - v given that the infoset is reached, and h = eta / (scale sqrt(1 + "
-    "the sum of the squares of what d / scale changed by, at most, in every iteration)); then 1 - "
-    "f / t of it and f / t of the uniform one; average weighted by t^20",
+    formula="strategy proportional to (strategy exp(h (2 d - d before)))^(1 / (1 + h (a + c m) / "
+    "scale)), where d is (q(a) - v) / scale given that the infoset is reached, and h = eta / "
+    "sqrt(1 + the sum of the squares of what d changed by, at most, in every iteration); then 1 - "
+    "f of it and f of the uniform one; average weighted by t^20",
     source="behavioural form of magnetic mirror descent: S. Sokota, R. D'Orazio, J. Z. Kolter, "
     "N. Loizou, M. Lanctot, I. Mitliagkas, N. Brown, C. Kroer, 'A unified approach to "
     "reinforcement learning, quantal response equilibria, and two-player zero-sum games', ICLR "
     "2023; steps that shrink as predictions fail: A. Rakhlin, K. Sridharan, 'Online learning with "
-    "predictable sequences', COLT 2013; this library puts them together, with floors and scales",
+    "predictable sequences', COLT 2013; this library puts them together, with a floor and scales",
 )
-"""Magnetic mirror descent in the agent form, optimistic, with a floor and a temperature that fall
-until iteration ``settled``; ``m`` is the smallest scale of an infoset.  The scale of an
-infoset is the largest size of its value, given that it is reached, when the others play uniformly.
-With ``alpha`` above 0, no ``heat`` and no floor, its last iterate settles, if at all, at an agent
-quantal response equilibrium."""
+"""Magnetic mirror descent in the agent form, optimistic, one player after the other, with a floor
+and a temperature; ``m`` is the smallest scale of an infoset.  The scale of an infoset is the
+largest size of its value, given that it is reached, when the others play uniformly.  With ``alpha``
+above 0, no ``heat`` and no floor, its last iterate settles, if at all, at an agent quantal response
+equilibrium."""
 
 publish(EFCE, EFCCE, EGT, MMD_AGENT)

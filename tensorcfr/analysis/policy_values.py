@@ -21,11 +21,10 @@ from ..model.arguments import Compiled, Flat
 from ..model.arrays import TERMINAL
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame, InfosetRows
-from ..model.levels import levels_below_root
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from ..model.team_game import reach_without
+from .others_reach import OthersReach
 
 
 class ValueRows(NamedTuple):
@@ -301,14 +300,14 @@ class LaidOutValues(Values):
         game: FlatGame = policy.game
         require(_bytes_needed(game), f"the values of a policy of {game.name}")
         super().__init__(policy)
-        strategy, self.sequence_reach, value, best = self._profile.of_part(0)
+        _, self.sequence_reach, value, best = self._profile.of_part(0)
         self.counterfactual = value * game.unit
         """float64 (sequences,): as in :class:`ValueRows`; of the empty ones the game's value."""
         self.best = best * game.unit
         """float64 (sequences,): likewise; of the empty ones the best-response value."""
         self.own_reach = self.sequence_reach[game.form.infoset_parent]
         """float64 (infosets,): as in :class:`ValueRows`."""
-        self.others_reach = others_reach(game, strategy)
+        self.others_reach = OthersReach(game).everywhere(self.sequence_reach)
         """float64 (infosets,): likewise."""
         self._infoset_of = game.form.owners[0]
 
@@ -383,12 +382,12 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
 
 def _bytes_needed(game: FlatGame) -> int:
     """Bytes that :class:`LaidOutValues` takes: reaches, values and best values of sequences,
-    reaches of infosets, and what :func:`others_reach` goes through."""
+    reaches of infosets, and what :class:`OthersReach` keeps."""
     if game.by_histories:
-        met = 16 * len(game.tree.player)
+        met = 8 * len(game.tree.player) * (2 + game.n_players)
     else:
         met = 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape)
-    return 24 * game.n_sequences + 8 * game.n_infosets + met
+    return 24 * (game.n_sequences + game.n_infosets) + met
 
 
 @checked()
@@ -396,56 +395,3 @@ def best_responses(game: Flat, policy: PolicyLike) -> tuple[BestResponse, ...]:
     """Each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))
-
-
-def others_reach(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
-    """The probability with which chance and the others lead to each infoset.
-
-    Args:
-        game: The game.
-        strategy: float64 (sequences,): behaviour strategies of all players.
-
-    Returns:
-        float64 (infosets,).
-    """
-    if not game.by_histories:
-        return _by_hands(game, strategy)
-    tree, found = game.tree, np.zeros(game.n_infosets)
-    for player in range(game.n_players):
-        at = np.flatnonzero(tree.player == player)
-        reach = reach_without(game, (player,), strategy)
-        found += np.bincount(tree.infoset[at], reach[at], game.n_infosets)
-    return found
-
-
-def _by_hands(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
-    """Down the public tree with all hands of both players at once; joint probabilities of the hands
-    at the end."""
-    tree, places = game.public_tree, game.places
-    own = [np.ones((hands, tree.n_nodes)) for hands in tree.prior.shape]
-    first_child = tree.first_child.astype(np.int64)
-    for level in levels_below_root(first_child):
-        up = tree.parent[level].astype(np.int64)
-        for player, mine in enumerate(own):
-            mine[:, level] = mine[:, up]
-            # Public nodes that no deal gets to have no infosets.
-            moved = np.flatnonzero((tree.player[up] == player) & (tree.bucket[up] >= 0))
-            node, above = level.start + moved, up[moved]
-            infoset = places.infosets(above, np.arange(len(mine))[:, None])
-            # A hand that is impossible takes a neighbour's place; its joint probability is 0.
-            infoset = np.minimum(infoset, game.n_infosets - 1)
-            action = node - first_child[above]
-            sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
-            mine[:, node] *= strategy[np.minimum(sequence, game.n_sequences - 1)]
-    found = np.zeros(game.n_infosets)
-    for player in range(2):
-        acts = (tree.bucket >= 0) & (tree.player == player)
-        for row in np.unique(tree.weight[acts]):
-            nodes = np.flatnonzero(acts & (tree.weight == row))
-            joint = tree.dealt(int(row))
-            for some in np.array_split(nodes, len(nodes) // 50_000 + 1):
-                met = np.moveaxis(joint, player, 0) @ own[1 - player][:, some]
-                held = np.diff(game.form.hand_rank[game.form.bucket_mask[tree.bucket[some]]]) > 0
-                at, hand = np.nonzero(held)
-                found[places.infosets(some[at], hand)] = met[hand, at]
-    return found

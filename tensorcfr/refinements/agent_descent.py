@@ -3,8 +3,8 @@
 An infoset behind many mistakes has a small counterfactual reach, so that its regrets
 are mostly from iterations in which the others still came, with other hands.  Values *given that the
 infoset is reached* have no such weight.  Steps are small: strategies, and what the others bring to
-an infoset, change slowly and settle on and off the path alike.  A floor that falls keeps every
-infoset within reach.
+an infoset, change slowly and settle on and off the path alike.  A floor keeps every infoset within
+reach, and a temperature keeps strategies from going in circles.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
-from ..analysis.policy_values import others_reach
-from ..evaluation.profile import put_values
+from ..analysis.others_reach import OthersReach
 from ..kernels import evaluation
 from ..model.arguments import Flat
-from ..model.flat_game import FlatGame
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver, Setting
 from ..solvers.kept import Expected
@@ -51,7 +49,8 @@ class AgentState(NamedTuple):
 
 
 class AgentSolver(IterativeSolver):
-    """Mirror descent at every infoset, all at once, on values given that it is reached.
+    """Mirror descent at every infoset on values given that it is reached, one player after the
+    other.
 
     Args:
         game: A game of any number of players, laid out.
@@ -82,88 +81,80 @@ class AgentSolver(IterativeSolver):
         self.game, self.algorithm = game, self._checked(game, algorithm)
         require(8 * ARRAYS * game.n_sequences, f"solving {game.name}", memory_limit)
         self.iteration = iteration
-        self._infosets = Infosets(game)
+        self._others = OthersReach(game)
+        uniform = evaluation.normalise(game.form, np.zeros(game.n_sequences))
+        self._reach, self._value = np.empty((2, game.n_sequences))
+        evaluation.realization_plan(game.form, uniform, self._reach)
+        scale = self._scales()
+        self._stakes = scale.min(where=scale > 0.0, initial=scale.max(initial=0.0))
+        self._scale = np.where(scale > 0.0, scale, 1.0)
         if state is None:
-            zeros = np.zeros((3, game.n_sequences))
-            self._state = AgentState(evaluation.normalise(game.form, zeros[0]), *zeros)
+            self._state = AgentState(uniform, *np.zeros((3, game.n_sequences)))
         else:
             self._state = self.restore(self.setting, self.kept(state))
-        scale = self._infosets.scales()
-        self._scale = np.where(scale > 0.0, scale, 1.0)
-        counts = (scale > 0.0) & (game.form.owners[0] >= 0)
-        self._stakes = scale.min(where=counts, initial=scale.max())
+            evaluation.realization_plan(game.form, self._state.strategy, self._reach)
 
     @classmethod
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         return dict.fromkeys(AgentState._fields, ((setting.game.n_sequences,), np.float64))
 
     def _run(self, iterations: int) -> None:
-        record, infosets, sum_up = self.algorithm, self._infosets, self._infosets.sum_up
-        strategy, before, change, cumulative = self._state
         for t in range(self.iteration + 1, self.iteration + iterations + 1):
-            reach, advantage = infosets.advantages(strategy)
-            cumulative += t**record.average_power * reach
-            advantage /= self._scale
-            # The first iteration has no prediction.
-            ahead = advantage - before if t > 1 else np.zeros_like(before)
-            change += infosets.largest(np.abs(ahead)) ** 2
-            rate = record.eta / np.sqrt(1.0 + change)
-            moved = strategy * np.exp(rate * (advantage + ahead))
-            settling = min(t, record.settled)
-            alpha = record.alpha + record.heat * self._stakes / settling
-            moved **= 1.0 / (1.0 + rate * alpha / self._scale)
-            floor = record.floor / settling**record.floor_fall
-            moved *= (1.0 - floor) / sum_up(moved)
-            strategy, before = moved + floor / infosets.actions, advantage
-        self._state = AgentState(strategy, before, change, cumulative)
+            for player in range(self.game.n_players):
+                self._move(player, is_first=t == 1)
+            weight = t**self.algorithm.average_power
+            np.add(self._state.cumulative, weight * self._reach, out=self._state.cumulative)
         self.iteration += iterations
 
+    def _move(self, player: int, is_first: bool) -> None:
+        """A step at all infosets of a player, from the deepest up."""
+        form, value, others = self.game.form, self._value, self._others.of(player, self._reach)
+        value[form.of_player(player)] = 0.0
+        evaluation.add_payoffs(form, player, self._reach, value)
+        begin = form.player_infosets[player]
+        for b in reversed(range(*form.player_buckets[player : player + 2])):
+            lanes, first = form.bucket_lanes[b], form.bucket_sequence[b]
+            here = slice(form.bucket_infoset[b], form.bucket_infoset[b] + lanes)
+            rows = slice(first, first + form.bucket_actions[b] * lanes)
+            strategy, before, change, q = (
+                array[rows].reshape(-1, lanes) for array in (*self._state[:3], value)
+            )
+            mean = (strategy * q).sum(axis=0)
+            np.add.at(value, form.infoset_parent[here], mean)
+            reach, scale = others[here.start - begin : here.stop - begin], self._scale[here]
+            advantage = np.zeros_like(q)
+            np.divide((q - mean) * self.game.unit, reach, out=advantage, where=reach > 0.0)
+            advantage /= scale
+            # The first iteration has no prediction.
+            ahead = 0.0 * advantage if is_first else advantage - before
+            change += np.square(ahead).max(axis=0)
+            strategy[:] = self._moved(strategy, advantage + ahead, change, scale)
+            before[:] = advantage
+        evaluation.realization_plan(form, self._state.strategy, self._reach)
 
-class Infosets:
-    """The infosets of a game, as arrays over its sequences; the empty sequence of each player
-    counts as an infoset with one action."""
+    def _moved(
+        self, strategy: np.ndarray, towards: np.ndarray, change: np.ndarray, scale: np.ndarray
+    ) -> np.ndarray:
+        """The next strategies of some infosets, float64 (actions, infosets)."""
+        record = self.algorithm
+        alpha = record.alpha + record.heat * self._stakes
+        rate = record.eta / np.sqrt(1.0 + change)
+        with np.errstate(divide="ignore"):  # Without a floor an action may be given up for ever.
+            logs = (np.log(strategy) + rate * towards) / (1.0 + rate * alpha / scale)
+        moved = np.exp(logs - logs.max(axis=0))
+        moved *= (1.0 - record.floor) / moved.sum(axis=0)
+        return np.asarray(moved + record.floor / len(moved))
 
-    def __init__(self, game: FlatGame) -> None:
-        self.game = game
-        of = game.form.owners[0]
-        self.of = np.where(of < 0, game.n_infosets + np.cumsum(of < 0) - 1, of)
-        self.actions = self.sum_up(np.ones(game.n_sequences))
-
-    def sum_up(self, numbers: np.ndarray) -> np.ndarray:
-        """The sum of the numbers of all actions of an infoset, at each of its sequences."""
-        found: np.ndarray = np.bincount(self.of, numbers)[self.of]
-        return found
-
-    def largest(self, numbers: np.ndarray) -> np.ndarray:
-        """The largest number of all actions of an infoset, from 0, at each of its sequences."""
-        found = np.zeros(self.of.max() + 1)
-        np.maximum.at(found, self.of, numbers)
-        return found[self.of]
-
-    def conditional(self, value: np.ndarray, strategy: np.ndarray) -> np.ndarray:
-        """Counterfactual values, float64 (..., sequences), over the others' reaches of infosets, in
-        the game's unit of utility; 0 where nobody can come, or with too small a probability for a
-        float."""
-        reach = np.append(others_reach(self.game, strategy), np.ones(self.game.n_players))[self.of]
-        return np.divide(value * self.game.unit, reach, out=np.zeros_like(value), where=reach > 0.0)
-
-    def advantages(self, strategy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Own reaches, and by how much every action is better than the strategy given that its
-        infoset is reached."""
-        reach, value = np.zeros((2, len(strategy)))
-        put_values(self.game.form, strategy, reach, value)
-        value = self.conditional(value, strategy)
-        return reach, value - self.sum_up(strategy * value)
-
-    def scales(self) -> np.ndarray:
-        """The scale of each infoset, at its sequences: the largest size of its value given that it
-        is reached, over all own strategies, when the others play uniformly."""
-        form, uniform = self.game.form, 1.0 / self.actions
-        reach, paid = np.zeros((2, len(self.of)))
-        evaluation.realization_plan(form, uniform, reach)
+    def _scales(self) -> np.ndarray:
+        """The scale of each infoset, float64 (infosets,): the largest size of its value given that
+        it is reached, over all own strategies, when the others play uniformly."""
+        form, paid = self.game.form, np.zeros(self.game.n_sequences)
         for player in range(form.n_players):
-            evaluation.add_payoffs(form, player, reach, paid)
+            evaluation.add_payoffs(form, player, self._reach, paid)
         most = np.stack([paid, -paid])
         for value in most:
             carry_up(form, value)
-        return self.largest(np.abs(self.conditional(most, uniform)).max(axis=0))
+        found, size = np.zeros(form.n_infosets), np.abs(most).max(axis=0)
+        np.maximum.at(found, form.owners[0][form.owners[0] >= 0], size[form.owners[0] >= 0])
+        reach = self._others.everywhere(self._reach)
+        return np.divide(found * self.game.unit, reach, out=np.zeros_like(found), where=reach > 0)

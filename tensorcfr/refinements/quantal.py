@@ -20,9 +20,11 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Number, Several, checked
+from ..analysis.others_reach import OthersReach
+from ..evaluation.profile import put_values
 from ..model.arguments import Flat
+from ..model.flat_game import FlatGame
 from ..model.policy import Policy
-from .agent_descent import Infosets
 
 LARGEST = 500
 """Odds of a game, at most: sequences less infosets.  A step takes as many evaluations, twice."""
@@ -91,7 +93,7 @@ class _Branch:
     infoset, then ``lambda``."""
 
     def __init__(self, game: Flat) -> None:
-        self.infosets = Infosets(game)
+        self.infosets = _Infosets(game)
         self.moves = game.form.owners[1] > 0
         heads = np.append(game.form.infoset_sequence, game.form.player_sequences[:-1])
         self.first = heads[self.infosets.of]
@@ -110,7 +112,7 @@ class _Branch:
 
     def better(self, odds: np.ndarray) -> np.ndarray:
         """By how much actions are better than the first one, given that infosets are reached."""
-        _, advantage = self.infosets.advantages(self.strategy(odds))
+        advantage = self.infosets.advantages(self.strategy(odds))
         return np.asarray((advantage - advantage[self.first])[self.moves])
 
     def rest(self, point: np.ndarray) -> np.ndarray:
@@ -181,3 +183,34 @@ class _Branch:
         raise RuntimeError(
             f"the branch could not be followed to lambda {aim:g}; it was, to {self.point[-1]:g}"
         )
+
+
+class _Infosets:
+    """The infosets of a game, as arrays over its sequences; the empty sequence of each player
+    counts as an infoset with one action."""
+
+    def __init__(self, game: FlatGame) -> None:
+        self.game, self.others = game, OthersReach(game)
+        of = game.form.owners[0]
+        self.of = np.where(of < 0, game.n_infosets + np.cumsum(of < 0) - 1, of)
+
+    def sum_up(self, numbers: np.ndarray) -> np.ndarray:
+        """The sum of the numbers of all actions of an infoset, at each of its sequences."""
+        found: np.ndarray = np.bincount(self.of, numbers)[self.of]
+        return found
+
+    def largest(self, numbers: np.ndarray) -> np.ndarray:
+        """The largest number of all actions of an infoset, from 0, at each of its sequences."""
+        found = np.zeros(self.of.max() + 1)
+        np.maximum.at(found, self.of, numbers)
+        return found[self.of]
+
+    def advantages(self, strategy: np.ndarray) -> np.ndarray:
+        """By how much every action is better than the strategy given that its infoset is reached,
+        in the game's unit of utility; 0 where nobody can come, or with too small a probability for
+        a float."""
+        own, value = np.zeros((2, len(strategy)))
+        put_values(self.game.form, strategy, own, value)
+        reach = np.append(self.others.everywhere(own), np.ones(self.game.n_players))[self.of]
+        advantage = (value - self.sum_up(strategy * value)) * self.game.unit
+        return np.divide(advantage, reach, out=np.zeros_like(value), where=reach > 0.0)

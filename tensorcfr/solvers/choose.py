@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..algorithms import (
@@ -35,8 +36,11 @@ EXACT_TARGET = 1e-7
 """Exploitability, as a share of the range of the utilities, below which iterations take longer than
 the linear program."""
 SMALL = 10_000
-"""Sequences, where symmetries are merged, up to which predictions are taken: far ahead for small
-targets, where time counts, and some milliseconds behind for large ones."""
+"""Sequences, where symmetries are merged, up to which predictions are taken for every target: far
+ahead for small targets, where time counts, and some milliseconds behind for large ones."""
+FINE_TARGET = 5e-6
+"""Exploitability, as a share of the range of the utilities, below which predictions are taken in
+larger games, too."""
 
 
 def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None = None) -> Record:
@@ -81,8 +85,9 @@ def choose(
 
     * ``lp`` for games of at most 150,000 payoff entries, where no target is given or one below 1e-7
       of the range of the utilities;
-    * the default algorithm for games of at most 10,000 sequences once symmetries are merged;
-    * ``dcfr`` for larger ones, and for all in 16 bits, which have no room for predictions.
+    * the default algorithm for games of at most 10,000 sequences, symmetries merged, and for larger
+      ones with a target below 5e-6 of the range;
+    * ``dcfr`` for other larger ones, and for all in 16 bits, which have no room for predictions.
 
     Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
     means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
@@ -112,13 +117,15 @@ def choose(
     ):
         return asked_algorithm(None, game, precision)
     utility = game.utilities[:, 0]
+    span, aim = utility.max() - utility.min(), math.inf if target is None else target
     if (
         exact
-        and (target is None or target < EXACT_TARGET * (utility.max() - utility.min()))
+        and (target is None or aim < EXACT_TARGET * span)
         and game.is_laid_out
         and count_entries(game.chunks.trunk, 0) <= EXACT_ENTRIES
     ):
         return LP
-    if precision == PACKED or game.swept(merged=True).n_numbers > SMALL:
+    is_large = game.swept(merged=True).n_numbers > SMALL
+    if precision == PACKED or (is_large and aim >= FINE_TARGET * span):
         return DCFR
     return asked_algorithm(None, game, precision)

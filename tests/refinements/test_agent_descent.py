@@ -32,8 +32,7 @@ GAMES = {
     "options",
     [
         {},
-        {"eta": 0.3, "alpha": 0.4, "floor": 0.0, "average_power": 1.0, "floor_fall": 0.5}
-        | {"heat": 0.7, "settled": 3.0},
+        {"eta": 0.3, "alpha": 0.4, "heat": 0.7, "floor": 0.0, "average_power": 1.0},
     ],
     ids=["usual", "other"],
 )
@@ -60,28 +59,27 @@ def test_equals_the_slow_one(name: str, options: dict[str, float]) -> None:
             np.testing.assert_allclose(found[at], expected[label], rtol=1e-12, atol=1e-12)
 
 
-def test_every_infoset_of_leduc_is_within_a_thousandth_of_the_pot() -> None:
-    """After 2,000 iterations; with DCFR and a floor that falls the largest is 5.5 % after 1,000."""
-    game = compile_game("leduc")
+@pytest.mark.parametrize("name", ["leduc", "liars_dice"])
+def test_every_infoset_is_within_a_thousandth_of_the_pot(name: str) -> None:
+    """After 2,000 iterations where own reach is at least 0.01, in Leduc everywhere; with DCFR and a
+    floor that falls, 0.9 and 11 % after 5,000.  The pot, and what is won and lost, are 2."""
+    game = compile_game(name)
     solution = solve(game, MMD_AGENT, iters=2000, checkpoints=[2000])
     found = conditional_regrets(game, solution.policy)
-    assert found.everywhere.largest <= 0.001 * 2
+    assert found.by_mistakes.largest <= 0.001 * 2
+    assert found.everywhere.largest <= 0.001 * 2 or name == "liars_dice"
+    assert found.everywhere.mean <= 0.0003 * 2
     assert found.unreached == 0
-    assert solution.exploitability <= 0.0005 * 2
-
-
-def test_infosets_behind_many_mistakes_settle() -> None:
-    """In liar's dice, shares of the 2 that are won and lost: the mean is 0.009 % after 1,000
-    iterations; without heat, and with an average that keeps what was played early, 0.073 %."""
-    game = compile_game("liars_dice")
-    solution = solve(game, MMD_AGENT, iters=1000, checkpoints=[1000])
-    assert conditional_regrets(game, solution.policy).everywhere.mean < 0.0002 * 2
+    assert solution.exploitability <= 0.001 * 2
 
 
 def test_a_record_of_an_older_version() -> None:
-    kept = MMD_AGENT.to_dict()
-    del kept["heat"], kept["settled"]
-    assert (from_dict(kept).heat, from_dict(kept).settled) == (0.0, 1e15)
+    """It goes on with the floor and the temperature with which the old one ended."""
+    kept = {"name": "mmd-agent", "eta": 2.0, "alpha": 0.0, "floor": 0.1, "average_power": 20.0}
+    oldest = from_dict(kept | {"floor_fall": 1.0})
+    old = from_dict(kept | {"floor_fall": 0.5, "heat": 1.0, "settled": 400.0})
+    assert (oldest.heat, oldest.floor) == (0.0, 0.0001)
+    assert (old.heat, old.floor, old.eta) == (0.0025, 0.005, 2.0)
 
 
 def test_aces_call_after_a_mistake() -> None:

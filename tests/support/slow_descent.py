@@ -126,25 +126,31 @@ class SlowDescent:
         return {key: [one] * len(self.strategy[key]) for key, one in self.change.items()}
 
     def step(self) -> None:
+        """Player after player; all infosets of a player at once."""
         self.t += 1
-        eta, settling = self.options["eta"], min(self.t, self.options["settled"])
-        alpha = self.options["alpha"] + self.options["heat"] * self.stakes / settling
-        floor = self.options["floor"] / settling ** self.options["floor_fall"]
-        new = {}
+        players = {label: infoset.player for label, infoset in self.tree.infosets.items()}
+        for player in sorted(set(players.values())):
+            here = [label for label, one in players.items() if one == player]
+            self.strategy |= {label: self.moved(label) for label in here}
         for label, played in self.strategy.items():
-            values, scale, own = self.expected(label), self.scale[label], self.own_reach(label)
-            mean = math.fsum(p * q for p, q in zip(played, values, strict=True))
-            better = [(q - mean) / scale for q in values]
-            known = self.before[label] if self.t > 1 else better
-            self.change[label] += max(abs(d - p) for d, p in zip(better, known, strict=True)) ** 2
-            rate = eta / math.sqrt(1.0 + self.change[label])
-            weights = [
-                (p * math.exp(rate * (2 * d - was))) ** (1.0 / (1.0 + rate * alpha / scale))
-                for p, d, was in zip(played, better, known, strict=True)
-            ]
+            own = self.own_reach(label)
             for a, p in enumerate(played):
                 self.total[label][a] += self.t ** self.options["average_power"] * own * p
-            self.before[label] = better
-            whole = math.fsum(weights)
-            new[label] = [(1 - floor) * w / whole + floor / len(weights) for w in weights]
-        self.strategy = new
+
+    def moved(self, label: str) -> list[float]:
+        """The next strategy of an infoset."""
+        played, scale, floor = self.strategy[label], self.scale[label], self.options["floor"]
+        alpha = self.options["alpha"] + self.options["heat"] * self.stakes
+        values = self.expected(label)
+        mean = math.fsum(p * q for p, q in zip(played, values, strict=True))
+        better = [(q - mean) / scale for q in values]
+        known = self.before[label] if self.t > 1 else better
+        self.change[label] += max(abs(d - p) for d, p in zip(better, known, strict=True)) ** 2
+        self.before[label] = better
+        rate = self.options["eta"] / math.sqrt(1.0 + self.change[label])
+        weights = [
+            (p * math.exp(rate * (2 * d - was))) ** (1.0 / (1.0 + rate * alpha / scale))
+            for p, d, was in zip(played, better, known, strict=True)
+        ]
+        whole = math.fsum(weights)
+        return [(1 - floor) * w / whole + floor / len(weights) for w in weights]
