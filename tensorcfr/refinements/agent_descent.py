@@ -149,12 +149,12 @@ class AgentSolver(IterativeSolver):
         """The scale of each infoset, float64 (infosets,): the largest size of its value given that
         it is reached, over all own strategies, when the others play uniformly."""
         form, paid = self.game.form, np.zeros(self.game.n_sequences)
+        of, found = form.owners[0], np.zeros(form.n_infosets)
         for player in range(form.n_players):
             evaluation.add_payoffs(form, player, self._reach, paid)
         most = np.stack([paid, -paid])
         for value in most:
             carry_up(form, value)
-        found, size = np.zeros(form.n_infosets), np.abs(most).max(axis=0)
-        np.maximum.at(found, form.owners[0][form.owners[0] >= 0], size[form.owners[0] >= 0])
+        np.maximum.at(found, of[of >= 0], np.abs(most).max(axis=0)[of >= 0])
         reach = self._others.everywhere(self._reach)
         return np.divide(found * self.game.unit, reach, out=np.zeros_like(found), where=reach > 0)

@@ -286,10 +286,17 @@ class Wrong(RandomSuits):
     """Suits that are not alike, or permutations that are none."""
 
     def __init__(
-        self, found: np.ndarray, strong: int = 0, suit: int = 1, public: tuple[int, ...] = (0,)
+        self,
+        found: np.ndarray,
+        strong: int = 0,
+        suit: int = 1,
+        public: tuple[int, ...] = (0,),
+        favoured: int | None = None,
     ) -> None:
         super().__init__(0, ranks=3, suits=3, width=2, rounds=0, public=public)
         self.found, self.strong, self.suit = found, strong, suit
+        self.weights_vary = favoured is not None
+        self.favoured = favoured
 
     def symmetries(self) -> np.ndarray:
         return self.found
@@ -298,6 +305,12 @@ class Wrong(RandomSuits):
         return super().strength(board, hands) * 10 + self.strong * (hands % 3 == self.suit).sum(
             axis=1
         )
+
+    def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
+        """More for hands with a card, if there is one to be favoured."""
+        if self.favoured is None:
+            return self.weights[player]
+        return self.weights[player] * (1.0 + (self.hands[player] == self.favoured).any(axis=1))
 
 
 TURNED = np.array([[0, 2, 1, 3, 5, 4, 6, 8, 7]])
@@ -312,6 +325,7 @@ ALL_SUITS = np.array([[3 * r + s for r in range(3) for s in o] for o in permutat
         (Wrong(TURNED, strong=1), "changes strengths: b. to c."),
         (Wrong(ALL_SUITS, strong=1, suit=0, public=()), "changes strengths: a. to b., b. to a."),
         (Wrong(ALL_SUITS[:3], public=()), "must contain the products"),
+        (Wrong(TURNED, favoured=4), "changes weights: b. to c."),
     ],
 )
 def test_wrong_permutations(rules: Wrong, message: str) -> None:

@@ -11,6 +11,9 @@ from ...model.cards import Boards, HandClasses, SolvedBoards, Symmetry
 from ...rules import CardGame
 from .rules import numbers_of, without
 
+SAME = 1e-9
+"""Weights that differ by this share of themselves, at most, are the same."""
+
 
 def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarray:
     """The permutations of cards that leave the board and both ranges as they are, the identity
@@ -179,7 +182,8 @@ def _classes(moved: np.ndarray) -> HandClasses:
 
 
 def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Symmetry) -> None:
-    """Check on a few boards that permutations leave the order of strengths as it is.
+    """Check on a few boards that permutations leave the order of strengths as it is, and the
+    weights of hands on the board.
 
     Raises:
         GameError: One does not.
@@ -194,14 +198,21 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
             own = np.asarray(rules.strength(before, hands))
             turned = np.asarray(rules.strength(after, one[hands]))
             if not np.array_equal(_order(own), _order(turned)):
-                raise GameError(
-                    f"{name}: symmetries() changes strengths: "
-                    + ", ".join(
-                        f"{rules.cards[card]} to {rules.cards[to]}"
-                        for card, to in enumerate(one.tolist())
-                        if card != to
-                    )
-                )
+                raise GameError(f"{name}: symmetries() changes strengths: {_moves(rules, one)}")
+            to = symmetry.hands[player][number, live]
+            own = rules.weights_on(player, before)[live]
+            turned = rules.weights_on(player, after)[to]
+            if rules.weights_vary and not np.allclose(own, turned, rtol=SAME, atol=0.0):
+                raise GameError(f"{name}: symmetries() changes weights: {_moves(rules, one)}")
+
+
+def _moves(rules: CardGame, permutation: np.ndarray) -> str:
+    """What a permutation makes of the cards that it moves."""
+    return ", ".join(
+        f"{rules.cards[card]} to {rules.cards[to]}"
+        for card, to in enumerate(permutation.tolist())
+        if card != to
+    )
 
 
 def _order(strength: np.ndarray) -> np.ndarray:
