@@ -150,8 +150,8 @@ class AgentDescent(Unscheduled):
     eta: Annotated[float, Number(above=0, finite=True)] = 4.0
     """How fast strategies follow values, before any of them has changed."""
     alpha: Annotated[float, Number(0, finite=True)] = 0.0
-    """``a``: the temperature, in the game's unit of utility; 1 over the ``lambda`` of a logit
-    equilibrium."""
+    """``a``: the temperature, in the game's unit of utility; without ``heat`` 1 over the
+    ``lambda`` of a logit equilibrium."""
     heat: Annotated[float, Number(0, finite=True)] = 0.0025
     """``c``: the temperature is ``a + c m``, where ``m`` is the smallest scale above 0 of an
     infoset of the game.  The higher it is, the sooner strategies settle, and the more mistakes they
@@ -169,7 +169,8 @@ class AgentDescent(Unscheduled):
         return {"name": self.name, **self.options}
 
     def restore(self, values: Mapping[str, Any]) -> AgentDescent:  # noqa: D102
-        # Up to 0.14.0 floor and temperature fell until iteration ``settled``: go on from there.
+        # Up to 0.14.0 floor and temperature fell until iteration ``settled``, up to 0.10.0 the
+        # floor for ever: go on with those of that iteration, or of the 1,000th.
         known = {"heat": 0.0, "settled": 1000.0, **values}
         if "floor_fall" in known:
             known["heat"] /= known["settled"]

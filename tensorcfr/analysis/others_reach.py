@@ -11,6 +11,13 @@ TOGETHER = 50_000
 """Public nodes, at most, whose joint probabilities of hands are worked out together."""
 
 
+def bytes_needed(game: FlatGame) -> int:
+    """Bytes that :class:`OthersReach` takes."""
+    if game.by_histories:
+        return 8 * len(game.tree.player) * (2 + game.n_players)
+    return 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape) + 24 * game.n_infosets
+
+
 class OthersReach:
     """What chance and the others bring to infosets.
 

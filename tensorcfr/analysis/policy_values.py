@@ -24,7 +24,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from .others_reach import OthersReach
+from .others_reach import OthersReach, bytes_needed
 
 
 class ValueRows(NamedTuple):
@@ -383,11 +383,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
 def _bytes_needed(game: FlatGame) -> int:
     """Bytes that :class:`LaidOutValues` takes: reaches, values and best values of sequences,
     reaches of infosets, and what :class:`OthersReach` keeps."""
-    if game.by_histories:
-        met = 8 * len(game.tree.player) * (2 + game.n_players)
-    else:
-        met = 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape)
-    return 24 * (game.n_sequences + game.n_infosets) + met
+    return 24 * game.n_sequences + 16 * game.n_infosets + bytes_needed(game)
 
 
 @checked()

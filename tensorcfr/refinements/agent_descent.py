@@ -18,7 +18,7 @@ from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
-from ..analysis.others_reach import OthersReach
+from ..analysis.others_reach import OthersReach, bytes_needed
 from ..kernels import evaluation
 from ..model.arguments import Flat
 from ..solvers.arguments import Iterations, Named
@@ -28,6 +28,8 @@ from ..solvers.scales import carry_up
 
 ARRAYS = 20
 """Arrays over the sequences, at most at a time."""
+NOTHING = 1e-9
+"""A scale up to this share of the largest one is 0, but for rounding."""
 
 
 class AgentState(NamedTuple):
@@ -37,7 +39,7 @@ class AgentState(NamedTuple):
         return arrays_in_line(self)
 
     strategy: np.ndarray
-    """The strategies of the next iteration."""
+    """The strategies after the last iteration."""
     advantage: np.ndarray
     """By how much every action was better than the strategy in the last iteration, given that the
     infoset is reached, over the infoset's scale."""
@@ -79,15 +81,18 @@ class AgentSolver(IterativeSolver):
         memory_limit: Limit = None,
     ) -> None:
         self.game, self.algorithm = game, self._checked(game, algorithm)
-        require(8 * ARRAYS * game.n_sequences, f"solving {game.name}", memory_limit)
+        needed = 8 * ARRAYS * game.n_sequences + bytes_needed(game)
+        require(needed, f"solving {game.name}", memory_limit)
         self.iteration = iteration
         self._others = OthersReach(game)
         uniform = evaluation.normalise(game.form, np.zeros(game.n_sequences))
         self._reach, self._value = np.empty((2, game.n_sequences))
         evaluation.realization_plan(game.form, uniform, self._reach)
         scale = self._scales()
-        self._stakes = scale.min(where=scale > 0.0, initial=scale.max(initial=0.0))
-        self._scale = np.where(scale > 0.0, scale, 1.0)
+        largest = scale.max(initial=0.0) or 1.0
+        counts = scale > NOTHING * largest
+        self._stakes = scale.min(where=counts, initial=largest)
+        self._scale = np.where(counts, scale, largest)
         if state is None:
             self._state = AgentState(uniform, *np.zeros((3, game.n_sequences)))
         else:

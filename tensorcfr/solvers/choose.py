@@ -125,7 +125,7 @@ def choose(
         and count_entries(game.chunks.trunk, 0) <= EXACT_ENTRIES
     ):
         return LP
-    is_large = game.swept(merged=True).n_numbers > SMALL
-    if precision == PACKED or (is_large and aim >= FINE_TARGET * span):
+    is_coarse = aim >= FINE_TARGET * span
+    if precision == PACKED or (is_coarse and game.swept(merged=True).n_numbers > SMALL):
         return DCFR
     return asked_algorithm(None, game, precision)

@@ -14,7 +14,7 @@ from support.slow_descent import SlowDescent
 from tensorcfr import MemoryLimitError, Solution, compile_game, solve
 from tensorcfr.algorithms import ALGORITHMS, MMD_AGENT, from_dict
 from tensorcfr.analysis import conditional_regrets
-from tensorcfr.games import make_game
+from tensorcfr.games import MatrixGame, make_game
 from tensorcfr.games.holdem import Holdem
 
 KINGS = Holdem(board="2s2h2d3s3h", ranges=("AA,QQ", "KK"), pot=100, stacks=100, bets="100%")
@@ -23,6 +23,8 @@ KINGS = Holdem(board="2s2h2d3s3h", ranges=("AA,QQ", "KK"), pot=100, stacks=100, 
 GAMES = {
     "kuhn": lambda: make_game("kuhn"),
     "three players": lambda: make_game("kuhn(players=3)"),
+    # Uniform play of the first player leaves the other nothing but rounding.
+    "worth nothing": lambda: MatrixGame([[0.1, -0.2], [0.2, -0.1], [-0.3, 0.3]]),
     **{f"random {s}": lambda s=s: random_game(s, max_histories=80) for s in range(4)},
     **{f"random public {s}": lambda s=s: random_public_tree_game(s) for s in range(3)},
 }
@@ -74,7 +76,7 @@ def test_every_infoset_is_within_a_thousandth_of_the_pot(name: str) -> None:
 
 
 def test_a_record_of_an_older_version() -> None:
-    """It goes on with the floor and the temperature with which the old one ended."""
+    """It goes on with the floor and the temperature of the iteration from which they stayed."""
     kept = {"name": "mmd-agent", "eta": 2.0, "alpha": 0.0, "floor": 0.1, "average_power": 20.0}
     oldest = from_dict(kept | {"floor_fall": 1.0})
     old = from_dict(kept | {"floor_fall": 0.5, "heat": 1.0, "settled": 400.0})

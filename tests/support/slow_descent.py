@@ -22,8 +22,10 @@ class SlowDescent:
         self.total: Strategies = {label: [0.0] * n for label, n in count.items()}
         self.change = dict.fromkeys(count, 0.0)
         scale = {label: self.largest(label) for label in count}
-        self.scale = {label: one or 1.0 for label, one in scale.items()}
-        self.stakes = min((one for one in scale.values() if one > 0.0), default=0.0)
+        largest = max(scale.values(), default=0.0) or 1.0
+        counts = {label: one for label, one in scale.items() if one > 1e-9 * largest}
+        self.scale = {label: counts.get(label, largest) for label in scale}
+        self.stakes = min(counts.values(), default=largest)
 
     def histories(self, label: str) -> list[tuple[float, DecisionNode]]:
         """The histories of an infoset, each with the reach of chance and the others."""

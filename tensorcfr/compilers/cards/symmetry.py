@@ -199,10 +199,11 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
             turned = np.asarray(rules.strength(after, one[hands]))
             if not np.array_equal(_order(own), _order(turned)):
                 raise GameError(f"{name}: symmetries() changes strengths: {_moves(rules, one)}")
-            to = symmetry.hands[player][number, live]
+            if not rules.weights_vary:
+                continue
             own = rules.weights_on(player, before)[live]
-            turned = rules.weights_on(player, after)[to]
-            if rules.weights_vary and not np.allclose(own, turned, rtol=SAME, atol=0.0):
+            turned = rules.weights_on(player, after)[symmetry.hands[player][number, live]]
+            if not np.allclose(own, turned, rtol=SAME, atol=0.0):
                 raise GameError(f"{name}: symmetries() changes weights: {_moves(rules, one)}")
 
 
