@@ -3,8 +3,9 @@ at every infoset: the table of docs/results/off-the-path.md.
 
     python -m scripts.off_the_path measure [--games NAME ...]    docs/figures/off_the_path.csv
     python -m scripts.off_the_path page                          the table, from that
+    python -m scripts.off_the_path settle [--games NAME ...]     from when on ``mmd-agent`` holds
 
-All games take some ten minutes, most of it the turn.
+All games take some twelve minutes, and as much to settle, most of it the turn.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks._common import progress, table
-from tensorcfr import compile_game, solve
+from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import DCFR, MMD_AGENT, PACED_CFR_PLUS, Record
 from tensorcfr.analysis import Values, values
 from tensorcfr.analysis.reached_regrets import regrets_of
 from tensorcfr.games.holdem import Holdem
+from tensorcfr.refinements.agent_descent import AgentSolver
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
 
 from ._pages import page_with
@@ -45,6 +47,12 @@ pot."""
 ON_PATH = 0.3
 """Own reach from which an infoset is on the path, here, if the others' reach is at least this share
 of the largest in the game."""
+LINE = 0.001
+"""Share of the pot that no conditional regret is to exceed."""
+LOOKS = {"Leduc": (100, 6000), "liar's dice": (100, 6000), "river": (100, 6000)}
+LOOKS |= {"turn": (500, 10_000)}
+"""After how many iterations it is looked at the regrets of ``mmd-agent``, again and again, and the
+last one."""
 SHARES = {
     "exploitability": "exploitability",
     "on_path": "largest, on the path",
@@ -60,11 +68,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("measure", "page"))
+    parser.add_argument("what", choices=("measure", "page", "settle"))
     parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     given = parser.parse_args()
     if given.what == "page":
         PAGE.write_text(page_with(PAGE.read_text(), "off_the_path", {"regrets": regrets_table()}))
+        return
+    if given.what == "settle":
+        for name in given.games:
+            settle(name)
         return
     kept = [row for row in read() if row["game"] not in given.games] if ROWS.exists() else []
     for name in given.games:
@@ -76,10 +88,38 @@ def main() -> None:
             writer.writerows(kept)
 
 
+def compiled(name: str) -> CompiledGame:
+    """A game."""
+    rules = GAMES[name][0]
+    return compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
+
+
+def settle(name: str) -> None:
+    """Print from which iteration on no conditional regret of ``mmd-agent`` exceeds :data:`LINE`."""
+    game, (every, last), most = compiled(name).flat(), LOOKS[name], LINE * GAMES[name][1]
+    above: dict[str, int] = {}
+    solver = AgentSolver(game, MMD_AGENT)
+    for done in range(every, last + 1, every):
+        solver.step(every)
+        worth = values(game, solver.average_policy())
+        found = regrets_of(worth)
+        regrets = np.concatenate([rows.conditional_regret for rows in worth.all_rows()])
+        count = int((regrets > most).sum())
+        for which, largest in (
+            ("own reach from 0.01", found.by_mistakes.largest),
+            ("everywhere", found.everywhere.largest),
+        ):
+            if largest > most:
+                above[which] = done
+        progress(f"{name}, {done:,}: {count:,} of {len(regrets):,} infosets above {LINE:.1%}")
+    for which in ("own reach from 0.01", "everywhere"):
+        progress(f"{name}, {which}: from {above.get(which, 0) + every:,} on")
+
+
 def measure(name: str) -> list[dict[str, Any]]:
     """The rows of a game."""
-    rules, pot, record, marks = GAMES[name]
-    game = compile_game(Holdem(**rules) if isinstance(rules, dict) else rules)
+    _, pot, record, marks = GAMES[name]
+    game = compiled(name)
     ways = {"none": record, "falls": record(**FALLING)}
     ways |= {"falls, `paced-cfr+`": PACED, "`mmd-agent`": MMD_AGENT}
     rows = []

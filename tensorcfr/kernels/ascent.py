@@ -333,9 +333,9 @@ def _paces_of_agreement(
     """Regrets against a strategy with its floor are all positive where the rule has settled, and
     would agree for ever: they are against the strategy without it."""
     actions, stride, at, count = lanes
-    v, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
+    against, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
     for lane in range(count):
-        v[lane] = rows.mean[lane]
+        against[lane] = rows.mean[lane]
     if step.floor > 0.0:
         _value_without_floor(part, lanes, rows)
     # Rows whose numbers are made later.
@@ -345,7 +345,7 @@ def _paces_of_agreement(
         first = at + a * stride
         q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(count):
-            instant, before = exact(q[lane] - v[lane], least[lane], zero), kept[lane]
+            instant, before = exact(q[lane] - against[lane], least[lane], zero), kept[lane]
             counts = is_in_play(instant, cumulative[lane], before)
             product[lane] += instant * before if counts else zero
             new[lane] += instant * instant if counts else zero
@@ -353,14 +353,14 @@ def _paces_of_agreement(
             largest[lane] = max(largest[lane], cumulative[lane])
     for lane in range(count):
         rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], largest[lane])
-    return v
+    return against
 
 
 @inlined
 def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
     """What the strategies of a rule that sets a pace are worth without a floor, in
     ``rows.against``; where there is none, that stays as it is."""
-    v, total, worth, zero = rows.against, rows.total, rows.constant, like(rows.mean[0], 0.0)
+    total, worth, zero = rows.total, rows.constant, like(rows.mean[0], 0.0)
     total[: lanes.length], worth[: lanes.length] = zero, zero
     for a in range(lanes.actions):
         first = lanes.at + a * lanes.stride
@@ -371,7 +371,7 @@ def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
             worth[lane] += weight * q[lane]
     for lane in range(lanes.length):
         if total[lane] > zero:
-            v[lane] = worth[lane] / total[lane]
+            rows.against[lane] = worth[lane] / total[lane]
 
 
 @inlined
