@@ -164,16 +164,17 @@ PACED_CFR_PLUS = Algorithm(
     rules.PACED_PLUS,
     formula="R <- [p R + r]+; m <- m + b (r - m); strategy from [R + m]+; p = 1 + s (c - cos), cos "
     "the cosine between r and m before, over the actions that are played or would have gained; s "
-    "falls as (1 + t/n)^(-1/2) where cos < c, else as (1 + t/n)^-1; average weighted by t^10",
+    "falls as (1 + t/n)^(-1/2) where cos < c, else as (1 + t/n)^-1; p is at least (1 - 1/t)^5, and "
+    "large enough that the sum of p R is min(t/10, t^(1/2)) times the length of r; average "
+    "weighted by t^10",
     source="this library (docs/newer-variants.md)",
     average_power=10.0,
-    limit="Seen, not proven: the average strategy has come near a Nash equilibrium in every game "
-    "that was tried.  No theorem covers steps that grow again.",
 )
-"""Predictive CFR+ in which every infoset finds the length of its steps: where its regrets turn, its
+"""Predictive CFR+ in which every infoset adapts the length of its steps: where its regrets turn, its
 cumulative regrets grow and steps get shorter; where they agree, the reverse.  ``b`` is ``recent``,
-0.7 if records do not say; ``c`` is ``enough``, 0.4; ``s`` begins as ``speed``, 0.05, and falls from
-about iteration ``settled`` (``n``), 1,000, on.  No theorem covers it."""
+0.6 by default; ``c`` is ``enough``, 0.4; ``s`` begins as ``speed``, 0.05, and falls from about
+iteration ``settled`` (``n``), 1,000, on.  Cumulative regrets fall no faster than the averaging
+weights grow, so that they bound the regrets of the average."""
 
 MMD = Algorithm(
     "mmd",

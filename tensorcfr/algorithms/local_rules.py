@@ -14,6 +14,10 @@ from .._util.jit import inlined
 from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule
 
+LEAST_POWER = 5
+"""In iteration t a pace is at least ``(1 - 1/t) ** LEAST_POWER``.  If averaging weights grow at least
+as fast, as t ** 5, cumulative regrets bound those of the average (docs/newer-variants.md)."""
+
 
 def _regret_matching(regret, instant, parameters):  # type: ignore[no-untyped-def]
     regret = regret + instant
@@ -68,10 +72,12 @@ def _paced_plus(regret, instant, mean, parameters):  # type: ignore[no-untyped-d
     return regret, regret + mean, mean
 
 
-def _pace_of_agreement(agreement, parameters):  # type: ignore[no-untyped-def]
-    _, enough, slower, faster = parameters
+def _pace_of_agreement(agreement, size, parameters):  # type: ignore[no-untyped-def]
+    _, enough, slower, faster, least, ratio = parameters
     # Regrets that grow make steps shorter.
-    return 1.0 + (slower if agreement < enough else faster) * (enough - agreement)
+    pace = 1.0 + (slower if agreement < enough else faster) * (enough - agreement)
+    # Regrets that are small beside new ones would make the strategy jump to a corner.
+    return max(pace, least, ratio / size)
 
 
 def _plus_that_remembers(regret, instant, kept, parameters):  # type: ignore[no-untyped-def]
@@ -227,13 +233,15 @@ ASYMMETRIC_PREDICTIVE_PLUS = LocalRule(
 PACED_PLUS = LocalRule(
     "paced predictive regret matching+",
     _paced_plus,
-    at=lambda t, recent=0.7, enough=0.4, speed=0.05, settled=1000.0: (
+    at=lambda t, recent=0.6, enough=0.4, speed=0.05, settled=1000.0: (
         recent + 0.0 * t,
         enough + 0.0 * t,
         speed / np.sqrt(1.0 + t / settled),
         speed / (1.0 + t / settled),
+        (1.0 - 1.0 / t) ** LEAST_POWER,
+        np.minimum(t / 10.0, np.sqrt(t)),
     ),
-    optional={"recent": 0.7, "enough": 0.4, "speed": 0.05, "settled": 1000.0},
+    optional={"recent": 0.6, "enough": 0.4, "speed": 0.05, "settled": 1000.0},
     checks={
         "recent": Number(0, 1),
         "enough": Number(-1, 1),

@@ -19,8 +19,8 @@ from .whole_rules import step_free, step_whole
 SUM = 64
 """Infosets of one action with the same parent that are added together."""
 FROZEN = 2.0**40
-"""Times the instantaneous regrets of its infoset up to which a regret is multiplied by more than 1:
-strategies do not move beyond, and regrets that go on growing would leave the floats."""
+"""Largest ratio of cumulative to instantaneous regrets at which a pace above 1 is applied.  Beyond it
+strategies hardly move, and regrets that keep growing would overflow."""
 
 
 @inlined
@@ -339,8 +339,8 @@ def _paces_of_agreement(
     if step.floor > 0.0:
         _value_without_floor(part, lanes, rows)
     # Rows whose numbers are made later.
-    product, new, old, largest = rows.total, rows.expected, rows.constant, rows.pace
-    product[:count], new[:count], old[:count], largest[:count] = zero, zero, zero, zero
+    product, new, old, gained = rows.total, rows.expected, rows.constant, rows.pace
+    product[:count], new[:count], old[:count], gained[:count] = zero, zero, zero, zero
     for a in range(actions):
         first = at + a * stride
         q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
@@ -350,9 +350,9 @@ def _paces_of_agreement(
             product[lane] += instant * before if counts else zero
             new[lane] += instant * instant if counts else zero
             old[lane] += before * before if counts else zero
-            largest[lane] = max(largest[lane], cumulative[lane])
+            gained[lane] += max(cumulative[lane], zero)
     for lane in range(count):
-        rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], largest[lane])
+        rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], gained[lane])
     return against
 
 
@@ -381,23 +381,25 @@ def is_in_play(instant: float, regret: float, kept: float) -> bool:
 
 
 @inlined
-def _pace(step: Step, product: float, new: float, old: float, largest: float) -> float:
-    """The pace of an infoset.
+def _pace(step: Step, product: float, new: float, old: float, gained: float) -> float:
+    """Compute the pace of an infoset.
 
     Args:
-        step: Of a rule that sets one.
-        product: Of the instantaneous regrets and the mean of earlier ones, over actions in play.
-        new: The former squared.
-        old: The latter squared.
-        largest: Cumulative regret.
+        step: Step of a rule that sets a pace.
+        product: Scalar product of the instantaneous regrets and the mean of earlier ones, over the
+            actions in play.
+        new: Squared length of the instantaneous regrets.
+        old: Squared length of the mean.
+        gained: Sum of the positive cumulative regrets.
     """
-    zero, one = like(product, 0.0), like(product, 1.0)
+    zero, one, most = like(product, 0.0), like(product, 1.0), like(product, FROZEN)
     length = np.sqrt(new)
     both = length * np.sqrt(old)
     agreement = min(max(product / (both if both > zero else one), -one), one)
-    pace = like(product, apply_pace(step.rule, agreement, step.parameters))
-    is_frozen = largest > like(product, FROZEN) * length
-    return one if both <= zero or (is_frozen and pace > one) else pace
+    # The lower bound keeps a pace finite that restores small regrets.
+    size = max(gained / (length if both > zero else one), one / most)
+    pace = like(product, apply_pace(step.rule, agreement, size, step.parameters))
+    return one if both <= zero or (size > most and pace > one) else pace
 
 
 @inlined
@@ -558,17 +560,17 @@ def _locked_pace_of_agreement(
             total += weight
             worth += weight * part.value[s]
     against = worth / total if step.floor > 0.0 and total > 0.0 else mean
-    product, new, old, largest = 0.0, 0.0, 0.0, 0.0
+    product, new, old, gained = 0.0, 0.0, 0.0, 0.0
     for a in range(len(probability)):
         s = lanes.at + a * lanes.stride
         instant, kept = exact(part.value[s] - against, least, 0.0), np.float64(part.memory[0, s])
         if probability[a] < 0.0:
-            largest = max(largest, part.regret[s])
+            gained += max(part.regret[s], 0.0)
             if is_in_play(instant, part.regret[s], kept):
                 product += instant * kept
                 new += instant * instant
                 old += kept * kept
-    return _pace(step, product, new, old, largest), against
+    return _pace(step, product, new, old, gained), against
 
 
 @inlined

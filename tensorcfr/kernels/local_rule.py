@@ -26,7 +26,7 @@ A rule may also change the payoffs, by own reach, before values are made of them
 and it may set the pace of an infoset, a factor of its cumulative regrets before each step, by how
 well its instantaneous regrets agree with those before:
 
-    pace(agreement, parameters) -> factor
+    pace(agreement, size, parameters) -> factor
 
 To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
 inlined into their inner loops, and later processes find the compiled code again by what the
@@ -104,12 +104,14 @@ class LocalRule:
         payoff: What the counterfactual payoff of a sequence becomes, on float64 scalars:
             ``payoff(g, reach, memory_1, ..., parameters)`` returns it and what the rule keeps (if
             that is nothing, the number alone).  ``reach`` is own reach of the sequence.
-        pace: By what the cumulative regrets of an infoset are multiplied before the step, on
-            float64 scalars.  ``pace(agreement, parameters)`` is given the cosine of the angle
+        pace: Factor of an infoset's cumulative regrets before the step, on float64 scalars:
+            ``pace(agreement, size, parameters)``.  ``agreement`` is the cosine of the angle
             between the instantaneous regrets and the first number that the rule keeps, a mean of
-            earlier ones, over the actions that are played or would have gained.  The factor is 1
-            where either has no length, and at most 1 where regrets are 2 ** 40 times as large as
-            the instantaneous ones.  These are against the rule's own strategy, without a floor.
+            earlier ones, over the actions that are played or would have gained.  ``size`` is the
+            sum of the positive cumulative regrets over the length of those instantaneous regrets,
+            at least 2 ** -40.  The factor is 1 if either vector has no length, and at most 1 if
+            ``size`` exceeds 2 ** 40.  Instantaneous regrets are against the rule's own strategy,
+            without a floor.
         checks: What parameters must be that may not be just any number, by name.
     """
 
@@ -222,7 +224,9 @@ class LocalRule:
                 self.payoff, f"payoff of the rule {name}", taken, ["payoff", *self.memory]
             )
         if found is None and self.pace is not None:
-            found = _problem(self.pace, f"pace of the rule {name}", (number, last), ["factor"])
+            found = _problem(
+                self.pace, f"pace of the rule {name}", (number, number, last), ["factor"]
+            )
         if found is None and self.whole:
             one, two, three = (types.Array(number, axes, "C") for axes in (1, 2, 3))
             taken = (two, two, two, one, two, three, last)
@@ -490,18 +494,20 @@ def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: i
     return _with_memory(rule, _payoffs, "payoff, reach", "new")
 
 
-def apply_pace(rule: LocalRule, agreement: float, parameters: tuple[float, ...]) -> float:
-    """The rule's pace at one infoset, from inside a kernel."""
+def apply_pace(
+    rule: LocalRule, agreement: float, size: float, parameters: tuple[float, ...]
+) -> float:
+    """Compute the rule's pace at one infoset, from inside a kernel."""
     assert rule.pace is not None
-    return rule.pace(agreement, parameters)
+    return rule.pace(agreement, size, parameters)
 
 
 @typed(apply_pace)
-def _apply_pace(rule, agreement, parameters):  # type: ignore[no-untyped-def]
+def _apply_pace(rule, agreement, size, parameters):  # type: ignore[no-untyped-def]
     if not rule.paced:  # Never called, but compiled.
-        return lambda rule, agreement, parameters: agreement
+        return lambda rule, agreement, size, parameters: agreement
     function = _paces[rule.digest]
-    return lambda rule, agreement, parameters: function(agreement, parameters)
+    return lambda rule, agreement, size, parameters: function(agreement, size, parameters)
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple[float, ...]:

@@ -592,7 +592,7 @@ def test_the_nearest_point_is_found_where_an_entry_is_0_but_for_rounding(
 # ------------------------------------------------------------------------------------------- a pace
 
 
-def _growing(agreement, parameters):  # type: ignore[no-untyped-def]
+def _growing(agreement, size, parameters):  # type: ignore[no-untyped-def]
     return 2.0
 
 

@@ -124,7 +124,8 @@ class Predictive(Regretful):
 
 class Paced(Regretful):
     """Paced CFR+: regrets grow where instantaneous ones turn, and shrink where they agree with
-    their mean, which is the prediction.  They are against the strategy without its floor."""
+    their mean, which is the prediction.  They shrink no faster than 1 / t ** 5, and are never small
+    beside new ones.  Instantaneous regrets are against the strategy without its floor."""
 
     rule = staticmethod(cfr_plus_rule)
     floor = 0.0
@@ -147,9 +148,12 @@ class Paced(Regretful):
         if new > 0 and old > 0:
             cosine = sum((r / new) * (m / old) for r, m in pairs)
             speed = 0.05 * (1000 / (1000 + t)) ** (0.5 if cosine < 0.4 else 1)
-            pace = 1 - speed * (cosine - 0.4)
+            total = sum(self.regrets)
+            pace = max(1 - speed * (cosine - 0.4), (1 - 1 / t) ** 5)
+            if pace * total < min(t / 10, math.sqrt(t)) * new:
+                pace = min(t / 10, math.sqrt(t)) * new / total if total else 1.0
             self.regrets = [pace * regret for regret in self.regrets]
-        self.mean = [0.3 * m + 0.7 * r for m, r in zip(self.mean, instant, strict=True)]
+        self.mean = [0.4 * m + 0.6 * r for m, r in zip(self.mean, instant, strict=True)]
         passed = super().learn(values, instant, value, t)
         self.own = self.strategy
         self.strategy = [(1 - self.floor) * p + self.floor / len(values) for p in self.own]
