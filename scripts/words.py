@@ -282,7 +282,7 @@ def first_word(text: str) -> str:
 
 def begins_with_verb(text: str) -> bool:
     """Return whether a docstring begins with an imperative verb and not with a noun like it."""
-    return first_word(text) in VERBS and not re.match(r"\s*\w+ of\b", text)
+    return first_word(text) in VERBS and not re.match(r"\s*\w+ (of|over)\b", text)
 
 
 def in_prose(text: Text, path: str) -> Iterator[Offence]:
