@@ -59,7 +59,7 @@ BINDINGS = {"found", "own", "one", "other", "at", "here", "given", "made"}
 HEADINGS = {"Added", "Changed", "Fixed", "Removed", "Deprecated"}
 WORDS = {
     "swept": r"\bswept\b",
-    "walk": r"\bwalk(s|ed|ing)?\b(?!-through)",
+    "walk": r"\bwalk(s|ed|ing)?\b(?!.through)",
     "thing": r"\bthings?\b",
     "he": r"\b(he|his|him)\b",
     "stands for": r"\bstands? for\b",
@@ -92,7 +92,7 @@ NO_NOUN = re.compile(
 )
 SUBJECT = re.compile(r"(Those|That of|The same (of|for|with|in|as|when|where)|Likewise)\b")
 CODE = re.compile(r":\w+:`[^`]*`|``.+?``|`[^`]+`|\"[^\"\n]*\"", re.DOTALL)
-SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[A-Z`\"(*])")
+SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[A-Z0-9`\"(*\[])")
 LABEL = re.compile(r"^\s*(\*\*)?[\w.]+( \(.*?\))?: ")
 KINDS = ("module", "class", "function", "property", "field")
 
