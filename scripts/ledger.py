@@ -129,7 +129,10 @@ SETTINGS = (USUAL, ("float32", 1), ("int16", 1), ("float64", 2))
 """Precision and threads."""
 IN_ALL_SETTINGS = {"cfr", "cfr+", "dcfr", "hedge", "mmd", "paced-cfr+"}
 """Variants of CFR that are solved in all settings; others in the first."""
-CUT = {"leduc, cut", "nl_leduc, cut twice", "bluff, cut", "turn, cut", "kuhn, teams"}
+CUT = {
+    *("leduc, cut", "nl_leduc, cut twice", "bluff, cut", "kuhn, teams"),
+    *("random cards", "river", "turn", "turn, cut", "omaha"),
+}
 """Games whose kernels take a minute to compile for each variant and setting."""
 IN_CUT_GAMES = {"cfr+": SETTINGS, "dcfr": (USUAL,), "mmd": (USUAL,), "paced-cfr+": (USUAL,)}
 """Variants that are solved there, and their settings."""
