@@ -129,13 +129,12 @@ SETTINGS = (USUAL, ("float32", 1), ("int16", 1), ("float64", 2))
 """Precision and threads."""
 IN_ALL_SETTINGS = {"cfr", "cfr+", "dcfr", "hedge", "mmd", "paced-cfr+"}
 """Variants of CFR that are solved in all settings; others in the first."""
-CUT = {
-    *("leduc, cut", "nl_leduc, cut twice", "bluff, cut", "kuhn, teams"),
-    *("random cards", "river", "turn", "turn, cut", "omaha"),
-}
-"""Games whose kernels take a minute to compile for each variant and setting."""
+CUT = {"leduc, cut", "nl_leduc, cut twice", "bluff, cut", "kuhn, teams"}
 IN_CUT_GAMES = {"cfr+": SETTINGS, "dcfr": (USUAL,), "mmd": (USUAL,), "paced-cfr+": (USUAL,)}
-"""Variants that are solved there, and their settings."""
+"""Variants that are solved there, and their settings: each kernel takes a minute to compile."""
+CARDS = {"random cards", "river", "turn", "turn, cut", "omaha"}
+IN_CARD_GAMES = {"cfr+": (USUAL, ("float64", 2)), "dcfr": (("float32", 1),)}
+"""The same in games of cards, which have kernels of their own."""
 
 
 def settings(game: str, algorithm: str) -> tuple[tuple[str, int], ...]:
@@ -144,6 +143,8 @@ def settings(game: str, algorithm: str) -> tuple[tuple[str, int], ...]:
         return ()
     if algorithm in VARIANTS and game in CUT:
         return IN_CUT_GAMES.get(algorithm, ())
+    if algorithm in VARIANTS and game in CARDS:
+        return IN_CARD_GAMES.get(algorithm, ())
     return SETTINGS if algorithm in IN_ALL_SETTINGS else (USUAL,)
 
 
