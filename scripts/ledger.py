@@ -260,10 +260,11 @@ def this_machine() -> dict[str, str]:
 def difference(case: str, old: dict[str, Any], new: dict[str, Any], *, exact: bool) -> str:
     """Return in which parts two records of a case differ; empty if they do not."""
     if exact or old.keys() != new.keys() or "refused" in old:
-        return ", ".join(sorted(key for key in {*old, *new} if old.get(key) != new.get(key)))
+        told = [{key: json.dumps(part) for key, part in made.items()} for made in (old, new)]
+        return ", ".join(sorted(k for k in {*old, *new} if told[0].get(k) != told[1].get(k)))
     tolerance = next((DIGITS[one] for one in DIGITS if f"| {one} |" in case), DIGITS["float64"])
     near = all(
-        math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance)
+        math.isclose(one, other, rel_tol=tolerance, abs_tol=tolerance) or one != one
         for one, other in zip(old.get("numbers", ()), new.get("numbers", ()), strict=True)
     )
     return "" if near else f"numbers beyond {tolerance:g}"
