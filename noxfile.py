@@ -29,7 +29,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documentation site in build/site, and the examples of its pages."""
+    """Build the documentation site in build/site, and run the examples of its pages."""
     session.install("-e", ".[docs,lp]")
     session.run("pytest", "--quiet", "--doctest-glob=*.md", "README.md", "docs")
     session.run("mkdocs", "build", "--strict", env={"NO_MKDOCS_2_WARNING": "1"})
