@@ -167,8 +167,6 @@ PACED_CFR_PLUS = Algorithm(
     "falls as (1 + t/n)^(-1/2) where cos < c, else as (1 + t/n)^-1; average weighted by t^10",
     source="this library (docs/newer-variants.md)",
     average_power=10.0,
-    limit="Seen, not proven: the average strategy has come near a Nash equilibrium in every game "
-    "that was tried.  No theorem covers steps that grow again.",
 )
 """Predictive CFR+ in which every infoset finds the length of its steps: where its regrets turn, its
 cumulative regrets grow and steps get shorter; where they agree, the reverse.  ``b`` is ``recent``,
@@ -183,8 +181,6 @@ MMD = Algorithm(
     source=SOKOTA,
     parameters={"alpha": 0.05, "eta": 0.5},
     alternating=False,
-    limit="The last iterate converges to the quantal response equilibrium of temperature alpha if "
-    "eta is small enough; with alpha 0, the average strategy comes near a Nash equilibrium.",
 )
 """Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
 plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
@@ -203,9 +199,6 @@ MMD_MOVING = Algorithm(
     "information games: finding equilibrium via regularization', ICML 2021)",
     parameters={"alpha": 0.05, "eta": 0.5, "stay": 100},
     alternating=False,
-    limit="The last iterate comes near a Nash equilibrium if eta is small enough and the magnet "
-    "stays until the strategies have settled: every magnet is then a proximal step from the one "
-    "before.",
 )
 """Magnetic mirror descent whose magnet is the last strategy of ``stay`` iterations before, ``n``.
 Where ``mmd`` stops at a quantal response equilibrium, this goes on to a Nash equilibrium, with the
@@ -221,8 +214,6 @@ DOMWU = Algorithm(
     "in solving extensive-form games', ICLR 2023",
     parameters={"alpha": 0.0, "eta": 0.5},
     alternating=False,
-    limit="With alpha 0, the last iterate converges to the Nash equilibrium if eta is small enough "
-    "and there is only one; the average comes near an equilibrium in any case.",
 )
 """Dilated optimistic multiplicative weights: optimistic mirror descent on the sequence form with
 dilated entropy, all weights of the entropies 1.  ``a`` is ``alpha``, ``e`` is ``eta``, per unit of
@@ -239,8 +230,6 @@ RTCFR_PLUS = Algorithm(
     "code",
     parameters={"mu": 1e-3, "stay": 100},
     average_power=1.0,
-    limit="The last iterate comes near a Nash equilibrium if the reference stays until the "
-    "strategies have settled: every reference is then a proximal step from the one before.",
 )
 """Reward transformation CFR+, whose *last* iterate converges.  ``m`` is ``mu``, per unit of payoff,
 ``n`` is ``stay``.  The paper perturbs strategies, too: every action has at least a probability of
