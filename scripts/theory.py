@@ -265,7 +265,11 @@ def resident() -> float:
 def solver_memory(delay: int, marks: Sequence[int]) -> None:
     """Print the memory that a solver takes up to the first mark, in MB, and the exploitability at
     all marks: of the average, or of the last iterate where the average never begins."""
-    solver, found, taken = Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay)), [], 0.0
+    solver, found, taken = (
+        Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay)),
+        [],
+        0.0,
+    )
     before = resident()
     for mark in marks:
         solver.step(mark - solver.iteration)

@@ -350,9 +350,8 @@ class LinearProgram(Record):
     is_exact = True
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        return (
-            "Theorem (Koller et al. 1994): the strategies are a Nash equilibrium, exact to rounding."
-        )
+        nash = "the strategies are a Nash equilibrium, exact to rounding."
+        return f"Theorem (Koller et al. 1994): {nash}"
 
     name: str = "lp"
     formula: str = "the exact sequence-form linear program (two players, zero-sum), by HiGHS"

@@ -58,9 +58,7 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Brown, Sandholm 2019", (2.0, math.inf), numbers={"alpha": 1.5, "beta": 0.0}
     ),
     rules.DISCOUNTED_PLUS: RegretBound("Xu et al. 2024", (4.0, math.inf), numbers={"alpha": 1.5}),
-    rules.PREDICTIVE_PLUS: RegretBound(
-        "Farina et al. 2021" + RISING, (0.0, math.inf), gains=False
-    ),
+    rules.PREDICTIVE_PLUS: RegretBound("Farina et al. 2021" + RISING, (0.0, math.inf), gains=False),
     rules.PREDICTIVE_PLUS_GRADIENT: RegretBound(
         "Farina et al. 2021" + RISING, (0.0, math.inf), gains=False
     ),

@@ -174,8 +174,9 @@ class AgentDescent(Unscheduled):
         if not zero_sum or self != MMD_AGENT:
             return super().guarantee(zero_sum=zero_sum)
         return (
-            f"{super().guarantee(zero_sum=zero_sum)}  Observed: conditional regrets came near 0, as "
-            "far as floor and temperature let them, on the games of docs/results/off-the-path.md."
+            f"{super().guarantee(zero_sum=zero_sum)}  Observed: conditional regrets came near 0, "
+            "as far as floor and temperature let them, on the games of "
+            "docs/results/off-the-path.md."
         )
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
