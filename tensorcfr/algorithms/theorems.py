@@ -27,7 +27,7 @@ JOINT = (
 )
 ALTERNATING = "for players who alternate Burch et al. 2019"
 SAMPLED = "Lanctot et al. 2009; Farina et al. 2020"
-NEAR = "the average strategy came near a Nash equilibrium"
+FELL = "the exploitability of the average strategy fell"
 WHERE = "on the games of docs/guarantees.md"
 
 
@@ -47,6 +47,11 @@ class RegretBound:
     theorem holds for players who alternate, too."""
     numbers: Mapping[str, float] | None = field(default_factory=dict)
     """Parameters for which the theorem holds; None for any numbers."""
+
+    @property
+    def paper(self) -> str:
+        """The source without that of rising weights."""
+        return self.source.removesuffix(RISING)
 
 
 RISING = "; rising weights: Brown, Sandholm 2019"
@@ -106,7 +111,7 @@ def _moving(**_: float) -> str:
     return (
         "No theorem: the magnet moves before the strategies have settled; if they had, it would be "
         "a proximal point method, which converges (Eckstein 1993).  Observed: the last iterate "
-        f"came near a Nash equilibrium on some games, and not on others ({WHERE[3:]})."
+        "came near a Nash equilibrium on some games, and not on others (docs/guarantees.md)."
     )
 
 
@@ -159,7 +164,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
     if bound.gains:
         return f"Theorem ({bound.source}; {ALTERNATING}): {NASH}"
     return (
-        f"No theorem for players who alternate: that of {bound.source} is for players who update "
+        f"No theorem for players who alternate: that of {bound.paper} is for players who update "
         f"at once (alternating=False).{_observed(record)}"
     )
 
@@ -192,9 +197,9 @@ def missing(record: Algorithm) -> str:
         return UNKNOWN
     elif bound.numbers is not None and dict(given) != dict(bound.numbers):
         numbers = ", ".join(f"{key}={value:g}" for key, value in bound.numbers.items())
-        reason = f"that of {bound.source} is for {numbers}"
+        reason = f"that of {bound.paper} is for {numbers}"
     elif any(map(callable, given.values())):
-        reason = f"that of {bound.source} is for parameters that do not change"
+        reason = f"that of {bound.paper} is for parameters that do not change"
     elif record.restart_base:
         reason = (
             "the average begins anew at every power of restart_base, and is then the strategy of "
@@ -205,7 +210,7 @@ def missing(record: Algorithm) -> str:
     elif callable(power) or not bound.powers[0] <= power <= bound.powers[1]:
         least, most = bound.powers
         weights = f"average_power={least:g}" + (" and more" if most > least else "")
-        reason = f"that of {bound.source} is for {weights}"
+        reason = f"that of {bound.paper} is for {weights}"
         if most == least:
             reason += "; weights that rise are covered for rules that floor regrets at 0"
     return f"No theorem: {reason}." if reason else ""
@@ -251,7 +256,7 @@ def _observed(record: Algorithm) -> str:
         or not (power == known.average_power or bound is None or bound.powers[1] == math.inf)
     ):
         return ""
-    return f"  Observed: {NEAR} {WHERE}."
+    return f"  Observed: {FELL} {WHERE}."
 
 
 def _numbers(record: Algorithm) -> dict[str, float]:

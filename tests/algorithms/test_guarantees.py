@@ -120,7 +120,7 @@ def test_where_there_is_no_theorem_the_reason_is_told(record: Record, reason: st
 
 def test_what_was_observed_is_told_of_what_was_observed_alone() -> None:
     for record in (SAPCFR_PLUS, SAPCFR_PLUS(average_power=7), ICFR, HEDGE, EXTERNAL_SAMPLING):
-        assert "  Observed: the average strategy came near" in said(record)
+        assert "  Observed: the exploitability of the average strategy fell" in said(record)
     for record in (
         SAPCFR_PLUS(alpha=1),
         SAPCFR_PLUS(restart_base=2),
