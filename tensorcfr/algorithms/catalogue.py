@@ -185,9 +185,11 @@ MMD = Algorithm(
 """Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
 plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
 equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
-``e`` is ``eta``, at most ``a`` over the square of the largest payoff times chance probability;
-per unit of payoff.  The default is below that bound where this product is at most 0.3; Kuhn poker
-has 1/3. With ``alpha=0`` it is mirror descent, whose average converges."""
+``e`` is ``eta``, per unit of payoff.  The theorem is for ``e`` up to ``a`` over the square of half
+the range of a player's payoffs, of which the largest entry of the payoff matrix says nothing; the
+default is within it where payoffs range over 0.63 or less, and was seen to settle in larger ones
+(``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent, whose average comes as near to an
+equilibrium as ``eta`` lets it."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",
@@ -231,7 +233,7 @@ RTCFR_PLUS = Algorithm(
     parameters={"mu": 1e-3, "stay": 100},
     average_power=1.0,
 )
-"""Reward transformation CFR+, whose *last* iterate converges.  ``m`` is ``mu``, per unit of payoff,
+"""Reward transformation CFR+, made for its *last* iterate.  ``m`` is ``mu``, per unit of payoff,
 ``n`` is ``stay``.  The paper perturbs strategies, too: every action has at least a probability of
 1e-10, which is halved with every new reference.  ``floor`` does so with a number that stays."""
 

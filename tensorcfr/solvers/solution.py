@@ -200,7 +200,7 @@ class Solution(_Evaluated):
     def guarantee(self) -> str:
         """What is proven of the algorithm's strategies in this game, and what is only observed."""
         if self.game.tied_to is not None:
-            return self.game.caveat
+            return f"No theorem.  {self.game.caveat}"
         # None: the rules of a game that is not compiled do not say it.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
         zero_sum = self.game.n_players == 2 and constant
