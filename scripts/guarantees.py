@@ -1,7 +1,8 @@
-"""The tables of docs/guarantees.md: what is proven of every algorithm, and what was observed.
+"""The tables of docs/guarantees.md: what is proven of every algorithm, and what was observed; and
+one of docs/results/agreement.md, how far rounding takes curves apart.
 
 python -m scripts.guarantees            all of them, some minutes
-python -m scripts.guarantees promises   one table: promises, observed, restarts or magnets
+python -m scripts.guarantees promises   one table: promises, observed, restarts, magnets or chaos
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from tensorcfr.sweep import read_algorithm
 
 from ._pages import page_with
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "guarantees.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+PAGE = DOCS / "guarantees.md"
+ELSEWHERE = {"chaos": DOCS / "results" / "agreement.md"}
 GAMES = (
     "kuhn",
     "leduc",
@@ -169,11 +172,33 @@ def magnets() -> str:
     return table([*head, "1,000", "`alpha` / entry²"], rows)
 
 
+# --------------------------------------------------------------------------------------- chaos
+
+
+def chaos() -> str:
+    """Return how far the curves of one game are apart whose sums have another order."""
+    marks = (10, 100, 200, 300, 500, 700, 1_000)
+    rows = []
+    for name in ("cfr", "cfr+", "dcfr", "sapcfr+", "paced-cfr+"):
+        merged, apart = (
+            np.array([point.exploitability for point in found.trace])
+            for found in (
+                solve(
+                    compile_game("leduc", symmetry=symmetry), name, iters=1_000, checkpoints=marks
+                )
+                for symmetry in (True, False)
+            )
+        )
+        rows.append([f"`{name}`", *(f"{gap:.0e}" for gap in abs(merged / apart - 1.0))])
+    return table(["", *(f"{mark:,}" for mark in marks)], rows)
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "promises": promises,
     "observed": observed,
     "restarts": restarts,
     "magnets": magnets,
+    "chaos": chaos,
 }
 
 
@@ -181,8 +206,9 @@ def main(names: Sequence[str]) -> None:
     """Write the tables of some names, or all."""
     for name in names or PARTS:
         text = PARTS[name]()
-        page = PAGE.read_text(encoding="utf-8")
-        PAGE.write_text(page_with(page, "guarantees", {name: text}), encoding="utf-8")
+        path = ELSEWHERE.get(name, PAGE)
+        page = path.read_text(encoding="utf-8")
+        path.write_text(page_with(page, "guarantees", {name: text}), encoding="utf-8")
 
 
 if __name__ == "__main__":
