@@ -262,31 +262,38 @@ def resident() -> float:
     return int(status[status.index("VmRSS:") + 1]) / 1e3
 
 
-def solver_memory(delay: int, iterations: int) -> None:
-    """Print what a solver takes in MB, and the exploitability of what it has in the end: of the
-    average, or where this never begins of the last iterate."""
-    solver = Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay))
+def solver_memory(delay: int, marks: Sequence[int]) -> None:
+    """Print the memory that a solver takes up to the first mark, in MB, and the exploitability at
+    all marks: of the average, or of the last iterate where the average never begins."""
+    solver, found, taken = (
+        Solver(compile_game("bluff(dice=(2, 1))"), CFR_PLUS(delay=delay)),
+        [],
+        0.0,
+    )
     before = resident()
-    solver.step(iterations)
-    taken = resident() - before
-    found = solver.evaluate_current() if delay else solver.evaluate()
-    print(taken, found.exploitability)
+    for mark in marks:
+        solver.step(mark - solver.iteration)
+        taken = taken or resident() - before
+        judged = solver.evaluate_current() if delay else solver.evaluate()
+        found.append(judged.exploitability)
+    print(taken, *found)
 
 
 def last(folder: Path, quick: bool) -> str:
     """What an average costs: a solver whose average never begins does not touch its array."""
-    iterations, rows = 2 if quick else 300, []
+    marks, rows = [2, 4] if quick else [100, 200, 300, 400, 1_000], []
     for name, delay in (("the average", 0), ("the last iterate, `delay=10**9`", 10**9)):
-        call = f"from scripts.theory import solver_memory; solver_memory({delay}, {iterations})"
+        call = f"from scripts.theory import solver_memory; solver_memory({delay}, {marks})"
         # In a process of its own, the second time: the first one may compile.
         for _ in range(2):
             done = subprocess.run(
                 [sys.executable, "-c", call], cwd=ROOT, capture_output=True, text=True, check=True
             )
-        taken, gap = map(float, done.stdout.split())
-        rows.append([name, f"{taken:.1f} MB", f"{gap:.2g}"])
-    return table(["", "written by iterations", "exploitability"], rows) + (
-        f"\n\n`cfr+` on Bluff(2,1), {iterations} iterations."
+        taken, *gaps = map(float, done.stdout.split())
+        rows.append([name, f"{taken:.1f} MB", *(f"{gap:.2g}" for gap in gaps)])
+    return table(["", "written by iterations", *(f"{mark:,}" for mark in marks)], rows) + (
+        "\n\n`cfr+` on Bluff(2,1): the memory that iterations write, and exploitability after so "
+        "many of them."
     )
 
 

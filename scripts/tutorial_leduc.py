@@ -164,9 +164,13 @@ def listing(iterations: int, seeds: int) -> str:
     for name, rules in steps:
         found = np.array([Trainer(rules, seed).train(iterations) for seed in range(seeds)])
         both = found.sum(axis=1)
-        rows.append([name, *(_mean(values) for values in (found[:, 0], found[:, 1], both))])
+        extremes = f"{found[:, 0].min():+.2f} to {found[:, 0].max():+.2f}"
+        means = [_mean(values) for values in (found[:, 0], found[:, 1], both)]
+        rows.append([name, means[0], extremes, *means[1:]])
     return (
-        table(["program", "player 0", "player 1", "sum, 0 in a zero-sum game"], rows)
+        table(
+            ["program", "player 0", "over the seeds", "player 1", "sum, 0 in a zero-sum game"], rows
+        )
         + f"\n\nMean ± standard error over {seeds} seeds, {iterations:,} iterations."
     )
 
@@ -203,7 +207,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts = {"leduc": listing(20, 2), "leduc_ours": ours((100,), 2)}
     else:
         parts = {
-            "leduc": listing(1_000, 8),
+            "leduc": listing(1_000, 10),
             "leduc_ours": ours((1_000, 10_000, 100_000, 1_000_000), 3),
         }
     parts["leduc_said"] = f"{machine()}; {versions()}."

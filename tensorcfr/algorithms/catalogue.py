@@ -184,15 +184,15 @@ MMD = Algorithm(
     source=SOKOTA,
     parameters={"alpha": 0.05, "eta": 0.5},
     alternating=False,
-    limit="The last iterate converges to the quantal response equilibrium of temperature alpha if "
-    "eta is small enough; with alpha 0, the average strategy comes near a Nash equilibrium.",
 )
 """Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
 plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
 equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
-``e`` is ``eta``, at most ``a`` over the square of the largest payoff times chance probability;
-per unit of payoff.  The default is below that bound where this product is at most 0.3; Kuhn poker
-has 1/3. With ``alpha=0`` it is mirror descent, whose average converges."""
+``e`` is ``eta``, per unit of payoff.  The theorem is for ``e`` up to ``a`` over the square of half
+the range of a player's payoffs, of which the largest entry of the payoff matrix says nothing; the
+default is within it where payoffs range over 0.63 or less, and was seen to settle in larger ones
+(``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent, whose average comes as near to an
+equilibrium as ``eta`` lets it."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",
@@ -204,9 +204,6 @@ MMD_MOVING = Algorithm(
     "information games: finding equilibrium via regularization', ICML 2021)",
     parameters={"alpha": 0.05, "eta": 0.5, "stay": 100},
     alternating=False,
-    limit="The last iterate comes near a Nash equilibrium if eta is small enough and the magnet "
-    "stays until the strategies have settled: every magnet is then a proximal step from the one "
-    "before.",
 )
 """Magnetic mirror descent whose magnet is the last strategy of ``stay`` iterations before, ``n``.
 Where ``mmd`` stops at a quantal response equilibrium, this goes on to a Nash equilibrium, with the
@@ -222,8 +219,6 @@ DOMWU = Algorithm(
     "in solving extensive-form games', ICLR 2023",
     parameters={"alpha": 0.0, "eta": 0.5},
     alternating=False,
-    limit="With alpha 0, the last iterate converges to the Nash equilibrium if eta is small enough "
-    "and there is only one; the average comes near an equilibrium in any case.",
 )
 """Dilated optimistic multiplicative weights: optimistic mirror descent on the sequence form with
 dilated entropy, all weights of the entropies 1.  ``a`` is ``alpha``, ``e`` is ``eta``, per unit of
@@ -240,10 +235,8 @@ RTCFR_PLUS = Algorithm(
     "code",
     parameters={"mu": 1e-3, "stay": 100},
     average_power=1.0,
-    limit="The last iterate comes near a Nash equilibrium if the reference stays until the "
-    "strategies have settled: every reference is then a proximal step from the one before.",
 )
-"""Reward transformation CFR+, whose *last* iterate converges.  ``m`` is ``mu``, per unit of payoff,
+"""Reward transformation CFR+, made for its *last* iterate.  ``m`` is ``mu``, per unit of payoff,
 ``n`` is ``stay``.  The paper perturbs strategies, too: every action has at least a probability of
 1e-10, which is halved with every new reference.  ``floor`` does so with a number that stays."""
 

@@ -8,8 +8,9 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from .._util.arguments import EXACT, AnyOf, OneOf, Several, Text, Whole
-from .records import CONVERGES, VARIANT, Algorithm
+from .records import VARIANT, Algorithm
 from .registry import Record, from_dict
+from .theorems import average_converges
 
 CUT = AnyOf(
     (OneOf(("auto", "chance")), Whole(0, EXACT), Several(Text(), alone=True)),
@@ -64,12 +65,11 @@ class Decomposition(Record):
                 )
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        parts = [record.guarantee(zero_sum=True) for record in (self.variant, self.inner)]
-        if not zero_sum or set(parts) != {CONVERGES}:
+        if not zero_sum or not all(map(average_converges, (self.variant, self.inner))):
             return super().guarantee(zero_sum=zero_sum)
         return (
-            "The average strategy converges to a Nash equilibrium, up to the error of the "
-            "subgames' solutions."
+            "Theorem (Burch et al. 2014): the average strategy converges to a Nash equilibrium, up "
+            "to the error of the subgames' solutions."
         )
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102

@@ -200,8 +200,9 @@ class Deep(Record):
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
         if zero_sum:
             return (
-                "The average strategy is near a Nash equilibrium with high probability, up to the "
-                "errors of the networks and of what was sampled, which nothing bounds in practice."
+                "Theorem (Brown et al. 2019): the average strategy is near a Nash equilibrium with "
+                "high probability, up to the errors of the networks and of what was sampled, which "
+                "nothing bounds in practice."
             )
         return (
             "No theorem says that the average strategies are near an equilibrium: without errors "

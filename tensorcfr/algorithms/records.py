@@ -14,33 +14,8 @@ from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Whole
 from ..errors import suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
+from .theorems import promise
 
-CONVERGES = "The average strategy converges to a Nash equilibrium."
-NO_REGRET = (
-    "The joint play of the iterations converges to the coarse correlated equilibria of the normal "
-    "form: drawn together, all players' strategies of one iteration at random.  The average "
-    "strategy takes every player's average apart; it need not come near any equilibrium."
-)
-"""What no regret means where the game is not zero-sum or has not two players."""
-AT_ONCE = (
-    "Proven for players who update at once (alternating=False), seen for players who alternate, as "
-    "here: "
-)
-"""Before what is a theorem for simultaneous updates alone."""
-SEEN = (
-    "Seen, not proven: the average strategy has come near a Nash equilibrium in every game that "
-    "was tried.  What is proven is for players who update at once and a uniform average "
-    "(alternating=False, average_power=0)."
-)
-"""Of two-player zero-sum games and :data:`FORECASTS`."""
-FORECASTS = frozenset({"pcfr+", "pcfr+gradient", "pdcfr+", "sapcfr+", "idcfr+"})
-"""Variants whose next strategy may lose against what the opponents have just played: it is made of
-a forecast, or against values of strategies that nobody played.  The proof for alternating updates
-(N. Burch, M. Moravcik, M. Schmid, "Revisiting CFR+ and alternating updates", JAIR 2019) needs an
-update that gains; regrets that are summed, discounted or floored have one."""
-ANY_PARAMETERS = frozenset({"sapcfr+"})
-"""Variants whose theorem holds for all parameters: the regret bound of predictive regret matching+
-is one for any prediction, and a part of the last regret is one."""
 SCHEDULE_ROWS = 1 << 16
 """Iterations whose weights and parameters are worked out at a time."""
 UNIT_BITS = 64
@@ -137,9 +112,6 @@ class Algorithm(Record):
     they play now (``"current"``), or their average so far, the strategies that they play now
     included with the weight that they will have in it (``"average"``).  As long as nothing has a
     weight there is no average, and the current strategies are used instead."""
-    limit: str | None = None
-    """What the strategies converge to in two-player zero-sum games, in a sentence, where no theorem
-    says that it is the average to a Nash equilibrium."""
     passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
     """Whose value an infoset has for the decisions before it: that of the strategy that the
     iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
@@ -170,33 +142,7 @@ class Algorithm(Record):
         object.__setattr__(self, "rule", self.rule.passing_up(self.passes_up))
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        known = ALGORITHMS[self.name] if self.name in PUBLISHED else None
-        published = (
-            isinstance(known, Algorithm)
-            and self.passes_up == known.passes_up
-            # A sentence of its own says for which parameters it holds.
-            and (
-                self.limit is not None
-                or self.name in ANY_PARAMETERS
-                or self.parameters == known.parameters
-            )
-            and not callable(self.average_power)
-            and self.average_growth == 1.0
-        )
-        if not published or self.against != "current" or callable(self.floor) or self.floor_fall:
-            return super().guarantee(zero_sum=zero_sum)
-        if self.limit is not None:
-            promised = zero_sum and self.floor == 0.0
-            return self.limit if promised else super().guarantee(zero_sum=zero_sum)
-        if self.floor > 0.0:
-            return (
-                "The average strategy approaches what is best among strategies with the floor, not "
-                "an equilibrium of the game."
-            )
-        if zero_sum:
-            has_theorem = not (self.alternating or self.average_power)
-            return CONVERGES if has_theorem or self.name not in FORECASTS else SEEN
-        return AT_ONCE + NO_REGRET[0].lower() + NO_REGRET[1:] if self.alternating else NO_REGRET
+        return promise(self, zero_sum=zero_sum)
 
     def __call__(self, **changes: Any) -> Algorithm:
         """The same record with some fields or parameters of the rule changed.
@@ -404,7 +350,8 @@ class LinearProgram(Record):
     is_exact = True
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        return "The strategies are a Nash equilibrium, exact to rounding."
+        nash = "the strategies are a Nash equilibrium, exact to rounding."
+        return f"Theorem (Koller et al. 1994): {nash}"
 
     name: str = "lp"
     formula: str = "the exact sequence-form linear program (two players, zero-sum), by HiGHS"

@@ -93,7 +93,7 @@ class Record:
         return changed
 
     def guarantee(self, *, zero_sum: bool) -> str:
-        """What theory promises of its strategies, in a sentence.
+        """Return what is proven of its strategies, with the paper, and what is only observed.
 
         Args:
             zero_sum: Whether the game has two players and a constant sum.

@@ -12,7 +12,8 @@ import numpy as np
 from .._util.arguments import EXACT, Flag, Number, OneOf, Whole
 from ..errors import suggest
 from .records import DEFAULTS, VARIANT, Algorithm
-from .registry import ALGORITHMS, UNKNOWN, Record, from_dict
+from .registry import ALGORITHMS, Record, from_dict
+from .theorems import missing, promise
 
 SCHEMES: dict[str, tuple[str, ...]] = {
     "whole": ("prune",),
@@ -169,12 +170,14 @@ class Sampling(Record):
         return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        promise = self.variant.guarantee(zero_sum=zero_sum)
-        if promise == UNKNOWN:
-            return promise
+        said = promise(self.variant, zero_sum=zero_sum, sampled=self.scheme != "whole")
+        if missing(self.variant):
+            return said
         if self.draws == "golden":
-            return f"{promise}  That is for independent draws; no theorem covers those here."
-        return f"{promise}  So with high probability: it samples."
+            return f"No theorem: draws of chance depend on each other.  With others: {said}"
+        if self.averaging == "optimistic":
+            return f"No theorem: optimistic averages are approximations.  With others: {said}"
+        return said
 
     @property
     def samples_rules(self) -> bool:  # type: ignore[override]

@@ -256,7 +256,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
             "at or below the exploitability (nash_conv / players); "
-            f"{'x5: median of 5 runs; ' if several else ''}-: not reached.",
+            f"{'xN: median of N runs; ' if several else ''}-: not reached.",
             "dim",
         ),
     )

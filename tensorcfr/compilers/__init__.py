@@ -84,7 +84,8 @@ def compile_game(
         parameters: Parameters of a built-in game.
 
     Returns:
-        The compiled game; see :mod:`tensorcfr.model.game` for its arrays.
+        The compiled game.  Its arrays are those of :mod:`tensorcfr.model.arrays`: the history tree
+        in :attr:`CompiledGame.tree`, the sequence form in :attr:`CompiledGame.form`.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names

@@ -11,6 +11,7 @@ from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.tables import policy_of
 from ..rules import Game
 from .efg import efg_lines, parse_efg
 from .matching import TheirNode, match_infosets, policy_of_pairs
@@ -40,17 +41,18 @@ def to_gambit(game: FlatGame) -> Any:
     return pygambit.read_efg(io.BytesIO("".join(efg_lines(game)).encode()))
 
 
-def policy_to_gambit(policy: Policy, gambit_game: Any = None) -> Any:
-    """The policy as a mixed behaviour profile of pygambit, in floating point.
+def policy_to_gambit(policy: Any, gambit_game: Any = None) -> Any:
+    """Return the policy as a mixed behaviour profile of pygambit, in floating point.
 
     Args:
-        policy: The policy.
+        policy: A :class:`Policy`, or a solution with one.
         gambit_game: The same game in pygambit, a tree: the trees are walked together, and labels
             need not agree.  By default :func:`to_gambit`.
 
     Raises:
         ValueError: The trees of the two games differ; names the history.
     """
+    policy = policy_of(policy)
     game = laid_out(policy.game, "pygambit")
     if gambit_game is None:
         gambit_game = to_gambit(game)

@@ -12,6 +12,7 @@ from ..model.arrays import CHANCE, TERMINAL
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
 from ..model.policy import Policy
+from ..model.tables import policy_of
 from .efg import efg_lines
 from .matching import TheirNode, match_infosets, policy_of_pairs
 from .openspiel import CHANCE_PLAYER, PYSPIEL, TERMINAL_PLAYER, OpenSpielGame
@@ -32,18 +33,19 @@ def to_openspiel(game: FlatGame) -> Any:
         raise GameError(f"OpenSpiel cannot read {game.name}: {error}") from error
 
 
-def policy_to_openspiel(policy: Policy, openspiel_game: Any = None) -> Any:
-    """The policy as an ``open_spiel.python.policy.TabularPolicy``.
+def policy_to_openspiel(policy: Any, openspiel_game: Any = None) -> Any:
+    """Return the policy as an ``open_spiel.python.policy.TabularPolicy``.
 
     Args:
-        policy: The policy.
+        policy: A :class:`Policy`, or a solution with one.
         openspiel_game: The same game in OpenSpiel, a ``pyspiel.Game`` or its text: the trees are
             walked together, and labels need not agree.  A simultaneous-move game is made
-            turn-based.  By default the game that the policy's game was made of, if that was one of
-            OpenSpiel, and :func:`to_openspiel` otherwise.
+            turn-based.  May be left out if the policy's game was made of one of OpenSpiel.  For a
+            game that OpenSpiel does not have, give :func:`to_openspiel` of it.
 
     Raises:
-        ValueError: The trees of the two games differ; names the history.
+        ValueError: The trees of the two games differ; names the history.  Or ``openspiel_game`` is
+            missing.
         MissingExtraError: OpenSpiel is not installed; says what installs it.
     """
     rules, rows = _rows(policy, openspiel_game)
@@ -57,8 +59,8 @@ def policy_to_openspiel(policy: Policy, openspiel_game: Any = None) -> Any:
     return table
 
 
-def policy_to_pyspiel(policy: Policy, openspiel_game: Any = None) -> Any:
-    """The policy as a ``pyspiel.TabularPolicy``, which OpenSpiel's C++ functions take.
+def policy_to_pyspiel(policy: Any, openspiel_game: Any = None) -> Any:
+    """Return the policy as a ``pyspiel.TabularPolicy``, which OpenSpiel's C++ functions take.
 
     Arguments and errors are those of :func:`policy_to_openspiel`.
     """
@@ -71,11 +73,12 @@ def policy_to_pyspiel(policy: Policy, openspiel_game: Any = None) -> Any:
 
 
 def _rows(
-    policy: Policy, openspiel_game: Any
+    source: Any, openspiel_game: Any
 ) -> tuple[OpenSpielGame, dict[str, tuple[Any, list[float]]]]:
     """The game, and by information state string a state and the probabilities of its actions."""
+    policy: Policy = policy_of(source)
     game = laid_out(policy.game, "OpenSpiel")
-    rules = _rules(game, openspiel_game)
+    rules = _rules(game, openspiel_game, "policy_to_openspiel(policy, openspiel_game)")
     found: dict[str, tuple[Any, list[float]]] = {}
     for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
         text = state.information_state_string(state.current_player())
@@ -99,18 +102,13 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
 
     Raises:
         ValueError: The trees of the two games differ, or the policy has no distribution for an
-            infoset; names it.
+            infoset; names it.  Or ``openspiel_game`` is missing.
         MissingExtraError: OpenSpiel is not installed; says what installs it.
     """
     game = laid_out(game, "a policy of OpenSpiel")
     if openspiel_game is None:
         openspiel_game = getattr(policy, "game", None)
-    if openspiel_game is None and not game.name.startswith("openspiel:"):
-        raise ValueError(
-            "which game of OpenSpiel is this policy for? "
-            "call from_openspiel(game, policy, openspiel_game)"
-        )
-    rules = _rules(game, openspiel_game)
+    rules = _rules(game, openspiel_game, "from_openspiel(game, policy, openspiel_game)")
 
     def given() -> Iterator[tuple[int, list[float], Any]]:
         for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
@@ -135,10 +133,11 @@ def _look(state: Any) -> TheirNode[tuple[int, str]]:
     return TheirNode(player, (player, state.information_state_string(player)), children)
 
 
-def _rules(game: FlatGame, openspiel_game: Any) -> OpenSpielGame:
+def _rules(game: FlatGame, openspiel_game: Any, call: str) -> OpenSpielGame:
     if openspiel_game is None:
         text = game.name.removeprefix("openspiel:")
+        if text == game.name:
+            raise ValueError(f"which game of OpenSpiel is this policy for? call {call}")
         # An efg_game was read from a text that its name does not hold.
-        known = text != game.name and not text.startswith("efg_game")
-        openspiel_game = text if known else to_openspiel(game)
+        openspiel_game = to_openspiel(game) if text.startswith("efg_game") else text
     return OpenSpielGame(openspiel_game)

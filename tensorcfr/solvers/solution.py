@@ -151,7 +151,7 @@ class Solution(_Evaluated):
     status: Status
     """Why the solve ended."""
     policy: Policy
-    """The average strategy, the one that converges; read ``policy[label][action]``."""
+    """The average strategy, which the theorems of most variants are about; read ``policy[label][action]``."""
     evaluation: Evaluation
     """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
     :attr:`joint_play`, and of the players' best deviations from it."""
@@ -198,13 +198,16 @@ class Solution(_Evaluated):
 
     @property
     def guarantee(self) -> str:
-        """What theory promises of the algorithm's strategies in this game, in a sentence or two."""
+        """What is proven of the algorithm's strategies in this game, and what is only observed."""
         if self.game.tied_to is not None:
-            return self.game.caveat
+            return f"No theorem.  {self.game.caveat}"
         # None: the rules of a game that is not compiled do not say it.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
         zero_sum = self.game.n_players == 2 and constant
-        return f"{self.algorithm.guarantee(zero_sum=zero_sum)}  {self.game.caveat}".rstrip()
+        parts = [self.algorithm.guarantee(zero_sum=zero_sum), self.game.caveat]
+        if self.locks:
+            parts.insert(1, "Equilibria are those of the game with the locks.")
+        return "  ".join(filter(None, parts))
 
     @property
     def _meaning(self) -> str | None:

@@ -365,7 +365,7 @@ def test_only_abstractions_are_lifted() -> None:
 
 def test_solutions_say_what_is_not_promised(forgetful: AbstractGame) -> None:
     said = solve(forgetful, iters=1).guarantee
-    assert said.startswith("A player forgets here (imperfect recall): CFR has no guarantee")
+    assert said.startswith("No theorem.  A player forgets here (imperfect recall): CFR has no")
     assert "converges" not in said
 
 

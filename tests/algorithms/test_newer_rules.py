@@ -62,10 +62,8 @@ from tensorcfr import (
     team_game,
 )
 from tensorcfr.algorithms import (
-    ALGORITHMS,
     CFR,
     CFR_D,
-    CFR_PLUS,
     DOMWU,
     EXTERNAL_SAMPLING,
     ICFR,
@@ -80,7 +78,6 @@ from tensorcfr.algorithms import (
     SAPCFR_PLUS,
     from_dict,
 )
-from tensorcfr.algorithms.records import FORECASTS
 from tensorcfr.games import make_game
 from tensorcfr.kernels import chunks, iteration
 from tensorcfr.solvers.solution_file import _algorithm
@@ -531,45 +528,6 @@ def test_mirror_descent_ends_at_gambit_s_quantal_response_equilibrium(interprete
     assert "last iterate converges to the quantal response" in solution.guarantee
     for label, probabilities in GAMBIT.items():
         assert solution.last_policy[label]["pass"] == pytest.approx(probabilities["pass"], rel=1e-6)
-
-
-# ------------------------------------------------------------------------------ what is promised
-
-
-def test_solutions_say_which_guarantee_holds(interpreted: None) -> None:
-    kuhn, three = compile_game("kuhn"), compile_game("kuhn(players=3)")
-    converges = "The average strategy converges to a Nash equilibrium."
-    assert solve(kuhn, "cfr+", iters=1).guarantee == converges
-    assert "coarse correlated equilibria" in solve(three, "sapcfr+", iters=1).guarantee
-    assert "need not come near any equilibrium" in solve(three, "sapcfr+", iters=1).guarantee
-    assert solve(kuhn, iters=1).guarantee.startswith("Seen, not proven: ")
-    assert "no theorem" in solve(three, iters=1).guarantee.lower()
-    assert "no theorem" in solve(kuhn, "cfr-avg", iters=1).guarantee.lower()
-    assert "no theorem" in solve(three, "mmd", iters=1).guarantee.lower()
-    assert "no theorem" in hs_dcfr(HORIZON).guarantee(zero_sum=True).lower()
-    assert "no theorem" in CFR_PLUS(passes_up="new").guarantee(zero_sum=True).lower()
-    assert "no theorem" not in ICFR_PLUS(delay=2).guarantee(zero_sum=True).lower()
-    assert "floor" in solve(kuhn, CFR(floor=0.1), iters=1).guarantee
-    assert "exact to rounding" in solve(kuhn, "lp").guarantee
-    assert "with high probability" in EXTERNAL_SAMPLING.guarantee(zero_sum=True)
-
-
-@pytest.mark.parametrize("name", sorted(FORECASTS))
-def test_a_theorem_is_told_from_what_is_seen(name: str) -> None:
-    """The proof for players who alternate needs updates that gain against what was played."""
-    record = ALGORITHMS[name]
-    assert isinstance(record, Algorithm)
-    assert record.guarantee(zero_sum=True).startswith("Seen, not proven: ")
-    assert record(alternating=False).guarantee(zero_sum=True).startswith("Seen, not proven: ")
-    proven = record(alternating=False, average_power=0)
-    assert proven.guarantee(zero_sum=True).startswith("The average strategy converges")
-
-
-def test_joint_play_is_proven_for_players_who_update_at_once() -> None:
-    for record in (CFR, CFR_PLUS):
-        assert "alternate, as here" in record.guarantee(zero_sum=False)
-        assert "alternate" not in record(alternating=False).guarantee(zero_sum=False)
-        assert "Seen" not in record.guarantee(zero_sum=True)
 
 
 @pytest.mark.parametrize(

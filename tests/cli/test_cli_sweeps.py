@@ -38,6 +38,14 @@ class TestSweep:
         rows = read_sweep(path)
         assert text.endswith(f"\nwrote {path}: {len(rows)} rows\n")
         assert all(len(line) <= 80 for line in lines if str(path) not in line)
+        assert "median of" not in text
+
+    def test_the_note_is_true_of_any_number_of_seeds(self, tmp_path: Path) -> None:
+        """It explained x5 under rows of x3."""
+        words = ("-g", "kuhn", "-a", "external_sampling", "--iters", "10", "--seeds", "3")
+        text = " ".join(printed("sweep", tmp_path / "s.csv", *words, "--levels", "1").split())
+        assert "external_sampling x3" in text
+        assert "xN: median of N runs" in text
 
     def test_not_reached(self, tmp_path: Path) -> None:
         text = printed("sweep", tmp_path / "s.csv", *TWO, "--iters", "2")

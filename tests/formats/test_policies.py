@@ -339,12 +339,12 @@ def test_games_to_openspiel() -> None:
         theirs = to_openspiel(game)
         assert theirs.get_type().short_name == "efg_game"
         policy = random_policy(game)
-        exported = policy_to_pyspiel(policy)
+        exported = policy_to_pyspiel(policy, theirs)
         assert pyspiel.nash_conv(theirs, exported, use_state_get_policy=True) == pytest.approx(
             evaluate(game, policy).nash_conv, abs=1e-9
         )
         assert same_bits(from_openspiel(game, exported, theirs), policy)
-        assert same_bits(find_policy(game, policy_to_openspiel(policy)), policy)
+        assert same_bits(find_policy(game, policy_to_openspiel(policy, theirs)), policy)
 
 
 @pytest.mark.openspiel
@@ -372,6 +372,23 @@ def test_another_game_of_openspiel_is_refused() -> None:
         policy_to_openspiel(policy, "leduc_poker")
     with pytest.raises(ValueError, match="which game of OpenSpiel is this policy for"):
         from_openspiel(compile_game("kuhn"), policy_to_pyspiel(policy, "kuhn_poker"))
+    # It was made for an efg_game, whose information states are those of no other game.
+    with pytest.raises(ValueError, match="which game of OpenSpiel is this policy for"):
+        policy_to_openspiel(policy)
+
+
+@pytest.mark.openspiel
+def test_a_solution_goes_to_openspiel_s_own_game() -> None:
+    pyspiel = pytest.importorskip("pyspiel")
+    from open_spiel.python.algorithms.exploitability import nash_conv
+
+    solution = solve(compile_game("kuhn"), "cfr", iters=5)
+    theirs = pyspiel.load_game("kuhn_poker")
+    found = nash_conv(theirs, policy_to_openspiel(solution, "kuhn_poker"))
+    assert found == pytest.approx(solution.nash_conv, abs=1e-9)
+    taken = solve(compile_game("openspiel:kuhn_poker"), "cfr", iters=5)
+    found = nash_conv(theirs, policy_to_openspiel(taken))
+    assert found == pytest.approx(taken.nash_conv, abs=1e-9)
 
 
 # ------------------------------------------------------------------------------------- sources

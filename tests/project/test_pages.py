@@ -214,6 +214,19 @@ def test_a_heading_has_the_word_that_people_search_for(word: str, page: str) -> 
     assert [heading for heading in headings if word in re.findall(r"\w+", heading)]
 
 
+def test_the_package_lists_each_name_once() -> None:
+    assert sorted(set(dir(tensorcfr))) == dir(tensorcfr)
+    listed = tensorcfr.__dir__()
+    assert len(listed) == len(set(listed))
+
+
+def test_the_arrays_are_where_compile_game_says() -> None:
+    """It named a module without any."""
+    text = tensorcfr.compile_game.__doc__ or ""
+    (module,) = re.findall(r"Its arrays are those of :mod:`([\w.]+)`", text)
+    assert hasattr(importlib.import_module(module), "HistoryTree")
+
+
 def test_the_version_is_said_once() -> None:
     """In the package: ``pyproject.toml`` reads it there, and ``CITATION.cff`` repeats it."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))

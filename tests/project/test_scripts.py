@@ -245,3 +245,24 @@ def test_memory_that_is_told_and_limits(tmp_path: Path) -> None:
     said = json.loads(path.read_text())
     assert [case["game"] for case in said["told"]["cases"]] == ["liars_dice(faces=8)"]
     assert [case["holds"] for case in said["limits"]["cases"]] == [True]
+
+
+@pytest.mark.full
+def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> None:
+    """A skip during the rounds left a benchmark without figures, and saving failed on it."""
+    code = f"""if True:
+        import sys
+        import pytest
+        from benchmarks import test_iteration
+        test_iteration.available = lambda tool: tool == "tensorcfr"
+        sys.exit(pytest.main([
+            "benchmarks/test_iteration.py", "--benchmark-only", "-q", "-p", "no:cacheprovider",
+            "-k", "kuhn and time_to_target", "--benchmark-storage", {str(tmp_path)!r},
+            "--benchmark-save", "saved",
+        ]))
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (saved,) = tmp_path.rglob("*saved.json")
+    (benchmark,) = json.loads(saved.read_text())["benchmarks"]
+    assert benchmark["extra_info"]["iterations"] > 1

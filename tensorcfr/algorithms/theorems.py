@@ -1,0 +1,268 @@
+"""What is proven about a variant of CFR, and what is only observed, derived from its record.
+
+Every sentence of :meth:`Record.guarantee <tensorcfr.algorithms.Record.guarantee>` begins with
+``Theorem`` and a paper, ``No theorem`` and the reason, or ``Observed``.  ``docs/guarantees.md`` has
+the papers in full, and the games.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ..kernels.local_rule import LocalRule
+from . import local_rules as rules
+from .registry import ALGORITHMS, PUBLISHED, UNKNOWN
+
+if TYPE_CHECKING:
+    from .records import Algorithm
+
+NASH = "the average strategy converges to a Nash equilibrium."
+JOINT = (
+    "the joint play converges to the coarse correlated equilibria of the normal form: all players' "
+    "strategies of one iteration, drawn with the weights of the average.  The average strategy "
+    "takes every player's average apart; it need not come near any equilibrium."
+)
+ALTERNATING = "for players who alternate Burch et al. 2019"
+SAMPLED = "Lanctot et al. 2009; Farina et al. 2020"
+FELL = "the exploitability of the average strategy fell"
+WHERE = "on the games of docs/guarantees.md"
+
+
+@dataclass(frozen=True)
+class RegretBound:
+    """A theorem by which a local rule keeps regrets small in two-player zero-sum games, for players
+    who update at once."""
+
+    source: str
+    """The paper."""
+    powers: tuple[float, float] = (0.0, 0.0)
+    """Smallest and largest power of ``t`` by which the theorem lets an average be weighted.  It is
+    unbounded for rules that keep regrets from falling far below 0: the regret since *any* iteration
+    is then bounded by the cumulative one, and so is every sum with weights that rise."""
+    gains: bool = True
+    """Whether an update never loses against what the opponents have just played, by which the
+    theorem holds for players who alternate, too."""
+    numbers: Mapping[str, float] | None = field(default_factory=dict)
+    """Parameters for which the theorem holds; None for any numbers."""
+
+    @property
+    def paper(self) -> str:
+        """The source without that of rising weights."""
+        return self.source.removesuffix(RISING)
+
+
+RISING = "; rising weights: Brown, Sandholm 2019"
+BOUNDS: Mapping[LocalRule, RegretBound] = {
+    rules.REGRET_MATCHING: RegretBound("Zinkevich et al. 2007"),
+    rules.REGRET_MATCHING_PLUS: RegretBound("Tammelin et al. 2015" + RISING, (0.0, math.inf)),
+    rules.LINEAR: RegretBound("Brown, Sandholm 2019", (1.0, 1.0)),
+    rules.DISCOUNTED: RegretBound(
+        "Brown, Sandholm 2019", (2.0, math.inf), numbers={"alpha": 1.5, "beta": 0.0}
+    ),
+    rules.DISCOUNTED_PLUS: RegretBound("Xu et al. 2024", (4.0, math.inf), numbers={"alpha": 1.5}),
+    rules.PREDICTIVE_PLUS: RegretBound("Farina et al. 2021" + RISING, (0.0, math.inf), gains=False),
+    rules.PREDICTIVE_PLUS_GRADIENT: RegretBound(
+        "Farina et al. 2021" + RISING, (0.0, math.inf), gains=False
+    ),
+    rules.ASYMMETRIC_PREDICTIVE_PLUS: RegretBound(
+        "Farina et al. 2021, Meng et al. 2026" + RISING, (0.0, math.inf), gains=False, numbers=None
+    ),
+    rules.PREDICTIVE_DISCOUNTED_PLUS: RegretBound(
+        "Xu et al. 2024", (5.0, math.inf), gains=False, numbers={"alpha": 2.3}
+    ),
+    rules.EXPONENTIAL: RegretBound(
+        "Freund, Schapire 1999; Brown et al. 2017", gains=False, numbers=None
+    ),
+}
+"""The theorems, by rule.  Forecasts may lose against what was just played, and so may exponents
+that fall."""
+
+
+def _magnetic(alpha: float, **_: float) -> str:
+    if alpha > 0.0:
+        return (
+            "Theorem (Sokota et al. 2023): if eta <= alpha / L**2, where L is half the range of a "
+            "player's payoffs, the last iterate converges to the quantal response equilibrium of "
+            "temperature alpha, linearly.  Observed: with many larger eta it does, too; from some "
+            "on it cycles (docs/guarantees.md)."
+        )
+    return (
+        "Theorem (Beck, Teboulle 2003): the average strategy comes as near to a Nash equilibrium "
+        "as eta times the square of the range of the payoffs."
+    )
+
+
+def _optimistic(alpha: float, **_: float) -> str:
+    if alpha > 0.0:
+        return (
+            "Theorem (Liu et al. 2023): if eta is small enough, the last iterate converges to the "
+            "equilibrium of the game with the entropies."
+        )
+    return (
+        "Theorem (Lee et al. 2021): if eta is small enough, the average strategy converges to a "
+        "Nash equilibrium, and the last iterate, too, if there is only one equilibrium."
+    )
+
+
+def _moving(**_: float) -> str:
+    return (
+        "No theorem: the magnet moves before the strategies have settled; if they had, it would be "
+        "a proximal point method, which converges (Eckstein 1993).  Observed: the last iterate "
+        "came near a Nash equilibrium on some games, and not on others (docs/guarantees.md)."
+    )
+
+
+def _transformed(**_: float) -> str:
+    return (
+        "No theorem: that of Meng et al. 2025 is for strategies that are perturbed.  Observed: the "
+        f"last iterate came near a Nash equilibrium where mu suits the game, {WHERE}."
+    )
+
+
+LAST_ITERATES: Mapping[LocalRule, tuple[Callable[..., str], float]] = {
+    rules.MAGNETIC: (_magnetic, 0.0),
+    rules.MOVING_MAGNET: (_moving, 0.0),
+    rules.OPTIMISTIC: (_optimistic, 0.0),
+    rules.REWARD_TRANSFORMED: (_transformed, 1.0),
+}
+"""Rules of which something is known about the last iterate: a sentence by parameters, and the power
+of the average for which it is told."""
+
+
+def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
+    """Return what is proven and what is observed about the strategies of a variant.
+
+    Args:
+        record: The variant.
+        zero_sum: Whether the game has two players and a constant sum.
+        sampled: Whether its regrets are estimates from samples without a bias.
+    """
+    if (last := _of_last_iterate(record)) is not None:
+        return last if zero_sum else UNKNOWN
+    reason = missing(record)
+    if reason:
+        return f"{reason}{_observed(record)}" if zero_sum else reason
+    bound = BOUNDS[_plain(record.rule)]
+    if not zero_sum:
+        theorem, at_once = f"Theorem ({bound.source})", "for players who update at once"
+        if record.alternating:
+            return f"{theorem} {at_once}, not for players who alternate, as here: {JOINT}"
+        return f"{theorem}: {JOINT}"
+    if sampled:
+        chance = "Theorem, with high probability"
+        if not record.alternating:
+            return f"{chance} ({bound.source}; {SAMPLED}): {NASH}"
+        return (
+            f"No theorem for players who alternate: that of {SAMPLED} is for players who update at "
+            f"once, and holds with high probability.{_observed(record)}"
+        )
+    if not record.alternating:
+        return f"Theorem ({bound.source}): {NASH}"
+    if bound.gains:
+        return f"Theorem ({bound.source}; {ALTERNATING}): {NASH}"
+    return (
+        f"No theorem for players who alternate: that of {bound.paper} is for players who update "
+        f"at once (alternating=False).{_observed(record)}"
+    )
+
+
+def average_converges(record: Algorithm) -> bool:
+    """Whether a theorem says that the average of a variant converges to a Nash equilibrium in
+    two-player zero-sum games."""
+    bound = BOUNDS.get(_plain(record.rule))
+    return bound is not None and not missing(record) and (bound.gains or not record.alternating)
+
+
+def missing(record: Algorithm) -> str:
+    """Return why no theorem covers the regrets and the average of a variant, whoever moves first;
+    empty if one does."""
+    bound = BOUNDS.get(_plain(record.rule))
+    given, power = record.parameters, record.average_power
+    reason = ""
+    if record.against != "current":
+        reason = "regrets are against the others' averages"
+    elif record.passes_up != "played":
+        reason = "infosets pass up the value of a strategy that nobody has played"
+    elif callable(record.floor) or record.floor > 0.0:
+        reason = (
+            "strategies have a floor, and regrets are against them; while it stays, the average "
+            "cannot come nearer to an equilibrium than the floor lets it"
+        )
+    elif record.rule.paced:
+        reason = "the rule sets the length of its steps, which may grow again"
+    elif bound is None:
+        return UNKNOWN
+    elif bound.numbers is not None and dict(given) != dict(bound.numbers):
+        numbers = ", ".join(f"{key}={value:g}" for key, value in bound.numbers.items())
+        reason = f"that of {bound.paper} is for {numbers}"
+    elif any(map(callable, given.values())):
+        reason = f"that of {bound.paper} is for parameters that do not change"
+    elif record.restart_base:
+        reason = (
+            "the average begins anew at every power of restart_base, and is then the strategy of "
+            "one iteration: it does not converge"
+        )
+    elif record.average_growth > 1.0:
+        reason = "weights that grow exponentially keep the last iterations alone"
+    elif callable(power) or not bound.powers[0] <= power <= bound.powers[1]:
+        least, most = bound.powers
+        weights = f"average_power={least:g}" + (" and more" if most > least else "")
+        reason = f"that of {bound.paper} is for {weights}"
+        if most == least:
+            reason += "; weights that rise are covered for rules that floor regrets at 0"
+    return f"No theorem: {reason}." if reason else ""
+
+
+def _of_last_iterate(record: Algorithm) -> str | None:
+    """What is known about the last iterate; None where the average is the result."""
+    known = LAST_ITERATES.get(_plain(record.rule))
+    if known is None:
+        return None
+    sentence, power = known
+    plain = (
+        record.passes_up == "played"
+        and record.against == "current"
+        and not callable(record.floor)
+        and record.floor == 0.0
+        and not any(map(callable, record.parameters.values()))
+        and record.alternating == (power > 0.0)
+        and record.average_power == power
+        and not record.restart_base
+        and record.average_growth == 1.0
+    )
+    return sentence(**_numbers(record)) if plain else UNKNOWN
+
+
+def _observed(record: Algorithm) -> str:
+    """What was seen of a variant without a theorem: with its published rule and parameters, an
+    average that goes on, and its published weights or others that were measured."""
+    known: Any = ALGORITHMS.get(record.name) if record.name in PUBLISHED else None
+    bound, power = BOUNDS.get(_plain(record.rule)), record.average_power
+    if record.against != "current":
+        return "  Observed with regret matching on Kuhn and Leduc poker: it does not converge."
+    if (
+        known is None
+        or getattr(known, "rule", None) != record.rule
+        or known.parameters != record.parameters
+        or known.alternating != record.alternating
+        or callable(record.floor)
+        or record.floor > 0.0
+        or record.restart_base
+        or record.average_growth > 1.0
+        or callable(power)
+        or not (power == known.average_power or bound is None or bound.powers[1] == math.inf)
+    ):
+        return ""
+    return f"  Observed: {FELL} {WHERE}."
+
+
+def _numbers(record: Algorithm) -> dict[str, float]:
+    return {key: float(value) for key, value in record.parameters.items() if not callable(value)}
+
+
+def _plain(rule: LocalRule) -> LocalRule:
+    """The rule without instant updates, by which the theorems are found."""
+    return rule.passing_up("played")
