@@ -25,6 +25,7 @@ from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
 from .arguments import PLAYABLE
 from .base import Setting, solver_class
+from .sums import Sums
 
 TRACE_ROWS = 12
 """Checkpoints that a notebook shows."""
@@ -163,7 +164,8 @@ class Solution(_Evaluated):
     """The record at the checkpoints, oldest first."""
     state: Any = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
-    after the linear program."""
+    after the linear program.  Their numbers are the solver's: where it merges infosets, they are
+    not the sequences of the game.  :attr:`sums` has regrets and averages by infoset."""
     locks: Locks | None = None
     """The infosets that were not solved for; the evaluation's best responses play them, too."""
     best: BestIterate | None = None
@@ -246,6 +248,20 @@ class Solution(_Evaluated):
             return kind.count_nodes(self.game, self.state, self.iterations)
         last = self.trace[-1] if self.trace else None
         return (last.nodes_touched, last.decision_nodes_touched) if last else (0, 0)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """Cumulative regrets and cumulative strategies by infoset label, in any layout of the game:
+        ``solution.sums["Ks"].regret["raise"]``.
+
+        Raises:
+            ValueError: The algorithm keeps no regrets of single actions, or the game is not
+                compiled.
+        """
+        kind = solver_class(self.algorithm, self.game)
+        if kind is None or self.state is None:
+            raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
+        return Sums(self.setting, kind, self.state)
 
     @cached_property
     def last_policy(self) -> Policy:

@@ -243,6 +243,26 @@ class Solver(IterativeSolver):
         return whole(game, form, regret / np.maximum(counted, 1))
 
     @classmethod
+    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """See :meth:`IterativeSolver.sums_of`."""
+        game, form = setting.game, setting.form
+        regret, average = cls.whole_regrets(setting, state), unpacked(form, state.averages)
+        if setting.merged_numbers is None:
+            return regret, average
+        strategy, empty = whole(game, form, average), form.trunk.player_sequences[:-1]
+        # The merged form leaves out decisions with one action; their numbers map to the empty
+        # sequence.  Their cumulative strategy is that of the sequence before them, which is
+        # complete because buckets are in the order of their levels.
+        left_out = np.isin(setting.merged_numbers, empty)
+        left_out[game.form.player_sequences[:-1]] = False
+        starts = (game.form.bucket_infoset, game.form.bucket_sequence, game.form.bucket_lanes)
+        for bucket in np.flatnonzero(left_out[game.form.bucket_sequence]).tolist():
+            infoset, sequence, lanes = (int(array[bucket]) for array in starts)
+            before = game.form.infoset_parent[infoset : infoset + lanes]
+            strategy[sequence : sequence + lanes] = strategy[before]
+        return regret, strategy
+
+    @classmethod
     def begin(  # noqa: D102
         cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> State:

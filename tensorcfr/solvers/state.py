@@ -28,6 +28,11 @@ class State(NamedTuple):
     """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
     all of it but ``floor`` in the solver's precision.
 
+    **The numbers are those of the solver, not the sequences of the game.**  Where infosets are
+    merged (Leduc's suits, say), ``state.regret[game.sequences(infoset)]`` is the regret of another
+    infoset, or of several: read ``solution.sums[label]`` instead, which has the regrets and the
+    cumulative strategies of every infoset of every game.
+
     Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
     that do not make them from the regrets.
