@@ -240,6 +240,15 @@ class IterativeSolver(ABC):
         return False
 
     @classmethod
+    def has_average(cls, state: Any) -> bool:
+        """Return whether any iteration has entered the average.
+
+        Without one, ``delay`` leaving out all iterations, the average strategy and its evaluation
+        are those of the last iterate.
+        """
+        return True
+
+    @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:
         """The average policy of a state, where :meth:`policy_is_in_state`."""
         raise NotImplementedError

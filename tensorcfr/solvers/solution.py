@@ -58,7 +58,8 @@ class TracePoint:
     seconds: float
     """Time spent iterating; evaluations are not charged."""
     nash_conv: float
-    """Sum over players of best-response value minus value, of the average strategy."""
+    """Sum over players of best-response value minus value, of the average strategy; of the last
+    iterate where no iteration is in the average."""
     exploitability: float
     """``nash_conv`` divided by the number of players."""
     decision_nodes_touched: int = 0
@@ -152,7 +153,8 @@ class Solution(_Evaluated):
     status: Status
     """Why the solve ended."""
     policy: Policy
-    """The average strategy, the one that converges; read ``policy[label][action]``."""
+    """The average strategy, the one that converges; read ``policy[label][action]``.  The last
+    iterate where no iteration is in the average, which ``delay`` may leave empty."""
     evaluation: Evaluation
     """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
     :attr:`joint_play`, and of the players' best deviations from it."""
@@ -341,6 +343,13 @@ class Solution(_Evaluated):
         return read_solution(path, game, memory_limit, registered=registered, state_dir=state_dir)
 
     @property
+    def has_average(self) -> bool:
+        """Whether any iteration is in the average.  If none is, :attr:`policy`, its evaluation, the
+        trace and a ``target`` are those of the last iterate."""
+        kind = solver_class(self.algorithm, self.game)
+        return kind is None or self.state is None or kind.has_average(self.state)
+
+    @property
     def is_evaluated(self) -> bool:
         """Whether value and exploitability are known; of a game that is not compiled they are
         not."""
@@ -353,6 +362,8 @@ class Solution(_Evaluated):
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         unchecked = "" if self.evaluation_is_checked else ", as the file says"
+        is_last = bool(self.iterations) and not self.has_average
+        which = ", of the last iterate: no iteration is in the average" if is_last else ""
         if not self.is_evaluated:
             return (
                 f"{self.game.name}, not compiled, by {self.algorithm}\n"
@@ -367,7 +378,7 @@ class Solution(_Evaluated):
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
-            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{best}"
+            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}"
             + (f"\n  {meaning}" if (meaning := self._meaning) else "")
         )
 

@@ -87,6 +87,16 @@ class State(NamedTuple):
             return plain_numbers(self.strategy), 0.0
         return self.regrets, float(self.floor[0])
 
+    @property
+    def has_average(self) -> bool:
+        """Whether any iteration has entered the average."""
+        return bool(self.averages.trunk.any())
+
+    def answer(self, rule: LocalRule) -> tuple[Numbers, float]:
+        """Return the weights of the strategy that answers the game, and their floor: the average,
+        or the strategy of the next iteration where no iteration has entered the average."""
+        return (self.averages, 0.0) if self.has_average else self.played(rule)
+
     def _numbers(self, chunks: np.ndarray, which: int) -> Numbers:
         if self.scale.size:
             return Numbers(chunks, self.scale[which], self.trunk[which])
