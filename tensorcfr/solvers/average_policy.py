@@ -48,6 +48,8 @@ class AveragePolicy(PolicyByParts):
 
     def made_from(self) -> MadeFrom:
         """What regret matching makes the strategies from."""
+        if self._floor > 0.0:
+            return super().made_from()
         kept = self._cumulative
         return (kept.chunks, kept.scale, kept.trunk), self._locks
 

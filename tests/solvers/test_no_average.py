@@ -10,6 +10,7 @@ import pytest
 from support.layouts import farthest
 from tensorcfr import Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr.analysis import values
 from tensorcfr.solvers import Status
 
 OFF = CFR_PLUS(delay=10**9)
@@ -29,6 +30,7 @@ def test_all_figures_follow_the_last_iterate(name: str, tmp_path: Path) -> None:
     last = evaluate(game, solution.last_policy)
     assert solution.value == pytest.approx(last.values, abs=1e-12)
     assert solution.exploitability == pytest.approx(last.exploitability, abs=1e-12)
+    assert values(game, solution.policy).evaluation.values == pytest.approx(last.values, abs=1e-12)
     curve = [point.exploitability for point in solution.trace]
     assert curve[-1] == solution.exploitability < 0.5 * curve[0]
     for point in solution.trace:
@@ -79,3 +81,14 @@ def test_a_policy_of_the_last_iterate_is_detached_from_the_solver() -> None:
     kept = solver.current_policy().to_dict()
     solver.step(3)
     assert policy.to_dict() == kept
+
+
+def test_the_floor_of_the_last_iterate_is_kept() -> None:
+    """Strategies that are mixed with the uniform one are so in the policy and its values, too."""
+    game = compile_game("nl_leduc(stack=2)", cut=1)
+    solution = solve(game, CFR(delay=10**9, floor=0.5), iters=5)
+    assert farthest(solution.policy, solution.last_policy) <= 1e-15
+    assert min(min(row.values()) for row in solution.policy.to_dict().values()) > 0.0
+    expected = evaluate(game, solution.last_policy).values
+    assert solution.value == pytest.approx(expected, abs=1e-12)
+    assert values(game, solution.policy).evaluation.values == pytest.approx(expected, abs=1e-12)
