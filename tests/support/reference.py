@@ -368,7 +368,9 @@ class ReferenceCFR:
         return {label: list(sigma) for label, sigma in self.strategy.items()}
 
     def average_policy(self) -> dict[str, list[float]]:
-        """The average of the strategies played so far."""
+        """The average of the strategies played so far; the current ones if none is in it."""
+        if not any(map(any, self.cumulative.values())):
+            return self.current_policy()
         return {label: normalized(weights) for label, weights in self.cumulative.items()}
 
     def _update(self, players: Sequence[int]) -> None:
