@@ -405,7 +405,7 @@ class InfosetCFR:
         return {label: list(learner.strategy) for label, learner in self.learners.items()}
 
     def average_policy(self) -> dict[str, list[float]]:
-        if not any(map(any, self.cumulative.values())):
+        if not any(self.weight(t) for t in range(1, self.t + 1)):
             return self.current_policy()
         return {label: normalized(weights) for label, weights in self.cumulative.items()}
 
