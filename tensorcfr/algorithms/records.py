@@ -91,7 +91,7 @@ class Algorithm(Record):
     ``delay``) times own reach.  A number, or a function of ``t - delay``."""
     delay: Annotated[int, Whole(0, EXACT)] = 0
     """Iterations left out of the average.  Its array is not written before, and takes no memory:
-    with a delay that never ends, the last iterate is all there is."""
+    with a delay that never ends, policy, values and trace are those of the last iterate."""
     restart_base: Annotated[int, Whole(0, EXACT)] = 0
     """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
     average_growth: Annotated[float, Number(1, finite=True)] = 1.0

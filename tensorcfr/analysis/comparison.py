@@ -14,12 +14,13 @@ import numpy as np
 
 from .._util.arguments import EXACT, Kind, Whole, brief, checked
 from .._util.one_line import OneLine
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, evaluate
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
 from ..model.arguments import Compiled
 from ..model.chunks import buckets_by_part, own_buckets
 from ..model.game import CompiledGame, InfosetRows
+from ..model.locks import Locks, locks_for
 from ..model.policy import Policy
 from ..model.tables import policy_of
 from ..solvers.solution import Solution
@@ -176,6 +177,8 @@ class Comparison:
     """The first policy."""
     second: Values
     """The second."""
+    locks: tuple[Locks | None, Locks | None] = (None, None)
+    """The locks of each, which best responses to it play."""
 
     def __repr__(self) -> str:
         return f"<Comparison of two policies for {self.game.name}>"
@@ -185,10 +188,14 @@ class Comparison:
         """The game."""
         return self.first.game
 
-    @property
+    @cached_property
     def evaluations(self) -> tuple[Evaluation, Evaluation]:
-        """Values and best-response values of both."""
-        return self.first.evaluation, self.second.evaluation
+        """Values and best-response values of both.  Best responses to a solution play its locks."""
+        one, other = (
+            evaluate(self.game, found.policy, locks=locks) if locks else found.evaluation
+            for found, locks in zip((self.first, self.second), self.locks, strict=True)
+        )
+        return one, other
 
     def all_rows(self) -> Iterator[Differing]:
         """The infosets of all players, some at a time, in the order of
@@ -246,10 +253,13 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = [f"{self.game.name}: where two policies differ"]
-        for which, evaluation in zip(("first", "second"), self.evaluations, strict=True):
+        for which, evaluation, locks in zip(
+            ("first", "second"), self.evaluations, self.locks, strict=True
+        ):
             worth = ", ".join(f"{value + 0.0:+.6g}" for value in evaluation.values)
+            locked = f", {len(locks):,} infosets locked" if locks else ""
             lines.append(
-                f"  {which}: value {worth}, exploitability {evaluation.exploitability:.6g}"
+                f"  {which}: value {worth}, exploitability {evaluation.exploitability:.6g}{locked}"
             )
         lines += [
             f"  player {player}: parts from the first in {distance:.4g} decisions of a game"
@@ -270,6 +280,8 @@ class Comparison:
 def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comparison:
     """Where two solutions differ, weighted by how often it comes up, and what it is worth.
 
+    Best responses to a solution with locks play the locks, as in its own evaluation.
+
     Args:
         first: A solution, or a :class:`tensorcfr.Policy`.
         second: Likewise, or a policy in any form that :func:`tensorcfr.formats.find_policy` reads.
@@ -282,4 +294,9 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
     if not isinstance(one, Policy):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
     game = one.game
-    return Comparison(values(game, one), values(game, find_policy(game, second, "second")))
+    other = find_policy(game, second, "second")
+    locks = [
+        locks_for(game, given.locks) if isinstance(given, Solution) and given.locks else None
+        for given in (first, second)
+    ]
+    return Comparison(values(game, one), values(game, other), (locks[0], locks[1]))

@@ -242,7 +242,8 @@ def walkthrough(
 
     Raises:
         ValueError: ``iters`` is no number of iterations; the deal cannot happen; a deal or a seed
-            for what does not sample; an unknown algorithm, or one that does not iterate.
+            for what does not sample; an unknown algorithm, one that does not iterate, or one that
+            keeps something other than regrets of single actions.
     """
     record = find_algorithm(algorithm)
     kind = solver_class(record, game)
@@ -252,6 +253,8 @@ def walkthrough(
         raise ValueError(
             f"{record.name} forgets its subgames: there is no iteration to walk through"
         )
+    if kind.keeps is not None:
+        raise ValueError(f"{record.name} keeps {kind.keeps}: there are no regrets to show")
     sampled: dict[str, Any] = {}
     if record.is_sampled:
         sampled = {"seed": seed, "deal": deal}
@@ -288,9 +291,9 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _numbers(solver: IterativeSolver) -> Numbers:
-    """Copies of what a solver has now."""
-    state = solver.state
-    return state.regret.copy(), state.strategy.copy(), state.cumulative.copy()
+    """Return the numbers of a solver now, over the sequences of its game."""
+    regret, cumulative = solver.sums_of(solver.setting, solver.state)
+    return regret, solver.current_policy().probabilities, cumulative
 
 
 def _changed(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> bool:

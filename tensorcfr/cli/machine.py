@@ -116,6 +116,7 @@ def of_comparison(compared: Comparison, rows: int) -> dict[str, Any]:
         "game": of_game(game),
         "first": of_evaluation(game, compared.evaluations[0]),
         "second": of_evaluation(game, compared.evaluations[1]),
+        "locked": [len(locks or ()) for locks in compared.locks],
         "distance": list(compared.distance),
         "differences": [row._asdict() for row in compared.differences(rows or None)],
     }

@@ -269,7 +269,10 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     _print(console, "")
     values = (f"value of {player}" for player in range(game.n_players))
     worth = new_table("", *values, "exploitability")
-    for which, found in zip(("first", "second"), compared.evaluations, strict=True):
+    for which, found, locks in zip(
+        ("first", "second"), compared.evaluations, compared.locks, strict=True
+    ):
+        which += f", {len(locks):,} infosets locked" if locks else ""
         own = [_value(game, value, "+.6g") for value in found.values]
         worth.add_row(which, *own, _value(game, found.exploitability, ".6g"))
     _print(console, worth)

@@ -88,6 +88,7 @@ class DeepSolver(SamplingSolver):
 
     records = Deep
     state_kind = DeepState
+    keeps = "networks that predict regrets, and no sums"
     source: GameInfosets | RuleInfosets
 
     @checked()

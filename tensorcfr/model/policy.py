@@ -15,7 +15,7 @@ from .._util.recent import Recent
 from ..errors import Lookup, UnknownNameError, suggest
 from .arguments import STRATEGIES, Compiled, Played
 from .chunks import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
-from .game import CompiledGame, InfosetRows
+from .game import CompiledGame, InfosetRows, Located
 from .infoset import refuse_unknown
 from .tables import Tabular
 
@@ -229,14 +229,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return self.game.n_sequences - self.game.n_players
 
     def __getitem__(self, label: str) -> dict[str, float]:
-        if not isinstance(label, str):
-            raise UnknownNameError(f"an infoset label is a string, not {label!r}")
-        try:
-            found = self.game.locate(label)
-        except KeyError:
-            raise UnknownNameError(
-                f"{self.game.name} has no infoset {brief(label)}; {suggest_label(self.game, label)}"
-            ) from None
+        found = located(self.game, label)
         return Lookup(zip(found.actions, self.at(found.numbers).tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
@@ -349,6 +342,22 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
             f"the probabilities of infoset {label!r} are no distribution: {dict(given)}"
         )
     return row
+
+
+def located(game: CompiledGame, label: str) -> Located:
+    """Return the infoset of a label.
+
+    Raises:
+        UnknownNameError: There is no such infoset; suggests a near label.
+    """
+    if not isinstance(label, str):
+        raise UnknownNameError(f"an infoset label is a string, not {label!r}")
+    try:
+        return game.locate(label)
+    except KeyError:
+        raise UnknownNameError(
+            f"{game.name} has no infoset {brief(label)}; {suggest_label(game, label)}"
+        ) from None
 
 
 def suggest_label(game: CompiledGame, label: object) -> str:

@@ -17,10 +17,19 @@ class AveragePolicy(PolicyByParts):
     """An average strategy, of which a chunk is worked out when it is asked for.
 
     A solver calls :meth:`detach` before it changes the array.
+
+    Args:
+        game: The game.
+        cumulative: The weights that the strategies are made from.
+        floor: Share of the strategies that is uniform.
+        locks: Locked infosets.
     """
 
-    def __init__(self, game: CompiledGame, cumulative: Numbers, locks: ChunkLocks | None) -> None:
+    def __init__(
+        self, game: CompiledGame, cumulative: Numbers, floor: float, locks: ChunkLocks | None
+    ) -> None:
         self.game = game
+        self._floor = floor
         self._cumulative = frozen_arrays(cumulative)
         self._locks = locks
         self.forget()
@@ -31,14 +40,16 @@ class AveragePolicy(PolicyByParts):
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
         found = np.zeros(end - begin)
         if not form.n_chunks:
-            all_strategies(form, self._cumulative, 0.0, found, self._locks)
+            all_strategies(form, self._cumulative, self._floor, found, self._locks)
             return found
-        given = form, first, last, self._cumulative, 0.0, found, self._locks
+        given = form, first, last, self._cumulative, self._floor, found, self._locks
         evaluation.strategies_of_parts(*given)
         return found
 
     def made_from(self) -> MadeFrom:
         """What regret matching makes the strategies from."""
+        if self._floor > 0.0:
+            return super().made_from()
         kept = self._cumulative
         return (kept.chunks, kept.scale, kept.trunk), self._locks
 

@@ -7,7 +7,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ..model.policy import Policy
 from ..uncompiled.infosets import OutOfTimeError
 from .arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
 from .kept import Expected, copied
+
+if TYPE_CHECKING:
+    from .sums import Sums
 
 
 class Setting(NamedTuple):
@@ -174,8 +177,19 @@ class IterativeSolver(ABC):
 
     @property
     def state(self) -> Any:
-        """The arrays, a named tuple, from which the solver can go on."""
+        """The arrays, a named tuple, from which the solver can go on.
+
+        They have the numbers of the solver.  Where it merges infosets, these are not the sequences
+        of the game: :attr:`sums` has regrets and averages by infoset.
+        """
         return self._state
+
+    @property
+    def sums(self) -> Sums:
+        """Copies of the cumulative regrets and cumulative strategies now, by infoset label."""
+        from .sums import Sums
+
+        return Sums(self.setting, type(self), self.state)
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
@@ -226,6 +240,15 @@ class IterativeSolver(ABC):
         return False
 
     @classmethod
+    def has_average(cls, state: Any) -> bool:
+        """Return whether any iteration has entered the average.
+
+        Without one, ``delay`` leaving out all iterations, the average strategy and its evaluation
+        are those of the last iterate.
+        """
+        return True
+
+    @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:
         """The average policy of a state, where :meth:`policy_is_in_state`."""
         raise NotImplementedError
@@ -241,6 +264,17 @@ class IterativeSolver(ABC):
         if cls.keeps is not None:
             raise ValueError(f"{setting.algorithm.name} keeps {cls.keeps}")
         return np.asarray(state.regret, dtype=np.float64)
+
+    @classmethod
+    def sums_of(cls, setting: Setting, state: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cumulative regrets and the cumulative strategies of a state, float64 (numbers
+        of the game,) each; :class:`~tensorcfr.solvers.sums.Sums` reads them by infoset.
+
+        Raises:
+            ValueError: The solver keeps no regrets of single actions, :attr:`keeps` something else.
+        """
+        regret = cls.whole_regrets(setting, state)
+        return regret.copy(), np.array(state.cumulative, dtype=np.float64)
 
     @classmethod
     def begin(

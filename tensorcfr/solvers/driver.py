@@ -520,7 +520,8 @@ class _Run:
         is_new, last = not self._is_recorded, None
         if self.keep_best and (is_new or self.best is None):
             last = self.solver.evaluate_current()
-            self._keep("average", evaluation, self.solver.average_policy)
+            if self.solver.has_average(self.solver.state):
+                self._keep("average", evaluation, self.solver.average_policy)
             self._keep("last", last, self.solver.current_policy)
         if is_new:
             self.trace.append(

@@ -25,6 +25,7 @@ from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
 from .arguments import PLAYABLE
 from .base import Setting, solver_class
+from .sums import Sums
 
 TRACE_ROWS = 12
 """Checkpoints that a notebook shows."""
@@ -57,7 +58,8 @@ class TracePoint:
     seconds: float
     """Time spent iterating; evaluations are not charged."""
     nash_conv: float
-    """Sum over players of best-response value minus value, of the average strategy."""
+    """Sum over players of best-response value minus value, of the average strategy; of the last
+    iterate where no iteration is in the average."""
     exploitability: float
     """``nash_conv`` divided by the number of players."""
     decision_nodes_touched: int = 0
@@ -151,7 +153,8 @@ class Solution(_Evaluated):
     status: Status
     """Why the solve ended."""
     policy: Policy
-    """The average strategy, which the theorems of most variants are about; read ``policy[label][action]``."""
+    """The average strategy, which the theorems of most variants are about; read
+    ``policy[label][action]``.  If ``delay`` leaves no iteration in the average, the last iterate."""
     evaluation: Evaluation
     """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
     :attr:`joint_play`, and of the players' best deviations from it."""
@@ -163,7 +166,8 @@ class Solution(_Evaluated):
     """The record at the checkpoints, oldest first."""
     state: Any = field(default=None, repr=False)
     """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
-    after the linear program."""
+    after the linear program.  Their numbers are the solver's: where it merges infosets, they are
+    not the sequences of the game.  :attr:`sums` has regrets and averages by infoset."""
     locks: Locks | None = None
     """The infosets that were not solved for; the evaluation's best responses play them, too."""
     best: BestIterate | None = None
@@ -251,6 +255,20 @@ class Solution(_Evaluated):
         return (last.nodes_touched, last.decision_nodes_touched) if last else (0, 0)
 
     @cached_property
+    def sums(self) -> Sums:
+        """Cumulative regrets and cumulative strategies by infoset label, in any layout of the game:
+        ``solution.sums["Ks"].regret["raise"]``.
+
+        Raises:
+            ValueError: The algorithm keeps no regrets of single actions, or the game is not
+                compiled.
+        """
+        kind = solver_class(self.algorithm, self.game)
+        if kind is None or self.state is None:
+            raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
+        return Sums(self.setting, kind, self.state)
+
+    @cached_property
     def last_policy(self) -> Policy:
         """The last iterate: the strategy that the next iteration would use."""
         kind = solver_class(self.algorithm, self.game)
@@ -328,6 +346,13 @@ class Solution(_Evaluated):
         return read_solution(path, game, memory_limit, registered=registered, state_dir=state_dir)
 
     @property
+    def has_average(self) -> bool:
+        """Whether any iteration is in the average.  If none is, :attr:`policy`, its evaluation, the
+        trace and a ``target`` are those of the last iterate."""
+        kind = solver_class(self.algorithm, self.game)
+        return kind is None or self.state is None or kind.has_average(self.state)
+
+    @property
     def is_evaluated(self) -> bool:
         """Whether value and exploitability are known; of a game that is not compiled they are
         not."""
@@ -340,6 +365,8 @@ class Solution(_Evaluated):
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
         unchecked = "" if self.evaluation_is_checked else ", as the file says"
+        is_last = bool(self.iterations) and not self.has_average
+        which = ", of the last iterate: no iteration is in the average" if is_last else ""
         if not self.is_evaluated:
             return (
                 f"{self.game.name}, not compiled, by {self.algorithm}\n"
@@ -354,7 +381,7 @@ class Solution(_Evaluated):
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
-            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{best}"
+            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}"
             + (f"\n  {meaning}" if (meaning := self._meaning) else "")
         )
 

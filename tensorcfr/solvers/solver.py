@@ -228,7 +228,13 @@ class Solver(IterativeSolver):
 
     @classmethod
     def policy_of(cls, setting: Setting, state: State) -> Policy:  # noqa: D102
-        return AveragePolicy(setting.game, state.averages, setting.part_locks)
+        return AveragePolicy(
+            setting.game, *state.answer(setting.algorithm.rule), setting.part_locks
+        )
+
+    @classmethod
+    def has_average(cls, state: State) -> bool:  # noqa: D102
+        return state.has_average
 
     @classmethod
     def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
@@ -241,6 +247,26 @@ class Solver(IterativeSolver):
         counted = np.bincount(to, minlength=len(regret))
         # One that stands for several has the sum of their regrets.
         return whole(game, form, regret / np.maximum(counted, 1))
+
+    @classmethod
+    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """See :meth:`IterativeSolver.sums_of`."""
+        game, form = setting.game, setting.form
+        regret, average = cls.whole_regrets(setting, state), unpacked(form, state.averages)
+        if setting.merged_numbers is None:
+            return regret, average
+        strategy, empty = whole(game, form, average), form.trunk.player_sequences[:-1]
+        # The merged form leaves out decisions with one action; their numbers map to the empty
+        # sequence.  Their cumulative strategy is that of the sequence before them, which is
+        # complete because buckets are in the order of their levels.
+        left_out = np.isin(setting.merged_numbers, empty)
+        left_out[game.form.player_sequences[:-1]] = False
+        starts = (game.form.bucket_infoset, game.form.bucket_sequence, game.form.bucket_lanes)
+        for bucket in np.flatnonzero(left_out[game.form.bucket_sequence]).tolist():
+            infoset, sequence, lanes = (int(array[bucket]) for array in starts)
+            before = game.form.infoset_parent[infoset : infoset + lanes]
+            strategy[sequence : sequence + lanes] = strategy[before]
+        return regret, strategy
 
     @classmethod
     def begin(  # noqa: D102
@@ -256,20 +282,27 @@ class Solver(IterativeSolver):
 
     def average_probabilities(self) -> np.ndarray:
         """The average strategy, float64 (numbers of a policy,)."""
-        found = made_strategies(self.form, self.state.averages, 0.0, self._locks)
+        weight, floor = self._answer
+        found = made_strategies(self.form, weight, floor, self._locks)
         return whole(self.game, self.form, found)
 
     def average_policy(self) -> Policy:
         """The average strategy; in games in chunks it is worked out where it is looked at."""
         if not self.policy_is_in_state(self.game):
             return super().average_policy()
-        policy = AveragePolicy(self.game, self.state.averages, self._locks)
+        policy = AveragePolicy(self.game, *self._answer, self._locks)
         self._policies.append(ref(policy))
         return policy
 
+    @property
+    def _answer(self) -> tuple[Numbers, float]:
+        """The weights of the average strategy and their floor; see :meth:`State.answer`."""
+        state: State = self.state
+        return state.answer(self.algorithm.rule)
+
     def evaluate(self) -> Evaluation:
         """Values and best-response values of the average strategy; allocates nothing large."""
-        return self._judge(self._state.averages, 0.0)
+        return self._judge(*self._state.answer(self.algorithm.rule))
 
     def evaluate_current(self) -> Evaluation:
         """Values and best-response values of the last iterate."""

@@ -28,6 +28,11 @@ class State(NamedTuple):
     """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
     all of it but ``floor`` in the solver's precision.
 
+    **The numbers are those of the solver, not the sequences of the game.**  Where infosets are
+    merged (Leduc's suits, say), ``state.regret[game.sequences(infoset)]`` is the regret of another
+    infoset, or of several: read ``solution.sums[label]`` instead, which has the regrets and the
+    cumulative strategies of every infoset of every game.
+
     Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
     that do not make them from the regrets.
@@ -81,6 +86,16 @@ class State(NamedTuple):
         if self.strategy.size:
             return plain_numbers(self.strategy), 0.0
         return self.regrets, float(self.floor[0])
+
+    @property
+    def has_average(self) -> bool:
+        """Whether any iteration has entered the average."""
+        return bool(self.averages.trunk.any())
+
+    def answer(self, rule: LocalRule) -> tuple[Numbers, float]:
+        """Return the weights of the strategy that answers the game, and their floor: the average,
+        or the strategy of the next iteration where no iteration has entered the average."""
+        return (self.averages, 0.0) if self.has_average else self.played(rule)
 
     def _numbers(self, chunks: np.ndarray, which: int) -> Numbers:
         if self.scale.size:

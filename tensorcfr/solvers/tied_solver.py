@@ -8,8 +8,11 @@ from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
 from ..model.arrays import there
 from ..model.flat_game import FlatGame
+from .base import Setting
 from .flat_solver import FlatPasses, FlatSolver
 from .scales import bounds_of
+from .solver import whole
+from .state import State, unpacked
 
 
 class TiedPasses(FlatPasses):
@@ -52,3 +55,10 @@ class TiedSolver(FlatSolver):
     layouts = ("tied",)
     lacks = "perfect recall"
     passes = TiedPasses
+
+    @classmethod
+    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sums of all infosets that share a strategy for each of them."""
+        sums = unpacked(setting.form, state.regrets), unpacked(setting.form, state.averages)
+        regret, strategy = (whole(setting.game, setting.form, numbers) for numbers in sums)
+        return regret, strategy

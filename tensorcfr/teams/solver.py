@@ -52,5 +52,6 @@ class TeamSolver(FlatSolver):
     """
 
     layouts = ("teams",)
+    keeps = "regrets of beliefs, not of single infosets"
     lacks = "a single way to each infoset"
     passes = TeamPasses

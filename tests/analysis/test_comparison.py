@@ -13,7 +13,7 @@ from analysis.test_conditional_regrets import GAMES
 from support.equality import as_game
 from support.reference import build_tree
 from support.slow_values import DealtCards, SlowValues
-from tensorcfr import compile_game
+from tensorcfr import compile_game, solve
 from tensorcfr.analysis import compare
 from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
@@ -88,3 +88,22 @@ def test_a_game_in_chunks_is_not_laid_out(monkeypatch: pytest.MonkeyPatch) -> No
     compared = compare(policy_of(game, 1), policy_of(game, 2))
     assert len(compared.differences()) == 10
     assert "where two policies differ" in str(compared)
+
+
+@pytest.mark.parametrize("cut", [False, 1])
+def test_solutions_keep_their_locks(cut: bool | int) -> None:
+    """Best responses to a solution play its locks, as in its own evaluation."""
+    game = compile_game("kuhn", cut=cut)
+    locks = {"K": {"bet": 0.25, "pass": 0.75}, "Qb": {"bet": 1.0, "pass": 0.0}}
+    locked, free = (
+        solve(game, "cfr+", iters=50, locks=given, checkpoints=()) for given in (locks, None)
+    )
+    for first, second in ((locked, free), (free, locked), (locked, locked)):
+        found = compare(first, second)
+        for evaluation, solution in zip(found.evaluations, (first, second), strict=True):
+            own = solution.evaluation
+            assert evaluation.values == pytest.approx(own.values, abs=1e-12)
+            assert evaluation.best_responses == pytest.approx(own.best_responses, abs=1e-12)
+        assert str(found).count(", 2 infosets locked") == (first, second).count(locked)
+    dropped = compare(locked.policy, free).evaluations[0]
+    assert dropped.exploitability > locked.exploitability + 0.01

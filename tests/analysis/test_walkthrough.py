@@ -189,6 +189,39 @@ def test_larger_games_show_their_infosets_alone() -> None:
     assert not iteration.histories
 
 
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "paced-cfr+"])
+@pytest.mark.parametrize("name", ["leduc", "liars_dice(faces=2)", "nl_leduc(stack=2)"])
+def test_merged_infosets_show_their_own_numbers(name: str, algorithm: str) -> None:
+    """Merging infosets and omitting decisions with one action changes no number that is shown."""
+    walked, apart = (
+        walkthrough(compile_game(name, symmetry=symmetry), algorithm, iters=2)
+        for symmetry in (True, False)
+    )
+    assert walked.game.merged is not None
+    assert str(walked)
+    for iteration, wanted in zip(walked.iterations, apart.iterations, strict=True):
+        shown = {row.infoset for row in iteration.rows}
+        for row in wanted.rows:
+            # Rounding alone may change an infoset, and show it.
+            if row.infoset not in shown:
+                assert row.new_regret == pytest.approx(row.regret, abs=1e-14)
+        theirs = {row.infoset: row for row in wanted.rows}
+        assert len(shown & set(theirs)) > 0.9 * len(shown | set(theirs))
+        for row in iteration.rows:
+            other = theirs.get(row.infoset, row)
+            assert (row.player, row.actions) == (other.player, other.actions)
+            for column in ("regret", "new_regret", "strategy_sum", "new_strategy_sum"):
+                assert getattr(row, column) == pytest.approx(getattr(other, column), abs=1e-12)
+            for column in ("strategy", "new_strategy"):
+                assert getattr(row, column) == pytest.approx(getattr(other, column), abs=1e-10)
+
+
+@pytest.mark.parametrize("algorithm", ["egt", "efce", "mmd-agent", "deep-cfr"])
+def test_algorithms_without_regrets_of_actions_are_refused(algorithm: str) -> None:
+    with pytest.raises(ValueError, match=f"{algorithm} keeps .*: there are no regrets to show"):
+        walkthrough(KUHN, algorithm, iters=1)
+
+
 def test_external_sampling_of_a_deal_has_its_histories() -> None:
     for iteration in walkthrough(KUHN, "external_sampling", iters=4, deal=("Q", "K")).iterations:
         assert len(iteration.histories) == 9

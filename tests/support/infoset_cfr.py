@@ -409,6 +409,8 @@ class InfosetCFR:
         return {label: list(learner.strategy) for label, learner in self.learners.items()}
 
     def average_policy(self) -> dict[str, list[float]]:
+        if not any(self.weight(t) for t in range(1, self.t + 1)):
+            return self.current_policy()
         return {label: normalized(weights) for label, weights in self.cumulative.items()}
 
     def _update(self, player: int, played: dict[str, list[float]]) -> None:

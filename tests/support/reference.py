@@ -363,12 +363,17 @@ class ReferenceCFR:
         for together in [[player] for player in players] if self.alternating else [players]:
             self._update(together)
 
+    has_average = False
+    """Whether any iteration has entered the average."""
+
     def current_policy(self) -> dict[str, list[float]]:
         """The strategies that the next iteration plays."""
         return {label: list(sigma) for label, sigma in self.strategy.items()}
 
     def average_policy(self) -> dict[str, list[float]]:
-        """The average of the strategies played so far."""
+        """The average of the strategies played so far; the current ones if none is in it."""
+        if not self.has_average:
+            return self.current_policy()
         return {label: normalized(weights) for label, weights in self.cumulative.items()}
 
     def _update(self, players: Sequence[int]) -> None:
@@ -380,6 +385,7 @@ class ReferenceCFR:
         for player in players:
             self._value(self.tree.root, player, 1.0, 1.0, instant, own_reach)
         weight = self._average_weight(self.t)
+        self.has_average = self.has_average or weight > 0.0
         for player in players:
             self.updates[player] += 1
             for infoset in self.tree.infosets_of(player):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import threading
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from support.browsing import (
     table,
 )
 from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
-from tensorcfr.analysis import SolvedSpot
+from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
@@ -324,3 +325,38 @@ def test_labels_are_text(page: Any) -> None:
         text = page.text_content("body")
         assert "<img src=x onerror=alert(1)>" in text or "</script>" in text
         assert page.locator("img, #children b").count() == 0
+
+
+def test_two_solutions_are_named(page: Any) -> None:
+    """The headline, the frequencies and the value of a node are told of both, with their names."""
+    game = compile_game("kuhn")
+    first, second = solve(game, iters=5), solve(game, iters=500)
+    nodes = [values(game, one.policy).at_node(0) for one in (first, second)]
+    reaches, means = zip(*((one.reach, one.mean / one.others_reach) for one in nodes), strict=True)
+    worth = [float(reach @ mean / reach.sum()) for reach, mean in zip(reaches, means, strict=True)]
+    bets = [
+        float(one.reach @ one.probability[:, one.infosets.actions[0].index("bet")]) for one in nodes
+    ]
+    with served(first, second) as server:
+        open_page(page, server.url)
+        page.wait_for_function(
+            "document.getElementById('node-figures').textContent.includes('value')"
+        )
+        said = page.text_content("#brief")
+        assert said.startswith("A: 5 iterations, exploitability ")
+        assert "; B: 500 iterations, exploitability " in said
+        figures = page.text_content("#node-figures")
+        found = re.search(r"value for player 0: A ([+-][0-9.e-]+), B ([+-][0-9.e-]+)", figures)
+        assert found is not None
+        assert list(map(float, found.groups())) == pytest.approx(worth, rel=2e-3)
+        button = page.text_content("#children button[data-step='bet'] small")
+        assert button == ", ".join(
+            f"{name} {100 * bet:.1f}%" for name, bet in zip("AB", bets, strict=True)
+        )
+        assert page.text_content("#ranges-title") == "ranges in A"
+        page.evaluate("look({shape: 'table'})")
+        assert page.locator("tr[data-infoset='K'] td.reach small").text_content().startswith("B ")
+    with served(first) as server:
+        open_page(page, server.url)
+        assert page.text_content("#brief").startswith("5 iterations")
+        assert page.text_content("#ranges-title") == "ranges"

@@ -6,8 +6,8 @@ function showAbout() {
   at("title").textContent = about.title;
   at("title").title = about.game;
   at("title").className = about.title.length > LONG ? "long" : "";
-  const last = about.solutions[about.solutions.length - 1];
-  at("brief").textContent = `${whole(last.iterations)} iterations, exploitability ${brief(last.exploitability, 3)}${about.unit ? ` ${about.unit}` : ""}`;
+  at("brief").textContent = about.solutions.map((solution, index) => (about.names.length > 1 ? `${about.names[index]}: ` : "") +
+    `${whole(solution.iterations)} iterations, exploitability ${brief(solution.exploitability, 3)}${about.unit ? ` ${about.unit}` : ""}`).join("; ");
   at("summary").textContent = [about.title === about.game ? "" : about.game, ...about.solutions.map((solution, index) =>
     `${about.names.length > 1 ? about.names[index] + ": " : ""}${solution.algorithm}, ${whole(solution.iterations)} iterations, ` +
     `exploitability ${brief(solution.exploitability)}, values ${solution.values.map(value => signed(value)).join(" / ")}`)].filter(Boolean).join("\n");

@@ -41,8 +41,8 @@ function runouts(node, found) {
   const grid = make("div", {class: "square runouts", role: "group", "aria-label": "the next card"}, ...cells);
   moves(grid, ".cell", () => 13);
   const legend = found && found.actions.length ? make("p", {class: "dim"}, `Next ${seat(found.player)}: `, ...found.actions.flatMap((action, i) => [
-    make("i", {class: "swatch", style: {background: colourOf(found, i)}}), ...pretty(action)]), `; numbers: equity of ${seat(0)}, per cent.`)
-    : make("p", {class: "dim"}, found ? `Numbers: equity of ${seat(0)}, per cent.` : "Choose the next card.");
+    make("i", {class: "swatch", style: {background: colourOf(found, i)}}), ...pretty(action)]), `; numbers: equity of ${seat(0)}, per cent${ofFirst()}.`)
+    : make("p", {class: "dim"}, found ? `Numbers: equity of ${seat(0)}, per cent${ofFirst()}.` : "Choose the next card.");
   return [grid, legend];
 }
 
@@ -81,9 +81,13 @@ async function showCards() {
 
 // ------------------------------------------------------------------------------------- the ranges
 
+// Says whose numbers are shown where those of the first of two solutions are.
+const ofFirst = () => state.about.names.length > 1 ? ` in ${state.about.names[0]}` : "";
+
 function showRanges() {
   const ranges = state.node.ranges;
   at("ranges-section").hidden = !ranges.length;
+  at("ranges-title").textContent = `ranges${ofFirst()}`;
   at("ranges").className = ranges.length && classes(ranges[0]) ? "two" : "";
   at("ranges").replaceChildren(...ranges.flatMap((hands, player) => classes(hands) ? [rangeGrid(hands, player)] : [
     make("p", {class: "dim"}, `${seat(player)}, given that the node is reached`), rangeBars(hands, player)]));

@@ -10,7 +10,7 @@ function showCombos(names) {
   const mix = mixOf(node, sums), ev = meanOf(sums, hand => hand.ev), equity = meanOf(sums, hand => equityOf(hand));
   const facts = [combosText(sums), known(ev) ? `EV ${signed(ev, 3)}` : null, known(equity) ? `equity ${percent(equity)}` : null];
   at("combos").replaceChildren(
-    make("h3", {}, title, make("small", {}, facts.filter(known).join(" · "))),
+    make("h3", {}, `${title}${ofFirst()}`, make("small", {}, facts.filter(known).join(" · "))),
     known(mix[0]) ? make("div", {class: "mix"}, bar(node, mix), ...node.actions.map((action, i) => make("span", {},
       make("i", {class: "swatch", style: {background: colourOf(node, i)}}), ...pretty(action), ` ${percent(mix[i])}`))) : null,
     names.length || (node.groups && group) ? comboTable(node, hands) : make("p", {class: "dim"}, "Point at a cell, or choose it, for its hands one by one."),
@@ -67,7 +67,7 @@ function showGroups() {
       make("td", {}, signed(ev, 3)), make("td", {}, percent(equity)));
   });
   const body = make("tbody", {});
-  const heads = name => make("tr", {}, ...[name, "share", "strategy", "EV", "equity"].map(text => make("th", {}, text)));
+  const heads = name => make("tr", {}, ...[`${name}${ofFirst()}`, "share", "strategy", "EV", "equity"].map(text => make("th", {}, text)));
   const kinds = node.groups
     ? Object.entries(node.groups).filter(([by]) => by !== "cell").map(([by, sums]) => [by === "made" ? "made hands" : by, sums.map(sum => sum.name)])
     : [["made hands and draws", [...MADE, ...DRAWS]]];

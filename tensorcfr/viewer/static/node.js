@@ -49,8 +49,8 @@ function show() {
   const who = known(node.player) ? `${seat(node.player)} acts` : {chance: state.about.cards ? "the next card" : "chance", terminal: "the end", list: "infosets"}[node.kind];
   at("node-title").replaceChildren(...(state.about.cards ? [who] : [`${node.name}: ${who}`]));
   const figures = [];
-  if (known(node.reach)) figures.push(`reached with probability ${brief(node.reach)}`);
-  if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${signed(node.value)}${state.about.unit ? ` ${state.about.unit}` : ""}`);
+  if (known(node.reach)) figures.push(`reached with probability ${named(one => brief(one.reach))}`);
+  if (known(node.value)) figures.push(`value for ${seat(node.player)}: ${named(one => signed(one.value))}${state.about.unit ? ` ${state.about.unit}` : ""}`);
   if (node.utility) figures.push(`expected utility: ${node.utility.map(value => signed(value)).join(", ")}`);
   at("node-figures").textContent = figures.join("; ");
   showChildren(node);
@@ -61,13 +61,16 @@ function show() {
   showEditor();
 }
 
+// A number of the node in each solution, after the name of the solution where there are two.
+const named = number => state.nodes.map((node, index) => (state.nodes.length > 1 ? `${state.about.names[index]} ` : "") + number(node)).join(", ");
+
 function showChildren(node) {
   const cards = dealsCards(node);
   const shown = cards ? [] : node.children.map((child, index) => make("button", {
     "data-id": child.id, "data-key": index, "data-step": child.label, disabled: !known(child.id), title: index < 9 ? `key ${index + 1}` : null,
     style: namesActions(node) ? {"border-left-color": colourOf(node, index)} : {},
     on: {click: () => go(child.id)},
-  }, pretty(child.label), known(child.p) ? make("small", {}, percent(child.p), shareOfPot(node, child)) : null));
+  }, pretty(child.label), known(child.p) ? make("small", {}, named(one => percent(one.children[index].p)), shareOfPot(node, child)) : null));
   refill(at("children"), "button", ...shown);
 }
 

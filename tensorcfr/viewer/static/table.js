@@ -23,6 +23,9 @@ function fixed(hand, twin) {
   return words.length ? make("small", {class: "fixed"}, words.join(", ")) : null;
 }
 
+// A number of the same hand in the second solution.
+const inSecond = (twin, name, digits) => twin && known(twin[name]) ? make("small", {}, `B ${brief(twin[name], digits)}`) : null;
+
 const handName = (hand, node) => make("span", {class: "name"}, hand.hand ? pretty(hand.hand) : node.name);
 
 function table(node, other, shown) {
@@ -44,9 +47,9 @@ function table(node, other, shown) {
       make("td", {class: "bars"}, bar(node, hand.p), twin ? bar(node, twin.p) : null),
       make("td", {class: "ev", "data-value": hand.ev}, signed(hand.ev), twin && known(twin.ev) ? make("small", {}, `B ${signed(twin.ev)}`) : null),
       equal ? make("td", {class: "equity", "data-value": equityOf(hand)}, percent(equityOf(hand))) : null,
-      make("td", {class: "reach", "data-value": hand.reach}, brief(hand.reach)),
-      make("td", {class: "lost", "data-value": hand.loss}, brief(hand.loss, 2)),
-      make("td", {class: "regret", "data-value": hand.conditional_regret}, brief(hand.conditional_regret, 2)),
+      make("td", {class: "reach", "data-value": hand.reach}, brief(hand.reach), inSecond(twin, "reach")),
+      make("td", {class: "lost", "data-value": hand.loss}, brief(hand.loss, 2), inSecond(twin, "loss", 2)),
+      make("td", {class: "regret", "data-value": hand.conditional_regret}, brief(hand.conditional_regret, 2), inSecond(twin, "conditional_regret", 2)),
       ...actions,
     ]);
   });

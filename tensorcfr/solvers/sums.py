@@ -1,0 +1,157 @@
+"""The sums of a solver by infoset: cumulative regrets and cumulative strategies, in any layout."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import Lookup
+from ..model.game import CompiledGame, InfosetRows
+from ..model.policy import located
+from ..model.public_nodes import PublicNodes
+from ..model.tables import Piece, SequenceTable
+from .base import IterativeSolver, Setting
+
+COLUMNS = ("regret_sum", "strategy_sum")
+"""The columns of a table of sums."""
+
+
+class InfosetSums(NamedTuple):
+    """The sums of one infoset, by action."""
+
+    regret: dict[str, float]
+    """Cumulative regrets as the local rule keeps them, in the game's own unit: CFR+ floors them at
+    0, DCFR discounts them."""
+    strategy: dict[str, float]
+    """Cumulative strategies: sums over iterations of averaging weight times own reach times
+    probability.  The average strategy is proportional to them."""
+
+
+class SumRows(NamedTuple):
+    """The sums of some infosets of one player."""
+
+    infosets: InfosetRows
+    regret: np.ndarray
+    """float64 (infosets, actions): as :attr:`InfosetSums.regret`."""
+    strategy: np.ndarray
+    """float64 (infosets, actions): as :attr:`InfosetSums.strategy`."""
+
+
+class Sums(Mapping[str, InfosetSums]):
+    """The sums of a solver, infoset label to :class:`InfosetSums`.
+
+    A solver keeps one regret for infosets that it merges, and none for infosets with one action.
+    Here every infoset has its own numbers, the same ones in each layout of the game.  Of infosets
+    that share a strategy (imperfect recall), each has the sums of all of them, which is how the
+    algorithm keeps them.
+
+    >>> from tensorcfr import compile_game, solve
+    >>> solution = solve(compile_game("leduc"), "cfr", iters=1)
+    >>> {action: round(regret, 4) for action, regret in solution.sums["Js"].regret.items()}
+    {'check': 0.0079, 'raise': -0.0079}
+
+    Args:
+        setting: The game, the algorithm and the locks.
+        solver: The solver that keeps the state.
+        state: The state.
+
+    Raises:
+        ValueError: The game is not compiled, or the solver keeps something other than regrets of
+            single actions; names it.
+    """
+
+    def __init__(self, setting: Setting, solver: type[IterativeSolver], state: Any) -> None:
+        game: CompiledGame = setting.game
+        if not game.is_compiled:
+            raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")
+        self.game = game
+        """The game."""
+        regret, self._strategy = solver.sums_of(setting, state)
+        self._regret = regret * game.unit
+
+    def __repr__(self) -> str:
+        return f"<Sums of {self.game.name}: {len(self):,} infosets>"
+
+    def __getitem__(self, label: str) -> InfosetSums:
+        found, nodes = located(self.game, label), self.game.nodes
+        if self.game.is_laid_out:
+            regret, strategy = self._regret[found.numbers], self._strategy[found.numbers]
+        else:
+            assert nodes is not None
+            at = nodes.found(label)
+            rows = self._at_node(nodes, at.node, np.array([at.hand]))
+            regret, strategy = rows.regret[0], rows.strategy[0]
+        return InfosetSums(
+            *(
+                Lookup(zip(found.actions, numbers.tolist(), strict=True))
+                for numbers in (regret, strategy)
+            )
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(map(self.game.labels_of, range(self.game.n_players)))
+
+    def __len__(self) -> int:
+        return self.game.n_infosets
+
+    def rows(self, player: int) -> Iterator[SumRows]:
+        """Return the sums of a player, in the order of :meth:`CompiledGame.rows`."""
+        nodes = self.game.nodes
+        if not self.game.is_laid_out:
+            assert nodes is not None
+            return (self._at_node(nodes, node) for node in nodes.deciding(player))
+        return (
+            SumRows(rows, self._regret[rows.numbers], self._strategy[rows.numbers])
+            for rows in self.game.rows(player)
+        )
+
+    def table(self) -> SequenceTable:
+        """Return the columns ``regret_sum`` and ``strategy_sum`` by label."""
+        return SequenceTable(
+            self.game, COLUMNS, self._pieces, self.game.n_sequences - self.game.n_players
+        )
+
+    def _pieces(self) -> Iterator[Piece]:
+        for rows, *numbers in chain.from_iterable(map(self.rows, range(self.game.n_players))):
+            yield Piece(rows.player, rows.labels, rows.actions, numbers)
+
+    def _at_node(self, nodes: PublicNodes, node: int, hands: np.ndarray | None = None) -> SumRows:
+        """Return the sums at a public node of a cut game, of all possible hands by default."""
+        player, layout = nodes.player(node), nodes.layout(node)
+        hands = np.flatnonzero(nodes.possible(node, player)) if hands is None else hands
+        infosets = nodes.rows(node, hands)
+        strategy = self._strategy[self._last_numbers(nodes, node, hands)]
+        if not layout.stride:
+            # The only action of an infoset has no regret.
+            return SumRows(infosets, np.zeros_like(strategy), strategy)
+        regret = self._regret[infosets.numbers] / infosets.stands_for[:, None]
+        return SumRows(infosets, regret, strategy)
+
+    @cached_property
+    def _empty(self) -> list[int]:
+        """The number of each player's empty sequence."""
+        empty: list[int] = self.game.chunks.trunk.player_sequences[:-1].tolist()
+        return empty
+
+    def _last_numbers(self, nodes: PublicNodes, node: int, hands: np.ndarray) -> np.ndarray:
+        """Return int64 (hands, actions): the numbers whose cumulative strategies are those of a
+        decision.
+
+        A decision with one action has no numbers.  Its sums are those of the player's last action
+        before it, because the own reach is the same.
+        """
+        player, layout = nodes.player(node), nodes.layout(node)
+        if layout.stride:
+            return layout.numbers(hands)
+        found = np.full((len(hands), 1), self._empty[player])
+        above = 0
+        for step in nodes.path(node):
+            if nodes.player(above) == player and (layout := nodes.layout(above)).stride:
+                action = layout.actions.index(step.label)
+                found = layout.numbers(hands)[:, action : action + 1]
+            above = step.node
+        return found
