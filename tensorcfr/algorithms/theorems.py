@@ -70,6 +70,9 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
     rules.ASYMMETRIC_PREDICTIVE_PLUS: RegretBound(
         "Farina et al. 2021, Meng et al. 2026" + RISING, (0.0, math.inf), gains=False, numbers=None
     ),
+    rules.PACED_PLUS: RegretBound(
+        "docs/newer-variants.md", (rules.LEAST_POWER, math.inf), gains=False, numbers=None
+    ),
     rules.PREDICTIVE_DISCOUNTED_PLUS: RegretBound(
         "Xu et al. 2024", (5.0, math.inf), gains=False, numbers={"alpha": 2.3}
     ),
@@ -191,8 +194,6 @@ def missing(record: Algorithm) -> str:
             "strategies have a floor, and regrets are against them; while it stays, the average "
             "cannot come nearer to an equilibrium than the floor lets it"
         )
-    elif record.rule.paced:
-        reason = "the rule sets the length of its steps, which may grow again"
     elif bound is None:
         return UNKNOWN
     elif bound.numbers is not None and dict(given) != dict(bound.numbers):
