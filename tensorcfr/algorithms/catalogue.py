@@ -170,7 +170,7 @@ PACED_CFR_PLUS = Algorithm(
     source="this library (docs/newer-variants.md)",
     average_power=10.0,
 )
-"""Predictive CFR+ in which every infoset adapts the length of its steps: where its regrets turn, its
+"""Predictive CFR+ in which every infoset adapts its step length: where its regrets turn, its
 cumulative regrets grow and steps get shorter; where they agree, the reverse.  ``b`` is ``recent``,
 0.6 by default; ``c`` is ``enough``, 0.4; ``s`` begins as ``speed``, 0.05, and falls from about
 iteration ``settled`` (``n``), 1,000, on.  Cumulative regrets fall no faster than the averaging

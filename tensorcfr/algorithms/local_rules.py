@@ -15,8 +15,8 @@ from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule
 
 LEAST_POWER = 5.0
-"""In iteration t a pace is at least ``(1 - 1/t) ** LEAST_POWER``.  If averaging weights grow at least
-as fast, as t ** 5, cumulative regrets bound those of the average (docs/newer-variants.md)."""
+"""In iteration t a pace is at least ``(1 - 1/t) ** LEAST_POWER``.  If averaging weights grow at
+least as fast, cumulative regrets bound those of the average (docs/newer-variants.md)."""
 
 
 def _regret_matching(regret, instant, parameters):  # type: ignore[no-untyped-def]

@@ -19,8 +19,8 @@ from .whole_rules import step_free, step_whole
 SUM = 64
 """Infosets of one action with the same parent that are added together."""
 FROZEN = 2.0**40
-"""Largest ratio of cumulative to instantaneous regrets at which a pace above 1 is applied.  Beyond it
-strategies hardly move, and regrets that keep growing would overflow."""
+"""Largest ratio of cumulative to instantaneous regrets at which a pace above 1 is applied.  Beyond
+it strategies hardly move, and regrets that keep growing would overflow."""
 
 
 @inlined
