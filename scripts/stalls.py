@@ -1,0 +1,292 @@
+"""Games on which the default algorithm may stall: nearly equal actions, payoffs of different size.
+
+python -m scripts.stalls measure VERSION   exploitability at some marks; appends to stalls.csv
+python -m scripts.stalls write             the table of docs/results/variants.md
+python -m scripts.stalls climb SEED        matrices that a random search finds
+
+Every second game of the list is to choose a rule on; the others are to judge it.  Iterations do not
+depend on the machine.  ``measure`` takes some ten minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import math
+import statistics
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks._common import progress, table
+from tensorcfr import ALGORITHMS, Solver, compile_game
+from tensorcfr.games import MatrixGame
+from tensorcfr.rules import Chance, Decision, Game, Terminal
+
+from ._pages import page_with
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+from support.random_games import keyed, random_game  # noqa: E402
+
+RESULTS = ROOT / "docs" / "figures" / "stalls.csv"
+PAGE = ROOT / "docs" / "results" / "variants.md"
+MARKS = (100, 300, 1_000, 3_000, 10_000)
+RIVALS = ("sapcfr+", "cfr+", "dcfr")
+DEFAULT = "paced-cfr+"
+ROUNDING = 1e-10
+"""Exploitabilities below it, over the range of payoffs, count as equal."""
+
+CLIMBED = {
+    "climbed 4x4": [
+        [-0.4002125712, 0.9976638584, 0.6668135709, 0.001589221644],
+        [-1.569538863e-7, -8.477826909e-4, -0.4156240931, 8.711801718e-9],
+        [-6.214020416e-7, 0.01790684009, 0.5001348007, 5.874328958e-7],
+        [-5.063497384e-7, 0.003321505753, 1.0, -1.710204028e-6],
+    ],
+    "climbed 2x2": [[-1.0, 5.7671457e-02], [3.6779027e-06, 7.6632867e-07]],
+}
+"""Matrices that a search found to stall version 0.15.0."""
+
+
+class AllPayAuction(Game):
+    """Both bidders pay their bids; the higher one wins a prize worth the bidder's private value."""
+
+    def __init__(self, values: int, bids: int) -> None:
+        self.values, self.bids = values, bids
+
+    def node(self, state: tuple[int, ...]) -> Decision | Chance | Terminal:
+        if len(state) < 2:
+            return Chance(dict.fromkeys(range(self.values), 1.0 / self.values))
+        player = len(state) - 2
+        if player < 2:
+            return Decision(player, f"{player}: {state[player]}", tuple(range(self.bids)))
+        first, second, one, other = state
+        share = 0.5 * (1 + (one > other) - (one < other))
+        won = share * (first + 1) - (1 - share) * (second + 1)
+        paid = (one - other) / (self.bids - 1)
+        gain = won / self.values - paid
+        return Terminal((gain, -gain))
+
+
+class Repaid(Game):
+    """A random game with other payoffs."""
+
+    def __init__(self, seed: int, pay: Callable[[Any], float]) -> None:
+        self.game = random_game(seed, zero_sum=True, max_histories=400, secrecy=0.6)
+        self.seed, self.pay, self.n_players = seed, pay, 2
+
+    def node(self, state: tuple[Any, ...]) -> Decision | Chance | Terminal:
+        node = self.game.node(state)
+        if not isinstance(node, Terminal):
+            return node
+        gain = self.pay(keyed(self.seed, "pay", state))
+        return Terminal((gain, -gain))
+
+
+def hide_and_seek(steepness: float, points: int = 60) -> np.ndarray:
+    """Return the payoffs exp(-steepness (x - y)^2) for points on a line."""
+    x = np.linspace(0.0, 1.0, points)
+    return np.exp(-steepness * (x[:, None] - x) ** 2)
+
+
+def silent_duel(moments: int) -> np.ndarray:
+    """Return the payoffs of a duel whose shots, silent, hit more surely the later they come."""
+    hit = np.arange(1, moments + 1) / moments
+    first = hit[:, None] - (1 - hit[:, None]) * hit
+    payoff = np.triu(first, 1)
+    return payoff - payoff.T
+
+
+def search(cells: int, cost: float) -> np.ndarray:
+    """Return the payoffs of a search through cells in one of some orders, with a cost per look."""
+    rng = np.random.default_rng(0)
+    place = np.array([np.argsort(rng.permutation(cells)) for _ in range(2 * cells)])
+    half = cells // 2
+    return np.where(place < half, 1 - cost * place, -cost * half)
+
+
+def random_matrix(kind: str, seed: int) -> np.ndarray:
+    """Return a random matrix with payoffs of a kind."""
+    rng = np.random.default_rng(1000 + seed)
+    shape = tuple(rng.integers(3, 25, size=2))
+    normal = rng.normal(size=shape)
+    if kind == "integers with noise":
+        return np.round(2 * rng.random(shape) * np.sign(normal)) + 1e-5 * normal
+    if kind == "rare 1e-3":
+        return np.where(rng.random(shape) < 0.1, 1.0, 1e-3) * normal
+    if kind == "rare 1e-6":
+        return np.where(rng.random(shape) < 0.1, 1.0, 1e-6) * normal
+    if kind == "log-normal":
+        return np.exp(3 * normal) * np.sign(rng.normal(size=shape))
+    if kind == "nearly dominated":
+        half = shape[0] // 2
+        normal[half : 2 * half] = normal[:half] - 1e-4 * rng.random((half, shape[1]))
+        return normal
+    if kind == "rows of different size":
+        return normal * 10.0 ** rng.uniform(-4, 0, size=(shape[0], 1))
+    assert kind == "normal"
+    return normal
+
+
+PAYOFFS: Mapping[str, Callable[[Any], float]] = {
+    "integers with noise": lambda rng: float(rng.randint(-2, 2)) + 1e-5 * rng.gauss(0, 1),
+    "rare 1e-3": lambda rng: (1.0 if rng.random() < 0.1 else 1e-3) * rng.gauss(0, 1),
+    "log-normal": lambda rng: math.exp(3 * rng.gauss(0, 1)) * rng.choice((-1, 1)),
+}
+"""Payoffs of random trees, by kind."""
+
+
+def games() -> Iterator[tuple[str, Callable[[], Game]]]:
+    """Yield the list: a name, and a function that makes the game."""
+    for steepness in (2, 4, 8, 15, 30, 60, 100, 200):
+        yield f"hide and seek {steepness}", partial(matrix, hide_and_seek, steepness)
+    for moments in (10, 15, 20, 25, 30, 35, 40, 50):
+        yield f"silent duel {moments}", partial(matrix, silent_duel, moments)
+    for cells, cost in ((6, 0.1), (8, 0.1), (10, 0.01), (12, 0.01), (8, 1e-3), (10, 1e-3)):
+        yield f"search {cells}, cost {cost:g}", partial(matrix, search, cells, cost)
+    for cost in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        yield f"inspection {cost:g}", partial(MatrixGame, [[20 - cost, -cost], [-1.0, 0.0]])
+    for values, bids in ((4, 12), (5, 15), (6, 20), (8, 20), (10, 30), (10, 20)):
+        yield f"all-pay auction {values}, {bids}", partial(AllPayAuction, values, bids)
+    for name, payoffs in CLIMBED.items():
+        yield name, partial(MatrixGame, payoffs)
+    for kind in (
+        "integers with noise",
+        "rare 1e-3",
+        "rare 1e-6",
+        "log-normal",
+        "nearly dominated",
+        "rows of different size",
+        "normal",
+    ):
+        for seed in range(16):
+            yield f"matrix, {kind}, {seed}", partial(matrix, random_matrix, kind, seed)
+    for kind, pay in PAYOFFS.items():
+        for seed in range(16):
+            yield f"tree, {kind}, {seed}", partial(Repaid, seed, pay)
+
+
+def matrix(payoffs: Callable[..., np.ndarray], *arguments: Any) -> MatrixGame:
+    """Make the matrix game of some payoffs."""
+    return MatrixGame(payoffs(*arguments).tolist())
+
+
+def curve(game: Any, algorithm: str, marks: tuple[int, ...] = MARKS) -> list[float]:
+    """Compute the exploitability over the range of payoffs at some iterations."""
+    solver = Solver(game, ALGORITHMS[algorithm])
+    span = float(np.ptp(game.tree.utility[:, 0])) * game.unit
+    found = []
+    for before, mark in zip((0, *marks), marks, strict=False):
+        solver.step(mark - before)
+        found.append(solver.evaluate().exploitability / span)
+    return found
+
+
+def measure(version: str) -> None:
+    """Append the curves of all games that the table lacks; rivals do not depend on the version."""
+    known = {(row["game"], row["algorithm"], row["version"]) for row in read()}
+    begun = RESULTS.exists()
+    with RESULTS.open("a", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        if not begun:
+            writer.writerow(["game", "algorithm", "version", *MARKS])
+        for name, make in games():
+            wanted = [(DEFAULT, version), *((rival, "") for rival in RIVALS)]
+            missing = [one for one in wanted if (name, *one) not in known]
+            if not missing:
+                continue
+            game = compile_game(make(), cut=False)
+            if not np.ptp(game.tree.utility[:, 0]):
+                continue
+            for algorithm, by in missing:
+                numbers = [f"{number:.3g}" for number in curve(game, algorithm)]
+                writer.writerow([name, algorithm, by, *numbers])
+            file.flush()
+            progress(name)
+
+
+def read() -> list[dict[str, str]]:
+    """Read the table; empty if there is none."""
+    if not RESULTS.exists():
+        return []
+    with RESULTS.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write() -> None:
+    """Write the table of the page."""
+    rows = read()
+    numbers = {
+        (row["game"], row["algorithm"], row["version"]): [
+            max(float(row[str(mark)]), ROUNDING) for mark in MARKS
+        ]
+        for row in rows
+    }
+    order = [name for name, _ in games()]
+    versions = sorted({row["version"] for row in rows if row["version"]}, reverse=True)
+    body = []
+    for half, title in ((0, "to choose on"), (1, "to judge on")):
+        names = [name for name in order[half::2] if (name, RIVALS[0], "") in numbers]
+        for algorithm, version in [*((DEFAULT, one) for one in versions), *((r, "") for r in RIVALS)]:
+            ratios, back = [], 0.0
+            worse = 0
+            for name in names:
+                own = numbers[name, algorithm, version]
+                best = [min(column) for column in zip(*(numbers[name, r, ""] for r in RIVALS))]
+                ratios.append([a / b for a, b in zip(own[1:], best[1:], strict=True)])
+                rise = max(own[k] / min(own[: k + 1]) for k in range(len(own)))
+                back, worse = max(back, rise), worse + (rise > 10)
+            columns = list(zip(*ratios, strict=True))
+            label = f"`{algorithm}`" + (f", {version}" if version else "")
+            body.append(
+                [
+                    f"{label}, {title}",
+                    ", ".join(f"{statistics.median(column):.2g}" for column in columns),
+                    ", ".join(str(sum(ratio > 3 for ratio in column)) for column in columns),
+                    f"{max(map(max, ratios)):.2g}",
+                    f"{worse} ({back:.2g})",
+                ]
+            )
+    head = ["", "median", "above 3", "largest", "above 10 times an earlier mark (largest)"]
+    text = f"{len(order)} games.\n\n{table(head, body)}"
+    PAGE.write_text(page_with(PAGE.read_text(), "stalls", {"stalls": text}))
+
+
+def climb(seed: int, tries: int = 400) -> None:
+    """Search for a matrix on which the default does badly beside its rivals; print each gain."""
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(2, 6, size=2)
+    best, least = rng.normal(size=(rows, columns)), -math.inf
+    for _ in range(tries):
+        factor = 10.0 ** (rng.random(best.shape) < 0.2) ** rng.uniform(-3, 1)
+        payoffs = best * factor + (rng.random(best.shape) < 0.3) * rng.normal(size=best.shape)
+        payoffs /= np.abs(payoffs).max()
+        game = compile_game(MatrixGame(payoffs.tolist()))
+        own = max(curve(game, DEFAULT, (1000,))[0], ROUNDING)
+        rival = max(min(curve(game, one, (1000,))[0] for one in RIVALS), ROUNDING)
+        if own / rival > least:
+            best, least = payoffs, own / rival
+            print(f"{least:.3g}", best.tolist())
+
+
+def main() -> None:
+    """Run one of the commands."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=["measure", "write", "climb"])
+    parser.add_argument("argument", nargs="?", default="")
+    given = parser.parse_args()
+    if given.command == "measure":
+        measure(given.argument)
+    elif given.command == "write":
+        write()
+    else:
+        climb(int(given.argument))
+
+
+if __name__ == "__main__":
+    main()
