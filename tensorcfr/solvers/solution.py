@@ -153,8 +153,8 @@ class Solution(_Evaluated):
     status: Status
     """Why the solve ended."""
     policy: Policy
-    """The average strategy, which the theorems of most variants are about; read
-    ``policy[label][action]``.  If ``delay`` leaves no iteration in the average, the last iterate."""
+    """The average strategy, which most theorems are about; read ``policy[label][action]``.  If
+    ``delay`` leaves no iteration in the average, the last iterate."""
     evaluation: Evaluation
     """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
     :attr:`joint_play`, and of the players' best deviations from it."""
