@@ -544,13 +544,9 @@ EVEN = (
 HOLES: dict[tuple[str, str], str] = dict.fromkeys(
     (
         ("values", "folded"),
-        ("Values", "folded"),
         ("compare", "folded"),
         ("conditional_regrets", "folded"),
-        ("simulate", "folded"),
         ("aivat", "folded"),
-        ("belief", "folded"),
-        ("hand_table", "folded"),
         ("save_html", "folded"),
         ("infoset_chart", "folded"),
     ),
