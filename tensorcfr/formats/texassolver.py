@@ -1,7 +1,8 @@
 """Scripts of TexasSolver, as its window and its console program read them.
 
-Source: bupticybee/TexasSolver at commit d926d24: ``src/tools/CommandLineTool.cpp`` (the console
-program), ``mainwindow.cpp`` (the window), ``src/GameTree.cpp`` (the rules of sizes).
+Source: bupticybee/TexasSolver, branch ``master`` at commit d926d24 and branch ``console`` at commit
+8d7c4bf: ``src/tools/CommandLineTool.cpp`` (the console program), ``mainwindow.cpp`` (the window),
+``src/GameTree.cpp`` (the rules of sizes).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RAISE_LIMIT = "set_raise_limit"
 PASSED_OVER = (
     *("set_allin_threshold", "set_thread_num", "set_accuracy", "set_max_iteration"),
     *("set_print_interval", "set_use_isomorphism", "set_dump_rounds"),
-    *("build_tree", "start_solve", "dump_result"),
+    *("build_tree", "start_solve", "dump_result", "estimate_tree_memory"),
     # Commands of forks; the program itself passes over them.
     *("set_dump_format", "set_enable_range", "set_use_fp16", "set_min_bet"),
 )
@@ -37,9 +38,10 @@ KINDS = ("bet", "raise", "donk", "allin")
 def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
     """Read the options of a spot from a script of TexasSolver.
 
-    A script that TexasSolver's window wrote has ``set_raise_limit``, or a size that was left empty;
-    all-in is then where the script lists it.  In any other script all-in is on every street for
-    both players: the console program has it there, and no command takes it off.
+    All-in is where the script lists it.  A script that lists it nowhere has it on every street for
+    both players, as the console program of the branch ``master``, unless TexasSolver's window wrote
+    the script: then ``set_raise_limit`` or a size that was left empty is in it.  (The console
+    program that was released, 0.2.0, has no all-in then.)
 
     As there, raises are limited by ``set_raise_limit`` (4: a bet and three raises), and player 0
     donks with the sizes that are given for it alone.  The smallest chip is the largest that divides
@@ -73,6 +75,7 @@ def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
     if missing := [command for command in NEEDED if command not in given]:
         raise FormatError(name, 1, 1, f"the script has no {', '.join(missing)}")
     by_window |= RAISE_LIMIT in given
+    has_allin_by_default = not by_window and not any(kind == "allin" for _, _, kind in sizes)
     limit = USUAL_RAISE_LIMIT
     if RAISE_LIMIT in given:
         limit = int(_amount(given, RAISE_LIMIT, name, whole=True))
@@ -82,7 +85,7 @@ def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
         cap = f"{limit - 1}r" if kind == "raise" else ""
         if kind == "raise" and limit <= 1:
             return ""
-        has_allin = not by_window or (street, player, "allin") in sizes
+        has_allin = has_allin_by_default or (street, player, "allin") in sizes
         found = [f"{size}%{cap}" for size in sizes.get((street, player, kind), ())]
         return ",".join([*found, f"a{cap}"] if has_allin else found)
 
