@@ -245,6 +245,18 @@ def test_locks() -> None:
     assert solve(game, "cfr+", iters=1000).value[0] > found.value[0] + 0.5
 
 
+@pytest.mark.parametrize(("call", "value"), [(0.0, 50), (0.25, 37.5), (0.5, 25), (1.0, 50)])
+def test_a_lock_changes_what_is_right_before_it(call: float, value: float) -> None:
+    """By hand: against KK that calls all-in with probability p, AA wins 50 + 100 p, and QQ the
+    larger of 50 - 200 p (all-in) and -50."""
+    bets = {"oop": "a", "ip": "a"}
+    spot = {"board": "2s2h2d3c3d", "ranges": ("AA,QQ", "KK"), "pot": 100, "stacks": 100}
+    game = compile_game("holdem", **spot, bets=bets, add_allin=0)
+    locks = {"* allin": {"fold": 1 - call, "call": call}}
+    found = solve(game, target=1e-3, locks=locks)
+    assert found.value[0] == pytest.approx(value, abs=2e-3)
+
+
 SMALL_TURN = TURN | {"ranges": ("AA,KK", "QJs,88"), "bets": "60%", "raises": ""}
 
 

@@ -19,7 +19,7 @@ _OPENED = re.compile(r"\[([^]/]*)\]")
 _CLOSED = re.compile(r"\[/[^]]*\]$")
 _BRACED = re.compile(r"(\s*)\{([^{}]*)\}\s*")
 _APART = re.compile(
-    r"(?<=[^\s:@!\[\]-])\s+(?=\[[\d.]|!?(?!\d+(?:\.\d*)?\s*%)[2-9TJQKA][2-9TJQKAcdhs])",
+    r"(?<=[^\s:@!-])\s+(?=\[[\d.]|!?(?!\d+(?:\.\d*)?\s*%)[2-9TJQKA][2-9TJQKAcdhs])",
     re.IGNORECASE,
 )
 """Blanks between two groups: before the two ranks or the first card of the second one."""
@@ -169,6 +169,8 @@ def weights_of(
             if shared:
                 raise ValueError(f"{place}: [{shared}] is not closed before")
             shared, group = opened[1], group[opened.end() :]
+            if not group:
+                continue
         closed = _CLOSED.search(group)
         if closed and not shared:
             raise ValueError(f"{place}: {closed[0]} closes nothing")
