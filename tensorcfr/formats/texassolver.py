@@ -27,7 +27,7 @@ PASSED_OVER = (
     *("set_print_interval", "set_use_isomorphism", "set_dump_rounds"),
     *("build_tree", "start_solve", "dump_result", "estimate_tree_memory"),
     # Commands of forks; the program itself passes over them.
-    *("set_dump_format", "set_enable_range", "set_use_fp16", "set_min_bet"),
+    *("set_dump_format", "set_enable_range", "set_use_fp16", "set_min_bet", "set_slice_cfr"),
 )
 """Commands that say how to solve, and the threshold beyond which bets become all-in."""
 USUAL_RAISE_LIMIT = 4
