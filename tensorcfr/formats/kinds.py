@@ -6,8 +6,8 @@ import re
 
 TEXASSOLVER = "a script of TexasSolver"
 KINDS = {
-    "a script of PioSOLVER": r"^\s*(?:set_(?:eff_stack|threads|range)|add_line)\b|^#TreeBuilding#",
-    TEXASSOLVER: r"^\s*set_(?:pot|effective_stack|board|range_oop|range_ip|bet_sizes)\b",
+    "a script of PioSOLVER": r"^[ \t]*(?:set_(?:eff_stack|threads)|add_line)\b|^#TreeBuilding#",
+    TEXASSOLVER: r"^[ \t]*set_(?:pot|effective_stack|board|range_oop|range_ip|bet_sizes)\b",
     "the text of a hand from a poker site": r"^.{0,60}\bHand #|^\*\*\* [A-Z]",
     "a file of several hands in the PHH format": r"^\[\d+\]\s*$",
     "a game of Gambit": r"\A\s*[EN]FG\s",
