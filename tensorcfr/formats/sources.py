@@ -6,6 +6,7 @@ A new source is one more line in a table here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ from .._util.arguments import brief
 from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError
-from ..games import make_game
+from ..games import GAMES, make_game
 from ..games.holdem.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
@@ -106,8 +107,10 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
 
 
 def is_foreign(source: str) -> bool:
-    """Whether a text names a game that is not built in: one of another library, or a file."""
-    return _prefix(source) is not None or Path(source.strip()).suffix.lower() in SUFFIXES
+    """Return whether a text names a game of another library, or a file."""
+    path = source.strip()
+    is_file = Path(path).suffix.lower() in SUFFIXES or (path not in GAMES and isfile(path))
+    return is_file or _prefix(source) is not None
 
 
 def _prefix(source: str) -> str | None:
@@ -123,7 +126,10 @@ def _find_text(source: str | Path) -> FoundRules:
             return FoundRules(rules.name, rules, rules.name)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
-        raise GameError(f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}")
+        raise GameError(
+            f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}; spots of other "
+            "programs (.json, .phh) are read by read_spot_options and 'tensorcfr spot'"
+        )
     rules = read(source)
     text = str(source)
     if isinstance(rules, Spot):

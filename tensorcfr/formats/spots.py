@@ -33,6 +33,7 @@ from ..games.holdem import Holdem
 from ..games.holdem.spot import PLAYERS, Spot
 from ..model.game import CompiledGame
 from .gambit_text import decoded
+from .kinds import kind_of
 
 MOST_BYTES = 1_000_000
 """Bytes of a spot's file, at most."""
@@ -70,6 +71,7 @@ def parse_spot(
     try:
         given = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # Some of the numbers' own errors, too.
+        _refuse_other(text, name)
         what = str(error) or "it is nested too deeply"
         match = re.search(r" \(at line (\d+), column (\d+)\)", what)
         line, column = (int(match[1]), int(match[2])) if match else _end(text)
@@ -83,6 +85,8 @@ def parse_spot(
             raise FormatError(name, *_place(text, "ranges"), problem)
         given["ranges"] = tuple(ranges[player] for player in PLAYERS)
     known = ("game", *GAMES[Holdem.game].parameters)
+    if not given.keys() & {*known}:
+        _refuse_other(text, name)
     for key in given:
         if key not in known:
             problem = f"there is no option {brief(key)}; {suggest(key, known)}"
@@ -98,6 +102,16 @@ def parse_spot(
         else:
             place = _place(text, key) if key else (1, 1)
         raise FormatError(name, *place, str(error)) from None
+
+
+def _refuse_other(text: str, name: str) -> None:
+    """Refuse a text of another kind."""
+    if kind := kind_of(text):
+        problem = (
+            f"this is {kind}, not a spot in TOML; read_spot_options and 'tensorcfr spot' also read "
+            "scripts of TexasSolver, .json of WASM and Desktop Postflop, and .phh"
+        )
+        raise FormatError(name, 1, 1, problem)
 
 
 def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:

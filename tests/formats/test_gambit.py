@@ -90,12 +90,33 @@ def test_both_versions_of_nfg() -> None:
     assert compile_game(table).digest == compile_game(outcomes).digest
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        # Rows (0.01, -0.1), (-0.05, 0.01): (0.01 * 0.01 - 0.05 * 0.1) / (0.02 + 0.15), by hand.
+        (
+            'NFG 1 D "exponents" { "1" "2"} { 2 2}\n'
+            "1.0e-2 -1.0e-2 -5.0e-2 5.0e-2 -0.1 0.1 1.0e-2 -1.0e-2",
+            -49 / 1700,
+        ),
+        # Outcome 0 pays nothing; rows (1, 2), (0, 1).
+        (
+            'NFG 1 R "" { "1" "2" }\n{ { "" "" }\n{ "" "" }\n}\n""\n'
+            '{\n{ "" 1, -1 }\n{ "" 2, -2 }\n}\n1 0 2 1',
+            1.0,
+        ),
+    ],
+)
+def test_tables_as_people_write_them(text: str, value: float) -> None:
+    assert solve(compile_game(parse_nfg(text)), "lp").value[0] == pytest.approx(value, abs=1e-12)
+
+
 def test_one_player() -> None:
     game = compile_game(parse_nfg('NFG 1 R "alone" { "a" } { 3 } 1 5 2'))
     assert solve(game, iters=100).value[0] == pytest.approx(5, abs=0.1)
 
 
-def test_files_are_found_by_their_suffix(tmp_path: Path) -> None:
+def test_files_are_found_by_their_suffix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = DATA / "two_stages.efg"
     game = compile_game(str(path))
     assert game.name == str(path)
@@ -109,6 +130,14 @@ def test_files_are_found_by_their_suffix(tmp_path: Path) -> None:
         compile_game("nowhere.efg")
     with pytest.raises(GameError, match=r"ends in \.efg or \.nfg"):
         compile_game(Path("game.pdf"))
+    # A file of another kind is a file, not the name of a game; a game's name is no file.
+    (tmp_path / "other.json").write_text('{"kind": "another"}')
+    (tmp_path / "kuhn").write_text("")
+    with monkeypatch.context() as folder:
+        folder.chdir(tmp_path)
+        with pytest.raises(GameError, match=r"^other\.json: the name of a game file ends in"):
+            compile_game("other.json")
+        assert compile_game("kuhn").name == "kuhn"
 
 
 def test_names_that_are_missing_or_repeated_get_numbers() -> None:

@@ -1,13 +1,16 @@
 """Spots that other programs wrote."""
 
 import json
+from typing import Any
 
 import pytest
 
 from tensorcfr.errors import FormatError
-from tensorcfr.formats import read_spot_options
+from tensorcfr.formats import parse_spot, read_spot_options
 from tensorcfr.formats.other_spots import hand_options, postflop_options, texassolver_options
+from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem
+from tensorcfr.games.holdem.ranges import read_range
 
 SCRIPT = """
 set_pot 50
@@ -42,6 +45,48 @@ actions = [
     "d db Td9d6h", "p1 cc", "p2 cbr 4", "p1 cc", "d db Qc", "p1 cc", "p2 cc", "d db 2s",
 ]
 """
+STRADDLE = """
+variant = "NT"
+antes = [0.02, 0.02, 0.02, 0.02]
+blinds_or_straddles = [0.05, 0.1, 0.2, 0]
+min_bet = 0.1
+starting_stacks = [10.07, 25.5, 10, 9.9]
+actions = [
+    "d dh p1 ????", "d dh p2 ????", "d dh p3 ????", "d dh p4 ????", "p4 cbr 0.6 # to six", "p1 f",
+    "p2 f", "p3 cc", "d db Td9d6h", "p3 cc", "p4 cbr 0.7", "p3 f",
+]
+"""
+THREE_ON_THE_FLOP = """
+variant = "NT"
+antes = [0, 0, 0]
+blinds_or_straddles = [1, 2, 0]
+min_bet = 2
+starting_stacks = [200, 200, 200]
+actions = [
+    "d dh p1 ????", "d dh p2 ????", "d dh p3 ????", "p3 cbr 6", "p1 cc", "p2 cc", "d db Td9d6h",
+    "p1 cc", "p2 cc", "p3 cbr 10", "p1 f", "p2 cc", "d db Qc", "p2 cc", "p3 cc", "d db 2s",
+]
+"""
+OMAHA = """
+variant = "PO"
+antes = [0, 0]
+blinds_or_straddles = [50, 100]
+min_bet = 100
+starting_stacks = [10000, 10000]
+actions = [
+    "d dh p1 ????????", "d dh p2 ????????", "p2 cbr 300", "p1 cc", "d db Td9d6h", "p1 cc",
+]
+"""
+SHORT_DECK = """
+variant = "NS"
+antes = [3000, 3000, 3000]
+blinds_or_straddles = [0, 0, 3000]
+min_bet = 3000
+starting_stacks = [500000, 500000, 500000]
+actions = [
+    "d dh p1 ????", "d dh p2 ????", "d dh p3 ????", "p1 cc", "p2 f", "p3 cc", "d db Td9d6h",
+]
+"""
 STREETS = ("Flop", "Turn", "River")
 
 
@@ -55,6 +100,21 @@ def config(**changed: object) -> dict[str, object]:
     found |= {"startingPot": 180, "effectiveStack": 910, "rakePercent": 5, "rakeCap": 3}
     found |= {"addAllInThreshold": 150, "forceAllInThreshold": 20, "mergingThreshold": 10}
     return found | {"addedLines": "", "removedLines": "", "donkOption": 0} | changed
+
+
+RIVER = """
+set_pot 10
+set_effective_stack 95
+set_board Ks,8d,3c,2h,2d
+set_range_oop AA
+set_range_ip QQ
+"""
+"""The beginning of a script."""
+
+
+def river(*lines: str) -> Holdem:
+    """Read a script for a river with these lines."""
+    return Holdem(**texassolver_options(RIVER + "\n".join(lines)))
 
 
 def actions(spot: Holdem, line: str) -> tuple[str, ...]:
@@ -83,19 +143,92 @@ class TestTexasSolver:
 
     def test_three_raises_on_a_street(self) -> None:
         text = SCRIPT.replace("stack 200", "stack 100000").replace(
-            "oop,flop,allin", "oop,turn,raise,60"
+            "oop,flop,allin", "oop,turn,allin"
         )
         spot, line = Holdem(**texassolver_options(text)), "bet25"
         for _ in range(3):
             line += " " + actions(spot, line)[-1]
         assert actions(spot, line) == ("fold", "call")
 
+    # GameTree.cpp, buildAction: a bet counts as the first raise, and another one is there while the
+    # count is below the limit.  Pot 10, bet 5; half of 20 over 5 is 15, half of 40 over 15 is 35,
+    # half of 80 over 35 is 75.
+    @pytest.mark.parametrize(
+        ("limit", "raises"), [(0, ""), (1, ""), (2, "raise15"), (4, "raise15 raise35 raise75")]
+    )
+    def test_the_limit_of_raises(self, limit: int, raises: str) -> None:
+        sizes = [
+            f"set_bet_sizes {player},river,{kind},50"
+            for player in ("oop", "ip")
+            for kind in ("bet", "raise")
+        ]
+        spot, line = river(*sizes, f"set_raise_limit {limit}"), "bet5"
+        for label in raises.split():
+            assert actions(spot, line) == ("fold", "call", label)
+            line += " " + label
+        assert actions(spot, line) == ("fold", "call")
+
+    def test_a_field_of_the_window_that_was_left_empty_is_no_size(self) -> None:
+        # mainwindow.cpp, on_actionexport_triggered, writes the text of every field of bets and
+        # raises, with commas for its blanks.
+        spot = river(
+            "set_bet_sizes oop,river,bet,50,,20",
+            "set_bet_sizes oop,river,raise,",
+            "set_bet_sizes ip,river,bet,0",
+            "set_bet_sizes ip,river,raise,",
+        )
+        assert actions(spot, "") == ("check", "bet2", "bet5")
+        assert actions(spot, "bet5") == ("fold", "call")
+        assert actions(spot, "check") == ("check",)
+
+    @pytest.mark.parametrize(
+        ("pot", "stacks", "chip", "bet"),
+        [
+            (5.5, 97.5, 0.5, "bet3"),
+            # Its issue 67; 8.2 is a multiple of 0.2.
+            (16.4, 90.8, 0.2, "bet8.2"),
+            ("16.400000000000002", "90.75", 0.05, "bet8.2"),
+        ],
+    )
+    def test_the_chip_fits(self, pot: Any, stacks: Any, chip: float, bet: str) -> None:
+        text = RIVER.replace("pot 10", f"pot {pot}").replace("stack 95", f"stack {stacks}")
+        options = texassolver_options(text + "set_bet_sizes oop,river,bet,50")
+        spot = Holdem(**options)
+        assert (spot.pot, spot.stacks) == (pytest.approx(float(pot)), float(stacks))
+        assert options["chip"] == pytest.approx(chip)
+        assert actions(spot, "") == ("check", bet, "allin")
+
+    def test_all_in_is_where_it_is_listed_or_else_everywhere(self) -> None:
+        bet = "set_bet_sizes oop,turn,bet,50"
+        text = RIVER.replace(",2d", "") + bet
+        # CommandLineTool.cpp of the branch master: StreetSetting(..., true).
+        spot = Holdem(**texassolver_options(text))
+        assert actions(spot, "") == ("check", "bet5", "allin")
+        assert actions(spot, "bet5") == ("fold", "call", "allin")
+        assert actions(spot, "check check *") == ("check", "allin")
+        # Released as 0.2.0 for Linux: with all-in listed on the flop for both players, the file of
+        # results has nothing but a check on the turn.
+        listed = "\nset_bet_sizes oop,river,allin"
+        for more in (listed, "\nset_raise_limit 3", "\nset_bet_sizes ip,turn,bet,"):
+            spot = Holdem(**texassolver_options(text + more))
+            assert actions(spot, "") == ("check", "bet5")
+            assert actions(spot, "check") == ("check",)
+            river_actions = ("check", "allin") if more == listed else ("check",)
+            assert actions(spot, "check check *") == river_actions
+
+    def test_comments_and_commands_of_forks(self) -> None:
+        text = "# a comment\n// another one\n" + SCRIPT + "set_dump_format 1\nset_use_fp16 0\n"
+        assert texassolver_options(text) == texassolver_options(SCRIPT)
+
     @pytest.mark.parametrize(
         ("line", "problem"),
         [
             ("set_pots 3", r"22:1: there is no command 'set_pots'; did you mean 'set_pot'"),
             ("set_bet_sizes oop,preflop,bet,3", r"22:15: sizes are like 'oop,flop,bet,50'"),
-            ("set_pot many", "set_pot must be a number, not 'many'"),
+            ("set_pot many", "22:9: set_pot must be a number, not 'many'"),
+            ("set_raise_limit 2.5", "22:17: set_raise_limit must be a whole number, not '2.5'"),
+            ("set_bet_sizes ip,river,raise,3x", "22:15: a size is .* not '3x': the window takes"),
+            ("set_bet_sizes ip,river,bet,50,half", "22:15: a size is .* not 'half'"),
         ],
     )
     def test_wrong_lines_are_named(self, line: str, problem: str) -> None:
@@ -134,19 +267,75 @@ class TestPostflop:
         found = postflop_options(json.dumps(whole))
         assert (found["ranges"], found["board"]) == (("AA", "KK"), "Td9d6h")
 
+    # b-inary/postflop-solver, src/range.rs: update_with_plus_range moves both ranks up where they
+    # are neighbours; groups are taken from the last to the first, each over those before.
+    @pytest.mark.parametrize(
+        ("text", "hands"),
+        [
+            ("T9s+", 4 * 5),
+            ("98o+", 12 * 6),
+            ("KQ+", 16 * 2),
+            ("54s+", 4 * 10),
+            ("AK+", 16),
+            ("T8s+", 4 * 2),
+            ("88+ , A5s - A2s", 42 + 16),
+            ("QsJs+", 3),
+            ("AA:0.5,AA", 3.0),
+            ("AsAh:0.25,AA,", 5.25),
+        ],
+    )
+    def test_ranges_follow_the_rules_of_the_program(self, text: str, hands: float) -> None:
+        whole = {"oopRange": text, "ipRange": "KK", "config": config()}
+        assert read_range(postflop_options(json.dumps(whole))["ranges"][0]).sum() == hands
+
+    @pytest.mark.parametrize("group", ["!AA", "top 5%", "[50]AA[/50]", "9Ts+x"])
+    def test_groups_that_the_program_does_not_have(self, group: str) -> None:
+        whole = {"oopRange": "AA", "ipRange": f"KK,{group}", "config": config()}
+        with pytest.raises(FormatError, match=r"ipRange: .* is not a group of hands"):
+            postflop_options(json.dumps(whole))
+
     def test_an_export_has_one(self) -> None:
+        # DbItemPicker.vue, exportJson: {"version": 2, "name": ..., "data": [...]}.
         group = {"path": ["mine"], "isGroup": True}
         items = [group, {"path": ["mine", "one"], "isGroup": False, "value": config()}]
+        export = {"version": 2, "name": "configurations", "data": items}
+        assert postflop_options(json.dumps(export)) == postflop_options(json.dumps(config()))
         assert postflop_options(json.dumps(items)) == postflop_options(json.dumps(config()))
-        with pytest.raises(FormatError, match="has 2 configurations"):
-            postflop_options(json.dumps([*items, items[-1]]))
+        items.append({"path": ["two"], "isGroup": False, "value": config()})
+        with pytest.raises(FormatError, match=r"has 2 configurations \(mine/one, two\): leave one"):
+            postflop_options(json.dumps(export))
+        with pytest.raises(FormatError, match="has 0 configurations"):
+            postflop_options(json.dumps(export | {"data": [group]}))
+
+    def test_an_export_of_ranges_has_no_configuration(self) -> None:
+        items = [{"path": ["BTN"], "isGroup": False, "value": "22+,A2s+"}]
+        export = {"version": 2, "name": "ranges", "data": items}
+        with pytest.raises(FormatError, match="has ranges, and no configuration"):
+            postflop_options(json.dumps(export))
+
+    def test_merging_drops_the_size_that_is_near_a_larger_one(self) -> None:
+        # By hand: (1 + 12/80) / (1 + 6/80) is below 1.1, (1 + 40/80) / (1 + 12/80) above it.
+        sizes = {
+            key: "" for key, value in config().items() if "52" in str(value) or "45" in str(value)
+        }
+        tree = config(**sizes | {"oopFlopBet": "6c, 50, 12c"}, startingPot=80, effectiveStack=210)
+        found = postflop_options(json.dumps(tree)) | {"board": "5d8cQs", "ranges": ("AA", "22")}
+        assert actions(Holdem(**found), "") == ("check", "bet12", "bet40")
+        assert actions(Holdem(**found | {"merging": 0.0}), "") == (
+            "check",
+            "bet6",
+            "bet12",
+            "bet40",
+        )
 
     @pytest.mark.parametrize(
         ("text", "problem"),
         [
             ("{", "no JSON"),
-            ("3", "no configuration of a tree"),
-            ("{}", "no configuration of a tree: effectiveStack, ipFlopBet, ipFlopRaise"),
+            ("3", "JSON of another kind"),
+            ('{"kind": "a game"}', "JSON of another kind"),
+            ('{"oopFlopBetStr": "50"}', "a configuration of version 1"),
+            ('{"startingPot": 3}', "has no effectiveStack, ipFlopBet, ipFlopRaise"),
             (json.dumps(config(startingPot=None)), "startingPot must be a number"),
             (json.dumps(config(addedLines="X-Q")), "a line 'X-Q' has a step 'Q'"),
         ],
@@ -163,22 +352,59 @@ class TestHands:
         # 2.5 of each player; player 1 began with 100, player 2 with 120.
         assert found == {"board": "Td9d6h", "pot": 5.0, "stacks": 97.5, "chip": 0.1}
 
+    def test_a_straddle_in_cents(self) -> None:
+        pytest.importorskip("pokerkit")
+        # By hand: 4 * 0.02 + 0.05 + 0.1 + 0.6 + 0.6, and the smaller of 9.38 and 9.28.
+        found = hand_options(STRADDLE)
+        assert found == {"board": "Td9d6h", "pot": 1.43, "stacks": 9.28, "chip": 0.01}
+
+    def test_the_first_street_of_two_may_be_the_turn(self) -> None:
+        pytest.importorskip("pokerkit")
+        # Three see the flop for 6 each; one bets 10, one calls, one folds.
+        found = hand_options(THREE_ON_THE_FLOP)
+        assert found == {"board": "Td9d6hQc", "pot": 38.0, "stacks": 184.0}
+
+    def test_stacks_that_the_hand_does_not_tell(self) -> None:
+        pytest.importorskip("pokerkit")
+        hand = THREE_ON_THE_FLOP.replace('"p1 cc", "p2 cc"', '"p1 f", "p2 cc"', 1)
+        unknown = hand.replace("[200, 200, 200]", "[inf, inf, inf]")
+        assert hand_options(unknown) == {"board": "Td9d6h", "pot": 13.0}
+        one = hand.replace("[200, 200, 200]", "[inf, inf, 200]")
+        assert hand_options(one) == {"board": "Td9d6h", "pot": 13.0, "stacks": 194.0}
+
+    def test_omaha_and_short_deck(self) -> None:
+        pytest.importorskip("pokerkit")
+        omaha, short = hand_options(OMAHA), hand_options(SHORT_DECK)
+        assert omaha == {"game": "omaha", "board": "Td9d6h", "pot": 600.0, "stacks": 9700.0}
+        # Antes of three players, and two calls of 3,000.
+        expected = {"board": "Td9d6h", "pot": 15_000.0, "stacks": 494_000.0}
+        assert short == {"game": "short_deck"} | expected
+        assert make_spot(**omaha, ranges=("AA", "KK")).pot_limit
+        assert make_spot(**short, ranges=("AA", "KK")).game == "short_deck"
+
     @pytest.mark.parametrize(
         ("before", "after", "problem"),
         [
-            ('"p3 f", "p1 cbr 2.5", "p2 cc"', '"p3 cc", "p1 cc", "p2 cc"', "not 3"),
-            ('variant = "NT"', 'variant = "FT"\nsmall_bet = 1\nbig_bet = 2', "can replay|not FT"),
+            ('"p3 f", "p1 cbr 2.5", "p2 cc"', '"p3 cc", "p1 cc", "p2 cc"', "and 3 are on the last"),
+            ('variant = "NT"', 'variant = "FT"\nsmall_bet = 1\nbig_bet = 2', "variant FT is not"),
             ("actions", "deeds", "can replay"),
+            (HAND, "Site Hand #1: Hold'em No Limit", "the text of a hand from a poker site"),
         ],
     )
     def test_other_hands_are_refused(self, before: str, after: str, problem: str) -> None:
         pytest.importorskip("pokerkit")
         with pytest.raises(FormatError, match=problem):
-            hand_options(HAND.replace(before, after))
+            hand_options(HAND.replace(before, after).partition(', "p1 cc", "p2 cbr 4"')[0] + "]")
+
+    def test_all_in_before_the_flop_is_refused(self) -> None:
+        pytest.importorskip("pokerkit")
+        hand = HAND.replace("cbr 2.5", "cbr 100").partition(', "p1 cc", "p2 cbr 4"')[0] + "]"
+        with pytest.raises(FormatError, match="a player is all-in before the flop"):
+            hand_options(hand)
 
     def test_a_hand_that_ends_before_the_flop_is_refused(self) -> None:
         pytest.importorskip("pokerkit")
-        with pytest.raises(FormatError, match="two players must see the flop, not 0"):
+        with pytest.raises(FormatError, match="the hand ends before the flop"):
             hand_options(HAND.partition('"p2 cc"')[0] + '"p2 f"]')
 
 
@@ -193,3 +419,36 @@ def test_the_file_says_what_it_is(tmp_path) -> None:
     if pytest.importorskip("pokerkit"):
         (tmp_path / "hand.phh").write_text(HAND)
         assert read_spot_options(tmp_path / "hand.phh")["pot"] == 5.0
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (
+            "set_threads 2\nset_eff_stack 95\nset_pot 0 0 10\nadd_line 0 5 95",
+            "a script of PioSOLVER",
+        ),
+        ("#TreeBuilding#V2\n#Range0#AA", "a script of PioSOLVER"),
+        ("Site Hand #1: Hold'em No Limit\nSeat 1: A (200 in chips)", "the text of a hand"),
+        ("[1]\nvariant = 'NT'\n\n[2]\nvariant = 'NT'", "several hands in the PHH format"),
+        ('EFG 2 R "" { "A" "B" }', "a game of Gambit"),
+        ('{"oopFlopBet": "50"}', "JSON"),
+        ("<html>", "XML or HTML"),
+    ],
+)
+def test_a_file_of_another_kind_is_called_that(text: str, kind: str, tmp_path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=f"this is .*{kind}.*, not a spot in TOML; .* also read"):
+        read_spot_options(path)
+
+
+def test_a_script_is_not_a_spot_in_toml() -> None:
+    with pytest.raises(FormatError, match="this is a script of TexasSolver, not a spot in TOML"):
+        parse_spot(SCRIPT)
+    # A line of CMake begins with set_, too.
+    with pytest.raises(FormatError, match="expected '='"):
+        parse_spot("set_target_properties(a)")
+    # A comment of a spot may have the words of a hand.
+    with pytest.raises(FormatError, match="there is no option 'pots'"):
+        parse_spot('# Hand #1\nboard = "Td9d6h"\npots = 3')

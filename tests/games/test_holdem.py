@@ -71,6 +71,14 @@ def labels(text: str) -> set[str]:
         ("JJ+,!KK,!AsAh", 17, "JJ QQ AA"),
         ("top 2.8%", 36, "AA KK QQ JJ TT 99"),
         ("2.7%", 30, "AA KK QQ JJ TT"),
+        ("TT+ ATs+ K9s", 50, "TT JJ QQ KK AA ATs AJs AQs AKs K9s"),
+        ("66- , top 0.5% 98s -65s\tAsKd", 53, "66 55 44 33 22 AA 98s 87s 76s 65s AKo"),
+        ("{AA,KK}", 12, "AA KK"),
+        (" { AA KK } ", 12, "AA KK"),
+        ("AsKs-AsQs", 2, "AKs AQs"),
+        ("QhTh-9h7h", 4, "QTs J9s T8s 97s"),
+        ("KsQd+", 1, "KQo"),
+        ("KsKd+", 2, "KK AA"),
     ],
 )
 def test_ranges(text: str, hands: int, groups: str) -> None:
@@ -87,7 +95,42 @@ def test_weights_of_ranges() -> None:
     assert read_range("AA:50%").sum() == 3.0
     # As other programs write them.
     assert read_range("[50]QQ,JJ-TT[/50],AA,[12.5]AKs[/12.5]").sum() == 3 * 3 + 6 + 0.5
+    assert read_range("[50] QQ JJ [/50] AA [12.5]AKs[/12.5] !AsAh").sum() == 3 * 2 + 5 + 0.5
+    assert read_range("AA@50,KK @ 25%").sum() == 4.5
+    assert read_range("2d2c: 0.285,2h2c: 0.285,AcKc: 1, JsTs:0.5").sum() == pytest.approx(2.07)
+    assert read_range("AsTh: 1.8e-7,KcKd:1").sum() == pytest.approx(1 + 1.8e-7, abs=1e-12)
     assert read_range("random").sum() == read_range("100%").sum() == read_range("any").sum() == 1326
+
+
+# PioSOLVER's show_hand_order begins 2d2c 2h2c 2h2d 2s2c 2s2d 2s2h 3c2c; card_pair_to_index of
+# postflop-solver sorts by the lower card, then by the higher one: 2c2d 2c2h 2c2s 2c3c.
+BY_HIGHER = [f"{CARDS[a]}{CARDS[b]}" for a in range(52) for b in range(a)]
+BY_LOWER = [f"{CARDS[b]}{CARDS[a]}" for b, a in combinations(range(52), 2)]
+
+
+@pytest.mark.parametrize("order", [BY_HIGHER, BY_LOWER])
+@pytest.mark.parametrize("text", ["AA", "22", "A5s:0.5,KQo,77-55:0.25", "random"])
+def test_ranges_as_numbers(order: list[str], text: str) -> None:
+    weights = read_range(text)
+    number = {
+        frozenset((label[:2], label[2:])): k for k, label in enumerate(map(hand_label, HANDS))
+    }
+    of_hand = [weights[number[frozenset((label[:2], label[2:]))]] for label in order]
+    for blank in (" ", ", ", "\n"):
+        np.testing.assert_array_equal(read_range(blank.join(map(str, of_hand))), weights)
+
+
+def test_numbers_whose_order_is_not_known_are_refused() -> None:
+    numbers = ["0"] * 1326
+    numbers[7] = "1"
+    for text, message in [
+        (" ".join(numbers), "do not tell which hand each is for: PioSOLVER .* neither order"),
+        (" ".join(numbers[1:]), "range has 1,325 numbers; there are 1,326 hands"),
+        (" ".join(["1.5", *numbers[1:]]), "from 0 to 1, not '1.5'"),
+    ]:
+        with pytest.raises(ValueError, match=message) as refused:
+            read_range(text)
+        assert len(str(refused.value)) < 300
 
 
 @pytest.mark.slow
@@ -168,11 +211,19 @@ def add_wins(
         ("A5s-A2o", "both ends must be suited"),
         ("A5s-K2s", "same first card or the same gap"),
         ("QQ-A2s", "both ends must be suited|same gap"),
+        ("AsKs-AsQd", "of the same two"),
+        ("AA@50:0.5", "has two weights|a weight must be"),
+        ("AA@500", "not '500%'"),
+        ("AsJh: 0.460.46,KcKd:1", "character 1: a weight must be"),
+        ("KK AA 1", "'AA 1' at character 4 is no group"),
+        ("AA,{KK}", "'{KK}' at character 4 is no group"),
+        ("Q" * 3000, "'QQQ"),
     ],
 )
 def test_bad_ranges(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message) as refused:
         read_range(text)
+    assert len(str(refused.value)) < 300
 
 
 # ------------------------------------------------------------------------------------- strengths

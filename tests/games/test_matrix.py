@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from support.walks import counts, play
+from tensorcfr import compile_game, solve
 from tensorcfr.games import matrix
 from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.rules import Decision, Terminal
@@ -125,6 +126,22 @@ def test_the_stated_mix_leaves_nothing_to_gain(make, mix):
     payoffs = make().payoffs
     np.testing.assert_allclose(payoffs[0] @ mix, 0, atol=1e-14)
     np.testing.assert_array_equal(payoffs[1], payoffs[0].T)
+
+
+# Exact values, by a simplex in fractions; the games are of the kinds that people report to other
+# solvers (Nashpy, issues 60, 35, 76 and 41).
+@pytest.mark.parametrize(
+    ("payoffs", "value"),
+    [
+        ([[-100, 0, 0, -100], [0, 0, 0, -100], [-100, 0, 0, 0], [0, 0, 0, -50]], -100 / 3),
+        ([[-1, -1, -1], [0, 0, 0], [-1, -1, -10000]], 0),
+        ([[0, -1, 1, 1], [1, 0, -1, -1], [-1, 1, 0, -1], [-1, 1, 1, 0]], 0),
+    ],
+)
+@pytest.mark.parametrize("how", [{"algorithm": "lp"}, {"target": 0}, {"target": 1e-6}], ids=str)
+def test_values_of_degenerate_games(payoffs, value, how):
+    found = solve(compile_game("matrix", payoffs=payoffs), **how)
+    assert float(found.value[0]) == pytest.approx(value, abs=2e-6)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import pytest
 
 from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
+from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import CARDS, HANDS, Holdem, grid_place
 from tensorcfr.games.holdem.spot import Spot
 from tensorcfr.rules import Decision, Fold
@@ -245,6 +246,19 @@ def test_locks() -> None:
     assert solve(game, "cfr+", iters=1000).value[0] > found.value[0] + 0.5
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize(("call", "value"), [(0.0, 50), (0.25, 37.5), (0.5, 25), (1.0, 50)])
+def test_a_lock_changes_what_is_right_before_it(call: float, value: float) -> None:
+    """By hand: against KK that calls all-in with probability p, AA wins 50 + 100 p, and QQ the
+    larger of 50 - 200 p (all-in) and -50."""
+    bets = {"oop": "a", "ip": "a"}
+    spot = {"board": "2s2h2d3c3d", "ranges": ("AA,QQ", "KK"), "pot": 100, "stacks": 100}
+    game = compile_game("holdem", **spot, bets=bets, add_allin=0)
+    locks = {"* allin": {"fold": 1 - call, "call": call}}
+    found = solve(game, target=1e-3, locks=locks)
+    assert found.value[0] == pytest.approx(value, abs=2e-3)
+
+
 SMALL_TURN = TURN | {"ranges": ("AA,KK", "QJs,88"), "bets": "60%", "raises": ""}
 
 
@@ -377,6 +391,44 @@ def test_equity_hand_by_hand() -> None:
                 won += weight * ((own > theirs) + (own == theirs) / 2)
                 met += weight
         assert table.equity[h] == pytest.approx(won / met, abs=1e-12)
+
+
+@pytest.mark.compiled
+def test_equity_against_a_range_with_weights() -> None:
+    """AA against QQ:0.01,22,A4s:0.5 with one card to come: 21/22, by eval7 over all rivers (after
+    rust_poker's issue 8)."""
+    ranges = ("AA", "QQ:0.01,22,A4s:0.5")
+    game = compile_game("holdem", board="8s4c3d7h", ranges=ranges, pot=100, stacks=100, bets="50%")
+    equity = hand_table(solve(game, iters=1), "start").equity
+    np.testing.assert_allclose(equity, 21 / 22, rtol=0, atol=1e-6)
+
+
+# Showdowns on which other programs were wrong, or by which the games differ, from the rules.
+@pytest.mark.parametrize(
+    ("game", "board", "hands", "result"),
+    [
+        ("holdem", "QdJd9dKc6d", ("Ad5d", "Qc7d"), 1),  # PyPokerEngine, issue 78.
+        ("holdem", "QdJd9dKc6d", ("Ah5d", "Qc7d"), -1),
+        ("holdem", "3d6dTdJdAd", ("2d4c", "Ts5s"), 0),  # deep-holdem-ai, issue 1.
+        ("holdem", "2d3d4d5dKh", ("Ad9c", "6c9s"), 1),  # pokerth, issue 369.
+        ("holdem", "TsJdQc6d5c", ("Ks9h", "As9d"), 1),  # pokersolver, issue 8.
+        ("holdem", "3h4h5hTc2s", ("KhTh", "QhJh"), 1),
+        ("omaha", "Ts7d8h4s2c", ("AsKs5d7c", "KdQdJh3h"), 1),  # PokerHandEvaluator, issue 21.
+        ("omaha", "3s5hQsQd9h", ("Ks8cJs5c", "AhAd7c2c"), -1),  # PokerHandEvaluator, issue 81.
+        ("omaha", "3s5hQsQd9h", ("Ks8cJs5c", "4h4d7c2c"), 1),
+        ("omaha", "AhKh9h4h2s", ("QhTdTc8d", "AdKc7c6s"), -1),
+        ("omaha", "9s9h9d9c2s", ("AsAhKdKc", "3h3d4h4d"), 1),
+        ("short_deck", "AhKhTh7c7d", ("Qh8h", "KcKd"), 1),
+        ("short_deck", "6s7d8hKcQc", ("Ah9c", "KdKh"), 1),
+        ("short_deck", "6s7d8hKcQc", ("Ah9c", "8c8d"), 1),
+        ("short_deck", "6s7d8hKcQc", ("Ah9c", "9dTs"), -1),
+        ("short_deck", "6s7s8sKcKd", ("As9s", "KhKs"), 1),
+    ],
+)
+def test_showdowns(game: str, board: str, hands: tuple[str, str], result: int) -> None:
+    spot = make_spot(game=game, board=board, ranges=hands, pot=100, stacks=100)
+    first, second = (int(spot.strength(spot.board, own)[0]) for own in spot.hands)
+    assert np.sign(first - second) == result
 
 
 @pytest.mark.compiled

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
+
+from ..._util.arguments import brief
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"
@@ -48,11 +50,13 @@ def read_cards(text: str, what: str) -> tuple[int, ...]:
         card = label[:1].upper() + label[1:].lower()
         if card not in CARDS:
             raise ValueError(
-                f"{what}: {label!r} at character {at + 1} of {text!r} is no card; "
+                f"{what}: {label!r} at character {at + 1} of {brief(text)} is no card; "
                 "cards are written like Td or 9s"
             )
         if CARDS.index(card) in found:
-            raise ValueError(f"{what}: {card} at character {at + 1} of {text!r} is there twice")
+            raise ValueError(
+                f"{what}: {card} at character {at + 1} of {brief(text)} is there twice"
+            )
         found.append(CARDS.index(card))
         at += 2
     return tuple(found)
@@ -79,28 +83,36 @@ def grid_label(row: int, column: int) -> str:
     return RANKS[12 - high] + RANKS[12 - low] + kind
 
 
-def pieces(text: str, what: str, example: str) -> Iterator[tuple[str, str]]:
-    """The pieces of a text between its commas, semicolons and ends of lines, each with what errors
-    call it.  Lines may be empty.
+def pieces(
+    text: str, what: str, example: str, *, apart: re.Pattern[str] | None = None
+) -> Iterator[tuple[str, str]]:
+    """Split a text at its commas, semicolons and ends of lines.  Lines may be empty.
 
     Args:
         text: The text.
         what: What it is, as errors name it.
         example: Such a text, for errors.
+        apart: Blanks that separate pieces, too.
+
+    Returns:
+        Each piece, and what errors call it.
 
     Raises:
         TypeError: It is no text.
         ValueError: There is nothing before a comma or a semicolon.
     """
     if not isinstance(text, str):
-        raise TypeError(f"{what} must be a text such as {example!r}, not {text!r}")
+        raise TypeError(f"{what} must be a text such as {example!r}, not {brief(text)}")
     for part in re.finditer(r"([^,;\n]*)([,;\n]|$)", text):
-        begin = part.end(1) - len(part[1].lstrip()) + 1
-        place = f"{what}: {part[1].strip()!r} at character {begin}"
-        if part[1].strip():
-            yield part[1].strip(), place
-        elif part[2] in (",", ";"):
-            raise ValueError(f"{place}: there is nothing before the comma")
+        gaps = [] if apart is None else apart.finditer(part[1])
+        for start, end in pairwise([0, *(gap.end() for gap in gaps), len(part[1])]):
+            piece = part[1][start:end]
+            begin = part.start(1) + end - len(piece.lstrip()) + 1
+            place = f"{what}: {brief(piece.strip())} at character {begin}"
+            if piece.strip():
+                yield piece.strip(), place
+            elif part[2] in (",", ";"):
+                raise ValueError(f"{place}: there is nothing before the comma")
 
 
 def orders_of_suits(ranks: int, suits: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._util.arguments import brief
 from .cards import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
 
 _GROUP = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)", re.IGNORECASE)
@@ -16,6 +17,12 @@ _COMBO = re.compile(r"([2-9TJQKA])([cdhs])([2-9TJQKA])([cdhs])", re.IGNORECASE)
 _TOP = re.compile(r"(?:top\s*)?(\d+(?:\.\d*)?|\.\d+)\s*%", re.IGNORECASE)
 _OPENED = re.compile(r"\[([^]/]*)\]")
 _CLOSED = re.compile(r"\[/[^]]*\]$")
+_BRACED = re.compile(r"(\s*)\{([^{}]*)\}\s*")
+_APART = re.compile(
+    r"(?<=[^\s:@!-])\s+(?=\[[\d.]|!?(?!\d+(?:\.\d*)?\s*%)[2-9TJQKA][2-9TJQKAcdhs])",
+    re.IGNORECASE,
+)
+"""Blanks between two groups: before the two ranks or the first card of the second one."""
 EVERY = ("random", "any")
 """Names of the range of all hands."""
 
@@ -42,18 +49,24 @@ def read_range(
 ) -> np.ndarray:
     """The weight of every hand in a range.
 
-    Groups are separated by commas, semicolons or ends of lines; a group is
+    Groups are separated by commas, semicolons, blanks or ends of lines; a group is
 
     * hands by rank: ``QQ``, ``AKs`` (suited), ``AKo`` (of two suits), ``AK`` (both);
     * one hand: ``AsKd``;
-    * a group and all better ones: ``QQ+`` to aces, ``ATs+`` up to the kicker below the first card;
-      or all worse ones: ``66-`` and ``A5s-`` down to a deuce;
-    * all groups between two: ``QQ-88``, ``A5s-A2s`` with one first card, ``98s-65s`` with one gap;
+    * a group and all better ones: ``QQ+`` to aces, ``ATs+`` up to the kicker below the first card
+      (so ``T9s+`` is ``T9s`` alone); or all worse ones: ``66-`` and ``A5s-`` down to a deuce;
+    * all groups between two: ``QQ-88``, ``A5s-A2s`` with one first card, ``98s-65s`` with one gap,
+      ``AsKs-AsTs`` with the same suits;
     * all hands, ``random``, or the best of them, ``top 20%`` or ``20%``: groups in the order of
       :data:`BY_EQUITY`, as many as make no more than this share of all hands;
 
-    each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%``; ``[50]AA,KK[/50]`` gives
-    groups a weight in per cent, and ``!QQ`` takes hands out.  A later group takes precedence.
+    each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%`` or ``AA@50`` (per cent);
+    ``[50]AA,KK[/50]`` gives groups a weight in per cent, and ``!QQ`` takes hands out.  A later
+    group takes precedence.  Braces around all of it are skipped.
+
+    A range may also be 1,326 numbers, the weights of all hands in the order of PioSOLVER
+    (``2d2c 2h2c 2h2d ...``) or of postflop-solver (``2c2d 2c2h 2c2s ...``).  The order is the one
+    that gives the hands of each group, such as ``AKs``, one weight.
 
     >>> int(read_range("QQ+,AKs").sum())
     22
@@ -72,6 +85,9 @@ def read_range(
     Raises:
         ValueError: The text is no range; names the group and its place.
     """
+    numbers = _numbers(text, what)
+    if numbers is not None:
+        return numbers if deck is None else np.where(deck, numbers, 0.0)
     return weights_of(
         text,
         what,
@@ -79,7 +95,40 @@ def read_range(
         len(HANDS),
         lambda group, place: [*_hands(group, place, order)],
         deck=deck,
+        apart=_APART,
     )
+
+
+def _numbers(text: str, what: str) -> np.ndarray | None:
+    """Read a range that has a number for every hand; return None for other texts."""
+    words = re.split(r"[\s,;]+", text.strip()) if isinstance(text, str) else []
+    # Fewer numbers may be pairs, "22 33".
+    if len(words) <= len(BY_EQUITY.split()):
+        return None
+    try:
+        given = np.array([float(word) for word in words])
+    except ValueError:
+        return None
+    if len(given) != len(HANDS):
+        raise ValueError(f"{what} has {len(given):,} numbers; there are {len(HANDS):,} hands")
+    if not ((given >= 0.0) & (given <= 1.0)).all():
+        wrong = words[int(np.argmin((given >= 0.0) & (given <= 1.0)))]
+        raise ValueError(f"{what}: a weight must be from 0 to 1, not {brief(wrong)}")
+    high, low = HANDS.T
+    group = 100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4)
+    found = []
+    for order in (np.lexsort((low, high)), np.lexsort((high, low))):
+        weights = np.zeros(len(HANDS))
+        weights[order] = given
+        if len(set(zip(group, weights, strict=True))) == len(set(group)):
+            found.append(weights)
+    if not found or not (found[0] == found[-1]).all():
+        raise ValueError(
+            f"{what}: {len(HANDS):,} numbers do not tell which hand each is for: PioSOLVER lists "
+            "the hands by their higher card, postflop-solver by their lower one, and in "
+            f"{'both orders' if found else 'neither order'} each group, such as AKs, has one weight"
+        )
+    return found[0]
 
 
 def weights_of(
@@ -90,6 +139,7 @@ def weights_of(
     hands_of: Callable[[str, str], Any],
     *,
     deck: np.ndarray | None = None,
+    apart: re.Pattern[str] | None = None,
 ) -> np.ndarray:
     """The weights in a range, of groups in a notation of any kind.
 
@@ -102,6 +152,7 @@ def weights_of(
             what errors call it.
         deck: bool (hands,): the hands that the deck has, where it lacks some; groups leave out the
             others.
+        apart: Blanks that separate groups, too.
 
     Returns:
         float64 (hands,).
@@ -111,15 +162,22 @@ def weights_of(
             its place.
     """
     weights, shared = np.zeros(count), ""
-    for group, place in pieces(text, what, example):
+    if isinstance(text, str) and (braced := _BRACED.fullmatch(text)):
+        text = f"{braced[1]} {braced[2]}"  # Places in errors are right.
+    for group, place in pieces(text, what, example, apart=apart):
         if opened := _OPENED.match(group):
             if shared:
                 raise ValueError(f"{place}: [{shared}] is not closed before")
             shared, group = opened[1], group[opened.end() :]
+            if not group:
+                continue
         closed = _CLOSED.search(group)
         if closed and not shared:
             raise ValueError(f"{place}: {closed[0]} closes nothing")
-        hands, colon, number = group[: closed.start() if closed else None].partition(":")
+        group = group[: closed.start() if closed else None]
+        hands, colon, number = group.partition("@" if "@" in group else ":")
+        if colon == "@":
+            number = number.strip().removesuffix("%") + "%"
         hands, taken_out = hands.strip().removeprefix("!"), hands.strip().startswith("!")
         if colon and (shared or taken_out):
             raise ValueError(f"{place} has two weights")
@@ -144,19 +202,12 @@ def _weight(text: str, place: str) -> float:
     except ValueError:
         weight = -1.0
     if not 0.0 <= weight <= 1.0:
-        raise ValueError(f"{place}: a weight must be from 0 to 1, or to 100%, not {text!r}")
+        raise ValueError(f"{place}: a weight must be from 0 to 1, or to 100%, not {brief(text)}")
     return weight
 
 
 def _hands(group: str, place: str, order: str) -> Iterator[int]:
     """The hands of a group."""
-    if match := _COMBO.fullmatch(group):
-        rank0, suit0, rank1, suit1 = match.groups()
-        cards = {_card(rank0, suit0), _card(rank1, suit1)}
-        if len(cards) == 1:
-            raise ValueError(f"{place} has one card twice")
-        yield HAND_NUMBER[tuple(sorted(cards, reverse=True))]  # type: ignore[index]
-        return
     if group.lower() in EVERY:
         yield from range(len(HANDS))
         return
@@ -174,7 +225,9 @@ def _hands(group: str, place: str, order: str) -> Iterator[int]:
     elif dash:
         high1, low1, kind1 = _ranks(last.strip(), place)
         if kind != kind1:
-            raise ValueError(f"{place}: both ends must be suited, or both of two suits")
+            raise ValueError(
+                f"{place}: both ends must be suited, or of two suits, or of the same two"
+            )
         if slides != (high1 == low1) or (high != high1 and high - low != high1 - low1):
             raise ValueError(f"{place}: both ends need the same first card or the same gap")
         begin, end = sorted((low, low1))
@@ -197,7 +250,14 @@ def _best(share: float, place: str, order: str) -> Iterator[int]:
 
 
 def _ranks(text: str, place: str) -> tuple[int, int, str]:
-    """The two ranks, the higher first, and ``"s"``, ``"o"`` or ``""`` for both."""
+    """Return the two ranks, the higher first, and ``"s"``, ``"o"``, ``""`` for both, or the suits
+    of one hand, ``"sd"``."""
+    if match := _COMBO.fullmatch(text):
+        rank0, suit0, rank1, suit1 = match.groups()
+        low, high = sorted((_card(rank0, suit0), _card(rank1, suit1)))
+        if high == low:
+            raise ValueError(f"{place} has one card twice")
+        return high // 4, low // 4, SUITS[high % 4] + SUITS[low % 4]
     match = _GROUP.fullmatch(text)
     if match is None:
         raise ValueError(
@@ -212,6 +272,9 @@ def _ranks(text: str, place: str) -> tuple[int, int, str]:
 
 
 def _combos(high: int, low: int, kind: str) -> Iterator[int]:
+    if len(kind) == 2:
+        yield HAND_NUMBER[4 * high + SUITS.index(kind[0]), 4 * low + SUITS.index(kind[1])]
+        return
     for suit0, suit1 in product(range(4), repeat=2):
         if high == low and suit0 <= suit1:
             continue

@@ -23,8 +23,8 @@ from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
 """The players by position: player 0, out of position, acts first on every street."""
-LONGEST = 20_000
-"""Characters of a range or of sizes, at most."""
+LONGEST = 30_000
+"""Characters of a range or of sizes, at most: a range may be 1,326 numbers."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Spot(CardGame):
             read = self.read_range(text, f"{game}: ranges[{player}]")
             live = np.flatnonzero((read > 0) & ~out)
             if not len(live):
-                raise ValueError(f"{game}: ranges[{player}]: {text!r} has no hand on {board}")
+                raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
             self.hands.append(hands[live])
             self.weights.append(read[live])
         if folded:
@@ -281,7 +281,7 @@ class Spot(CardGame):
             return np.ones(len(self.hands[player]), dtype=bool)
         weights = self.read_range(text, "hands")
         if not np.isin(weights, (0.0, 1.0)).all():
-            raise ValueError(f"hands: {text!r} has weights, and a lock names hands")
+            raise ValueError(f"hands: {brief(text)} has weights, and a lock names hands")
         named, own = self.every_hand()[weights > 0.0], self.hands[player]
         return np.isin(_codes(own), _codes(named))
 

@@ -1,0 +1,90 @@
+"""Hands in the PHH format (J. Kim, "Recording and describing poker hands", IEEE Conference on Games
+2024), replayed by PokerKit."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Any
+
+from .._util.arguments import brief
+from .._util.extras import needs
+from ..errors import FormatError
+from ..games.holdem.betting import STREETS
+from .kinds import kind_of
+
+GAMES_OF_VARIANTS = {"NT": "holdem", "NS": "short_deck", "PO": "omaha"}
+"""The games of the variants that are read."""
+
+
+def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
+    """Read the options of the spot at which two players of a hand are left, by replaying it.
+
+    The spot begins on the first street on which two players are in the hand: the flop, or a later
+    one if others fold there.  Board, pot and stacks are those at the start of the street; ranges
+    and sizes are left to you, and stacks that the hand does not tell (``inf``).  The player out of
+    position, who acts first by the rules, is player 0.
+
+    Args:
+        text: A hand of no-limit hold'em, short-deck hold'em or pot-limit Omaha in a PHH file.
+        name: What errors call it.
+
+    Raises:
+        FormatError: The text is not such a hand, never has just two players on a street, or one of
+            them is all-in.
+        MissingExtraError: PokerKit is not installed; names the extra.
+    """
+    pokerkit = needs("pokerkit", "hands")
+    try:
+        history = pokerkit.HandHistory.loads(text)
+        known = history.variant in GAMES_OF_VARIANTS
+        players, board, pot, stacks = _first_of_two(history) if known else (0, [], 0, [])
+    except Exception as error:  # PokerKit raises what its parts raise.
+        kind = kind_of(text)
+        problem = (
+            f"this is {kind}, not a hand in the PHH format"
+            if kind
+            else f"no hand that PokerKit can replay: {brief(str(error))}"
+        )
+        raise FormatError(name, 1, 1, problem) from None
+    if not known:
+        problem = f"variant {history.variant} is not read; {', '.join(GAMES_OF_VARIANTS)} are"
+    elif not board:
+        problem = "the hand ends before the flop"
+    elif players != 2:
+        problem = f"two players must be left on a street, and {players} are on the last one"
+    elif not all(stacks):
+        problem = f"a player is all-in before the {STREETS[len(board) - 3]}: nobody can bet"
+    else:
+        problem = ""
+    if problem:
+        raise FormatError(name, 1, 1, problem)
+    options: dict[str, Any] = {
+        "board": "".join(f"{card.rank.value}{card.suit.value}" for card in board),
+        "pot": float(pot),
+    }
+    if history.variant != "NT":
+        options["game"] = GAMES_OF_VARIANTS[history.variant]
+    amounts = [pot]
+    if finite := [stack for stack in stacks if math.isfinite(stack)]:
+        amounts.append(min(finite))
+        options["stacks"] = float(amounts[-1])
+    exponents = [Decimal(str(amount)).normalize().as_tuple().exponent for amount in amounts]
+    digits = max(-int(exponent) for exponent in exponents)
+    return options | ({"chip": float(Decimal(1).scaleb(-digits))} if digits > 0 else {})
+
+
+def _first_of_two(history: Any) -> tuple[int, list[Any], Any, list[Any]]:
+    """Return the players in the hand, the board, the pot and their stacks at the start of the first
+    street that two players see, or of the last street."""
+    found: tuple[int, list[Any], Any, list[Any]] = 0, [], 0, []
+    for state in history:
+        # The state is one object that changes; a street begins where its board is first seen.
+        board = list(state.get_board_cards(0))
+        if len(board) >= 3 and len(board) > len(found[1]):
+            active = [player for player, is_in in enumerate(state.statuses) if is_in]
+            stacks = [state.stacks[player] for player in active]
+            found = len(active), board, state.total_pot_amount, stacks
+            if len(active) == 2:
+                break
+    return found

@@ -1,0 +1,27 @@
+"""Kinds of text files that people try to open, for errors that name the kind."""
+
+from __future__ import annotations
+
+import re
+
+TEXASSOLVER = "a script of TexasSolver"
+KINDS = {
+    "a script of PioSOLVER": r"^[ \t]*(?:set_(?:eff_stack|threads)|add_line)\b|^#TreeBuilding#",
+    TEXASSOLVER: r"^[ \t]*set_(?:pot|effective_stack|board|range_oop|range_ip|bet_sizes)\b",
+    "the text of a hand from a poker site": r"^.{0,60}\bHand #|^\*\*\* [A-Z]",
+    "a file of several hands in the PHH format": r"^\[\d+\]\s*$",
+    "a game of Gambit": r"\A\s*[EN]FG\s",
+    "JSON": r"\A\s*[{\[]\s*[\[\]{}\"]",
+    "XML or HTML": r"\A\s*<",
+}
+"""Patterns of a line, or of the beginning of the text; the first that is found decides."""
+
+
+def kind_of(text: str) -> str | None:
+    """Return the kind of a text; None if it is not known.
+
+    >>> kind_of("set_threads 2")
+    'a script of PioSOLVER'
+    """
+    found = (kind for kind, form in KINDS.items() if re.search(form, text, re.MULTILINE))
+    return next(found, None)

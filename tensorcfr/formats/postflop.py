@@ -1,0 +1,164 @@
+"""Configurations of WASM Postflop and Desktop Postflop.
+
+Source: b-inary/wasm-postflop at commit 97360db (``src/components/DbItemPicker.vue``,
+``TreeConfig.vue``, ``src/db-migration.ts``) and b-inary/postflop-solver at commit 9d1509f
+(``src/range.rs``).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from .._util.arguments import brief
+from ..errors import FormatError
+from ..games.holdem.betting import STREETS
+from ..games.holdem.cards import RANKS
+from ..games.holdem.spot import PLAYERS
+
+NUMBERS = ("startingPot", "effectiveStack")
+SIZES = tuple(
+    f"{player}{street.capitalize()}{kind}"
+    for player in PLAYERS
+    for street in STREETS
+    for kind in ("Bet", "Raise")
+)
+"""Keys that every configuration has."""
+STEPS = {"F": "fold", "X": "check", "C": "call", "B": "bet", "R": "raise", "A": "allin"}
+"""Actions in lines that are added or removed."""
+VERSION_1 = "oopFlopBetStr"
+"""A key that only configurations of version 1 have."""
+_HAND = r"[2-9TJQKA]{2}[so]?|(?:[2-9TJQKA][cdhs]){2}"
+_GROUP = re.compile(rf"({_HAND})(\+|-(?:{_HAND}))?(:[\d.]+)?", re.IGNORECASE)
+
+
+def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
+    """Read the options of a spot from a configuration of WASM Postflop or Desktop Postflop.
+
+    Ranges in the file follow the rules of that program.  ``T9s+`` is there all suited hands of
+    neighbouring ranks from ``T9s`` to ``AKs``, and of two groups with the same hand the first one
+    counts.
+
+    Args:
+        text: JSON: a configuration; one with ``oopRange``, ``ipRange`` and ``config``; or an export
+            with one configuration.
+        name: What errors call it.
+
+    Returns:
+        The options; board and ranges where they are there.
+
+    Raises:
+        FormatError: The text is not such a configuration, or has several; names what is missing.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", 1)
+        raise FormatError(name, line, getattr(error, "colno", 1), f"no JSON: {error}") from None
+    if isinstance(found, dict) and isinstance(found.get("data"), list):
+        if found.get("name") == "ranges":
+            problem = "the export has ranges, and no configuration of a tree"
+            raise FormatError(name, 1, 1, problem)
+        found = found["data"]
+    if isinstance(found, list):
+        found = _only_one(found, name)
+    whole = found if isinstance(found, dict) else {}
+    config = whole.get("config", whole)
+    keys = set(config) if isinstance(config, dict) else set()
+    if VERSION_1 in keys:
+        problem = "a configuration of version 1, which the program itself does not import"
+        raise FormatError(name, 1, 1, problem)
+    if not keys & {*NUMBERS, *SIZES}:
+        problem = "JSON of another kind; configurations of WASM and Desktop Postflop are read"
+        raise FormatError(name, 1, 1, problem)
+    if missing := sorted({*NUMBERS, *SIZES} - keys):
+        problem = f"the configuration has no {', '.join(missing[:3])}"
+        raise FormatError(name, 1, 1, problem)
+
+    def of(key: str) -> str:
+        words = re.split(r"[,\s]+", str(config.get(key, "")).strip().lower())
+        return ",".join(re.sub(r"e(\d+)$", r"e\1%", word) for word in words if word)
+
+    def number(key: str) -> float:
+        given = config.get(key, 0)
+        try:
+            return float(given)
+        except (TypeError, ValueError, OverflowError):
+            problem = f"{key} must be a number, not {brief(given)}"
+            raise FormatError(name, 1, 1, problem) from None
+
+    options: dict[str, Any] = {
+        "pot": number("startingPot"),
+        "stacks": number("effectiveStack"),
+        **{
+            option: {
+                street: {player: of(f"{player}{street.capitalize()}{kind}") for player in PLAYERS}
+                for street in STREETS
+            }
+            for option, kind in (("bets", "Bet"), ("raises", "Raise"))
+        },
+        "rake": number("rakePercent") / 100.0,
+        "rake_cap": number("rakeCap"),
+        "add_allin": number("addAllInThreshold") / 100.0,
+        "force_allin": number("forceAllInThreshold") / 100.0,
+        "merging": number("mergingThreshold") / 100.0,
+        "add": _lines(config.get("addedLines", ""), name),
+        "remove": _lines(config.get("removedLines", ""), name),
+    }
+    if config.get("donkOption"):
+        options["donk"] = {street: of(f"oop{street.capitalize()}Donk") for street in STREETS[1:]}
+    if board := config.get("board"):
+        options["board"] = "".join(map(str, board)) if isinstance(board, list) else str(board)
+    if "oopRange" in whole and "ipRange" in whole:
+        options["ranges"] = tuple(_range(whole, key, name) for key in ("oopRange", "ipRange"))
+    return options
+
+
+def _only_one(items: list[Any], name: str) -> Any:
+    """Return the only configuration of an export; its groups have none."""
+    found = [one for one in items if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    if len(found) == 1:
+        return found[0]["value"]
+    names = ["/".join(map(str, one.get("path") or ["?"])) for one in found[:3]]
+    problem = f"the export has {len(found)} configurations" + (
+        f" ({', '.join(names)}{', ...' if len(found) > 3 else ''}): leave one in it"
+        if found
+        else ""
+    )
+    raise FormatError(name, 1, 1, problem)
+
+
+def _range(whole: dict[str, Any], key: str, name: str) -> str:
+    """Rewrite a range so that it has the same hands by the rules of this library."""
+    groups = []
+    for group in str(whole[key]).split(","):
+        if not group.strip():
+            continue
+        match = _GROUP.fullmatch("".join(group.split()))
+        if match is None:
+            problem = f"{key}: {brief(group.strip())} is not a group of hands of the program"
+            raise FormatError(name, 1, 1, problem)
+        hands, more, weight = (part or "" for part in match.groups())
+        second = 1 if len(hands) < 4 else 2
+        first_rank, second_rank = (RANKS.index(hands[at].upper()) for at in (0, second))
+        if more == "+" and first_rank == second_rank + 1:
+            # Both ranks rise, to an ace and a king.
+            more = f"-A{hands[1:second]}K{hands[second + 1 :]}"
+        groups.append(hands + more + weight)
+    # Of two groups with one hand the first counts there, the last here.
+    return ",".join(reversed(groups))
+
+
+def _lines(text: Any, name: str) -> tuple[str, ...]:
+    """Lines such as ``X-B120|X`` in the words of this program."""
+    lines = []
+    for line in filter(None, str(text).split(",")):
+        steps = []
+        for step in re.split(r"[-|]", line):
+            if not re.fullmatch(r"[FXC]|[BRA]\d+", step):
+                raise FormatError(name, 1, 1, f"a line {brief(line)} has a step {brief(step)}")
+            amount = "" if step[0] == "A" else step[1:]
+            steps.append(STEPS[step[0]] + amount)
+        lines.append(" ".join(steps))
+    return tuple(lines)

@@ -1,0 +1,141 @@
+"""Scripts of TexasSolver, as its window and its console program read them.
+
+Source: bupticybee/TexasSolver, branch ``master`` at commit d926d24 and branch ``console`` at commit
+8d7c4bf: ``src/tools/CommandLineTool.cpp`` (the console program), ``mainwindow.cpp`` (the window),
+``src/GameTree.cpp`` (the rules of sizes).
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from math import lcm
+from typing import Any
+
+from .._util.arguments import brief
+from ..errors import FormatError, suggest
+from ..games.holdem.betting import STREETS
+from ..games.holdem.spot import PLAYERS
+
+NEEDED = ("set_pot", "set_effective_stack", "set_board", "set_range_oop", "set_range_ip")
+"""Commands without which there is no spot."""
+SIZES = "set_bet_sizes"
+RAISE_LIMIT = "set_raise_limit"
+"""The window writes and reads this command; the console program passes over it."""
+PASSED_OVER = (
+    *("set_allin_threshold", "set_thread_num", "set_accuracy", "set_max_iteration"),
+    *("set_print_interval", "set_use_isomorphism", "set_dump_rounds"),
+    *("build_tree", "start_solve", "dump_result", "estimate_tree_memory"),
+    # Commands of forks; the program itself passes over them.
+    *("set_dump_format", "set_enable_range", "set_use_fp16", "set_min_bet", "set_slice_cfr"),
+)
+"""Commands that say how to solve, and the threshold beyond which bets become all-in."""
+USUAL_RAISE_LIMIT = 4
+"""A bet counts as the first raise of a street."""
+KINDS = ("bet", "raise", "donk", "allin")
+
+
+def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
+    """Read the options of a spot from a script of TexasSolver.
+
+    All-in is where the script lists it.  A script that lists it nowhere has it on every street for
+    both players, as the console program of the branch ``master``, unless TexasSolver's window wrote
+    the script: then ``set_raise_limit`` or a size that was left empty is in it.  (The console
+    program that was released, 0.2.0, has no all-in then.)
+
+    As there, raises are limited by ``set_raise_limit`` (4: a bet and three raises), and player 0
+    donks with the sizes that are given for it alone.  The smallest chip is the largest that divides
+    the pot, the stacks and 1.  Games differ from TexasSolver's in four points.  It makes a bet
+    all-in that is larger than ``set_allin_threshold``.  It leaves out a raise below the smallest
+    one, all-in too; here a size becomes the smallest raise, and all-in stays.  It rounds bets and
+    all-in to whole chips.  It leaves out hands with a weight of at most 0.005.
+
+    Args:
+        text: Lines such as ``set_pot 50`` and ``set_bet_sizes oop,flop,bet,50,75``.
+        name: What errors call it.
+
+    Raises:
+        FormatError: A line is not one of TexasSolver's; names the line.
+    """
+    given: dict[str, tuple[str, int]] = {}
+    sizes: dict[tuple[str, str, str], list[str]] = {}
+    by_window = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        command, _, rest = line.strip().partition(" ")
+        if command == SIZES:
+            key, found, has_empty = _sizes(rest, name, number)
+            sizes[key] = found
+            by_window |= has_empty
+        elif command in NEEDED or command == RAISE_LIMIT:
+            given[command] = rest.strip(), number
+        elif command and command not in PASSED_OVER and not command.startswith(("#", "//")):
+            known = (*NEEDED, SIZES, RAISE_LIMIT, *PASSED_OVER)
+            problem = f"there is no command {brief(command)}; {suggest(command, known)}"
+            raise FormatError(name, number, 1, problem)
+    if missing := [command for command in NEEDED if command not in given]:
+        raise FormatError(name, 1, 1, f"the script has no {', '.join(missing)}")
+    by_window |= RAISE_LIMIT in given
+    has_allin_by_default = not by_window and not any(kind == "allin" for _, _, kind in sizes)
+    limit = USUAL_RAISE_LIMIT
+    if RAISE_LIMIT in given:
+        limit = int(_amount(given, RAISE_LIMIT, name, whole=True))
+    pot, stacks = (_amount(given, command, name) for command in NEEDED[:2])
+
+    def of(kind: str, street: str, player: str) -> str:
+        cap = f"{limit - 1}r" if kind == "raise" else ""
+        if kind == "raise" and limit <= 1:
+            return ""
+        has_allin = has_allin_by_default or (street, player, "allin") in sizes
+        found = [f"{size}%{cap}" for size in sizes.get((street, player, kind), ())]
+        return ",".join([*found, f"a{cap}"] if has_allin else found)
+
+    parts = lcm(pot.denominator, stacks.denominator)
+    return {
+        "board": given["set_board"][0].replace(",", ""),
+        "ranges": (given["set_range_oop"][0], given["set_range_ip"][0]),
+        "pot": float(pot),
+        "stacks": float(stacks),
+        **({} if parts == 1 else {"chip": 1.0 / parts}),
+        **{
+            option: {street: {one: of(kind, street, one) for one in PLAYERS} for street in STREETS}
+            for option, kind in (("bets", "bet"), ("raises", "raise"))
+        },
+        "donk": {street: of("donk", street, "oop") for street in STREETS[1:]},
+        "add_allin": 0.0,
+        "force_allin": 0.0,
+        "merging": 0.0,
+    }
+
+
+def _sizes(rest: str, name: str, number: int) -> tuple[tuple[str, str, str], list[str], bool]:
+    """Read what follows ``set_bet_sizes``: street, player and kind; the sizes in per cent; and
+    whether one is empty."""
+    column = len(SIZES) + 2
+    player, street, kind, *words = (*(word.strip() for word in rest.split(",")), "", "", "")
+    words = words[:-3]
+    if player not in PLAYERS or street not in STREETS or kind not in KINDS:
+        problem = f"sizes are like 'oop,flop,bet,50', not {brief(rest)}"
+        raise FormatError(name, number, column, problem)
+    for word in filter(None, words):
+        if re.fullmatch(r"\d+\.?\d*|\.\d+", word):
+            continue
+        problem = f"a size is a number of per cent of the pot, not {brief(word)}"
+        if word.endswith("x"):
+            problem += ": the window takes 3x as 300, the console program as 3"
+        raise FormatError(name, number, column, problem)
+    # A size of 0 is how the window reads an empty field: no bet, and no raise.
+    return (street, player, kind), [word for word in words if word and float(word)], "" in words
+
+
+def _amount(
+    given: dict[str, tuple[str, int]], command: str, name: str, *, whole: bool = False
+) -> Fraction:
+    """Read the number after a command."""
+    text, number = given[command]
+    try:
+        # TexasSolver keeps seven digits; a script may have 16.400000000000002.
+        return Fraction(int(text)) if whole else Fraction(f"{float(text):.7g}")
+    except (ValueError, OverflowError):
+        what = "a whole number" if whole else "a number"
+        problem = f"{command} must be {what}, not {brief(text)}"
+        raise FormatError(name, number, len(command) + 2, problem) from None
