@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import csv
 import math
-import statistics
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -60,6 +59,7 @@ class AllPayAuction(Game):
         self.values, self.bids = values, bids
 
     def node(self, state: tuple[int, ...]) -> Decision | Chance | Terminal:
+        """Return what happens after two values and the bids so far."""
         if len(state) < 2:
             return Chance(dict.fromkeys(range(self.values), 1.0 / self.values))
         player = len(state) - 2
@@ -81,6 +81,7 @@ class Repaid(Game):
         self.seed, self.pay, self.n_players = seed, pay, 2
 
     def node(self, state: tuple[Any, ...]) -> Decision | Chance | Terminal:
+        """Return the random game's node, with another payoff at a terminal."""
         node = self.game.node(state)
         if not isinstance(node, Terminal):
             return node
@@ -220,41 +221,33 @@ def read() -> list[dict[str, str]]:
 
 def write() -> None:
     """Write the table of the page."""
-    rows = read()
-    numbers = {
-        (row["game"], row["algorithm"], row["version"]): [
-            max(float(row[str(mark)]), ROUNDING) for mark in MARKS
-        ]
-        for row in rows
-    }
+    numbers: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for row in read():
+        own = numbers.setdefault((row["algorithm"], row["version"]), {})
+        own[row["game"]] = [max(float(row[str(mark)]), ROUNDING) for mark in MARKS]
     order = [name for name, _ in games()]
-    versions = sorted({row["version"] for row in rows if row["version"]}, reverse=True)
     body = []
-    for half, title in ((0, "to choose on"), (1, "to judge on")):
-        names = [name for name in order[half::2] if (name, RIVALS[0], "") in numbers]
-        for algorithm, version in [*((DEFAULT, one) for one in versions), *((r, "") for r in RIVALS)]:
-            ratios, back = [], 0.0
-            worse = 0
-            for name in names:
-                own = numbers[name, algorithm, version]
-                best = [min(column) for column in zip(*(numbers[name, r, ""] for r in RIVALS))]
-                ratios.append([a / b for a, b in zip(own[1:], best[1:], strict=True)])
-                rise = max(own[k] / min(own[: k + 1]) for k in range(len(own)))
-                back, worse = max(back, rise), worse + (rise > 10)
-            columns = list(zip(*ratios, strict=True))
-            label = f"`{algorithm}`" + (f", {version}" if version else "")
+    for half, title in enumerate(("to choose on", "to judge on")):
+        names = [name for name in order[half::2] if name in numbers[RIVALS[0], ""]]
+        best = {
+            name: np.min([numbers[rival, ""][name] for rival in RIVALS], axis=0) for name in names
+        }
+        for (algorithm, version), own in sorted(numbers.items(), reverse=True):
+            ratios = np.array([own[name] / best[name] for name in names])[:, 1:]
+            rises = np.array([max(own[name] / np.minimum.accumulate(own[name])) for name in names])
             body.append(
                 [
-                    f"{label}, {title}",
-                    ", ".join(f"{statistics.median(column):.2g}" for column in columns),
-                    ", ".join(str(sum(ratio > 3 for ratio in column)) for column in columns),
-                    f"{max(map(max, ratios)):.2g}",
-                    f"{worse} ({back:.2g})",
+                    " ".join(filter(None, (f"`{algorithm}`", version, title))),
+                    ", ".join(f"{ratio:.2g}" for ratio in np.median(ratios, axis=0)),
+                    ", ".join(map(str, (ratios > 3).sum(axis=0))),
+                    f"{ratios.max():.2g}",
+                    str((rises > 10).sum()),
+                    f"{rises.max():.2g}",
                 ]
             )
-    head = ["", "median", "above 3", "largest", "above 10 times an earlier mark (largest)"]
-    text = f"{len(order)} games.\n\n{table(head, body)}"
-    PAGE.write_text(page_with(PAGE.read_text(), "stalls", {"stalls": text}))
+        body[-1][0] += f" ({len(names)} games)"
+    head = ["", "median", "above 3", "largest", "rose tenfold", "largest rise"]
+    PAGE.write_text(page_with(PAGE.read_text(), "stalls", {"stalls": table(head, body)}))
 
 
 def climb(seed: int, tries: int = 400) -> None:
