@@ -105,6 +105,12 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
     )
 
 
+def name_of(source: Any) -> str:
+    """Return what a source is called before its rules are found."""
+    name = source if isinstance(source, str) else getattr(source, "name", None)
+    return str(name or type(source).__name__)
+
+
 def is_foreign(source: str) -> bool:
     """Whether a text names a game that is not built in: one of another library, or a file."""
     return _prefix(source) is not None or Path(source.strip()).suffix.lower() in SUFFIXES
