@@ -296,6 +296,8 @@ class CardGame(BaseRules):
     """What utilities are counted in, after a space; "" where it has no name."""
     usual: Usual = Usual()
     """How it is solved where nothing is said, and its units."""
+    bytes_made: int = 0
+    """Bytes that making the rules takes for a while, where they are many."""
     caveat: str = ""
     """What is not exact about it; empty in most games."""
 

@@ -124,7 +124,7 @@ def size_of_cards(
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
     wide = rules.hands[0].shape[1] >= WIDE_FROM
-    beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()))
+    beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):

@@ -180,7 +180,7 @@ class Spot(CardGame):
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
-        self._given = self.weights
+        self._given, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
         self.weights = [self.weights_on(player, self.board) for player in range(2)]
 
