@@ -24,6 +24,11 @@ class ByLabel(Kind):
     """A mapping whose keys are texts."""
 
     def __call__(self, name: str, value: Any) -> Any:
+        """Return the mapping.
+
+        Raises:
+            TypeError: This is not a mapping, or a key is not a text.
+        """
         found = super().__call__(name, value)
         for label in found:
             if not isinstance(label, str):

@@ -59,7 +59,9 @@ def random_spot(seed: int) -> CardGame:
         lines = [random_line(rules, dice) for _ in range(2)]
         options["remove"] = [" ".join(line) for line in lines if len(line) > 1]
     line = random_line(rules, dice)[:-1]
-    options["add"] = [" ".join([*line, f"{word}{dice.randint(1, 80)}"]) for word in ("bet", "raise")]
+    options["add"] = [
+        " ".join([*line, f"{word}{dice.randint(1, 80)}"]) for word in ("bet", "raise")
+    ]
     for left_out in ((), ("add",), ("add", "remove")):
         given = {key: value for key, value in options.items() if key not in left_out}
         if not isinstance(tried(make_spot(**given)), str):

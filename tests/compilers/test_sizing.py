@@ -16,6 +16,7 @@ from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compil
 from tensorcfr.compilers import CompileProgress, game_size, histories
 from tensorcfr.compilers.sizes import sizing
 from tensorcfr.errors import GameError
+from tensorcfr.games import make_game
 
 
 def assert_counted(source: Any) -> None:
@@ -216,7 +217,9 @@ PUBLIC: dict[str, Any] = {
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_trees_are_estimated_where_they_do_not_fit(name: str) -> None:
     """Nodes of one stratum of Bluff have subtrees of one size: every pass counts exactly."""
-    size, counted = (game_size(PUBLIC[name], memory_limit=m, seconds=0.3) for m in (1, None))
+    source = PUBLIC[name]
+    rules = make_game(source) if isinstance(source, str) else source
+    size, counted = (game_size(rules, memory_limit=m, seconds=0.3) for m in (1, None))
     assert not size.is_exact
     assert counted.is_exact
     slack = 4 * size.relative_error + 1e-12

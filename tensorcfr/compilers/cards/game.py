@@ -104,9 +104,7 @@ def compile_rules(
     where = True if cut == len(deals) else cut  # As in files of games that are cut once.
     recipe = Recipe(source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
-    compiler = _Compiler(
-        rules, name, betting, boards, symmetry, counts, budget.limit, recipe, cut
-    )
+    compiler = _Compiler(rules, name, betting, boards, symmetry, counts, budget.limit, recipe, cut)
     return compiler.run()
 
 

@@ -235,10 +235,7 @@ class Betting:
         if action == CALL:
             acted = acted._replace(here=(faced, faced))
             return self._closed(acted, leads=player == 0)
-        if action == ALL_IN:
-            amount = self.stack - table.put[player]
-        else:
-            amount = self.amount_of(action)
+        amount = self.stack - table.put[player] if action == ALL_IN else self.amount_of(action)
         here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
         return acted._replace(here=here, player=other, bets=table.bets + 1)
 

@@ -92,9 +92,7 @@ class Folded:
         can = [self._live_hands(hands, own) for own in ranges]
         count = DEALS if len(can) > 2 else prod(len(own) for own, _ in can)
         sets = len(self._permutations) * MOST_CARDS * comb(len(live), MOST_CARDS)
-        self.nbytes = max(
-            (BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets
-        )
+        self.nbytes = max((BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets)
         """What making it takes for a while."""
         reserve(self.nbytes, "folded: deals and sets of cards")
         deals = _deals(can)
