@@ -214,6 +214,24 @@ PUBLIC: dict[str, Any] = {
 }
 
 
+class VeryDeep(Game):
+    """10 ** 400 histories, more than a float holds; numbers of OpenSpiel's battleship."""
+
+    n_players = 1
+
+    def node(self, history: tuple[int, ...]) -> Decision | Terminal:
+        if len(history) == 400:
+            return Terminal((0.0,))
+        return Decision(0, str(len(history)), tuple(range(10)))
+
+
+def test_more_histories_than_a_float_holds() -> None:
+    """Told without a warning, which would be an error here."""
+    size = game_size(VeryDeep(), seconds=0.2)
+    assert size.interval == (size.histories, math.inf)
+    assert "more than" in str(size)
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_trees_are_estimated_where_they_do_not_fit(name: str) -> None:
     """Nodes of one stratum of Bluff have subtrees of one size: every pass counts exactly."""
