@@ -259,8 +259,11 @@ def _pass(
             if met.label is not None:
                 weighted[depth, met.label[0], met.n_children] = met.label[1], weight
             for index in range(met.n_children):
-                if index % LOOK_EVERY == 0 and limit < math.inf and taken() > limit:
-                    raise _TooMuchError
+                if index % LOOK_EVERY == 0:
+                    if limit < math.inf and taken() > limit:
+                        raise _TooMuchError
+                    if time.perf_counter() > deadline:
+                        return totals, weighted, False
                 child = rules.meet(met.child(index))
                 before, kept = below.get(child.stratum, (0.0, child))
                 total = before + weight
