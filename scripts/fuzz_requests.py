@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections import Counter
@@ -311,6 +313,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="when to stop at the latest"
+    )
     parser.add_argument("--show", type=int, help="try one input, and say what came of it")
     asked = parser.parse_args()
 
@@ -324,7 +329,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         numbers = range(asked.inputs) if asked.show is None else [asked.show]
+        end = time.monotonic() + 60 * asked.minutes
         for number in numbers:
+            if time.monotonic() > end:
+                break
             kind, result = try_input(asked.seed, number, seen)
             defect = result.startswith("DEFECT")
             found[f"{kind}: {'DEFECT' if defect else result}"] += 1

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tensorcfr import FormatError, GameError, compile_game, solve
+from tensorcfr import GameError, compile_game, solve
+from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot
 from tensorcfr.games import make_game, make_spot
 from tensorcfr.sweep import read_algorithm
