@@ -88,7 +88,7 @@ VALUES: dict[str, Any] = {
     "float32 nan": np.float32("nan"),
     "int64 -5": np.int64(-5),
     "bool_": np.bool_(True),
-    "NaT": np.datetime64("NaT"),
+    "NaT": np.datetime64("NaT", "s"),
     "Decimal nan": Decimal("NaN"),
     "Fraction": Fraction(1, 3),
     "complex": 1j,

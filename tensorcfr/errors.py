@@ -92,7 +92,13 @@ class UnknownNameError(KeyError):
 
 
 class Lookup(dict[str, V]):
-    """A dict whose error for a key that it has not names what is near."""
+    """A dict of names, whose error for a name that it does not have says which are near.
+
+    Something that is not a text is never a key, whether it can be hashed or not.
+    """
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and super().__contains__(key)
 
     def __missing__(self, key: object) -> V:
         raise UnknownNameError(f"there is no {key!r}; {suggest(str(key), self)}")

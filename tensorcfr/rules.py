@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -215,6 +215,34 @@ class Runout(NamedTuple):
     """How many cards are dealt."""
 
 
+class Following(NamedTuple):
+    """What is at some public states of a :class:`CardGame`, and the states after them."""
+
+    counts: np.ndarray
+    """int64 (states, 8): public nodes, terminals, decisions of either player, actions of either
+    player, nodes where cards are dealt, and nodes where cards are run out.  A node after an action
+    is counted here if it is no row of ``rows``."""
+    parent: np.ndarray
+    """int64 (following,): the index of the state before."""
+    rows: np.ndarray
+    """int64 (following, numbers): the states after them."""
+    dealt: np.ndarray
+    """bool (following,): whether cards were dealt in between."""
+    cards: frozenset[int]
+    """How many cards are dealt at once, wherever some are."""
+
+
+class Rows(Protocol):
+    """The public states of a :class:`CardGame` as rows of whole numbers, so that many of them are
+    counted at a time.  Equal rows have equal futures."""
+
+    def root(self) -> np.ndarray:
+        """Return the first state, int64 (1, numbers)."""
+
+    def after(self, rows: np.ndarray) -> Following:
+        """Return what is at some states, after which equally many cards were dealt."""
+
+
 class HandGroups(NamedTuple):
     """Hands in groups, each of them in one."""
 
@@ -268,6 +296,8 @@ class CardGame(BaseRules):
     """What utilities are counted in, after a space; "" where it has no name."""
     usual: Usual = Usual()
     """How it is solved where nothing is said, and its units."""
+    bytes_made: int = 0
+    """Bytes that making the rules takes for a while, where they are many."""
     caveat: str = ""
     """What is not exact about it; empty in most games."""
 
@@ -363,6 +393,13 @@ class CardGame(BaseRules):
     def hand_label(self, player: int, hand: int) -> str:
         """The label of a hand: those of its cards."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
+
+    def rows(self) -> Rows | None:
+        """Return the betting as rows of numbers, which are counted faster; None if there are none.
+
+        They must say the same as :meth:`root`, :meth:`node` and :meth:`next`.
+        """
+        return None
 
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
         """In what groups the hands of a player are shown on a board, each by what it goes by.

@@ -223,9 +223,12 @@ def budget(what: str, limit: int) -> Iterator[Budget]:
 
 
 def reserve(coming: int, what: str | None = None) -> None:
-    """:meth:`Budget.reserve` of the work that is being done; nothing where there is no limit."""
+    """:meth:`Budget.reserve` of the work that is being done; without a budget the free memory is
+    the limit."""
     if (own := _current.get()) is not None:
         own.reserve(coming, what)
+    else:
+        require(coming, what or "this")
 
 
 def require(needed: float, what: str, limit: int | None = None) -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from .arguments import brief
+
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     """Split ``"leduc(ranks=4)"`` into ``("leduc", {"ranks": 4})``.
 
     Raises:
-        ValueError: The text has another form.
+        ValueError: This is not a text, or one of another form.
     """
+    problem = f"cannot read {brief(spec)}; write it as name(setting=value, ...)"
+    if not isinstance(spec, str):
+        raise ValueError(problem)
     name, bracket, rest = spec.strip().partition("(")
     if not bracket:
         return name, {}
@@ -24,7 +29,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
         if len(set(names)) < len(call.keywords):
             raise ValueError
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # The last two are what Python says of texts that are nested too deeply.
-        raise ValueError(f"cannot read {spec!r}; write it as name(setting=value, ...)") from None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        # A TypeError is an unhashable key of a dict; the last two are texts nested too deeply.
+        raise ValueError(problem) from None
     return name.rstrip(), dict(zip(names, values, strict=True))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
-from ..formats.sources import find_rules
+from ..formats.sources import find_rules, name_of
 from ..model.game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
@@ -98,8 +98,7 @@ def compile_game(
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
-    called = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
-    with budget(f"compiling {called}", limit) as own, no_garbage_collection():
+    with budget(f"compiling {name_of(source)}", limit) as own, no_garbage_collection():
         name, rules, found_by = find_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)

@@ -106,6 +106,12 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
     )
 
 
+def name_of(source: Any) -> str:
+    """Return what a source is called before its rules are found."""
+    name = source if isinstance(source, str) else getattr(source, "name", None)
+    return str(name or type(source).__name__)
+
+
 def is_foreign(source: str) -> bool:
     """Return whether a text names a game of another library, or a file."""
     path = source.strip()

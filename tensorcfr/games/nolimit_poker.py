@@ -22,6 +22,7 @@ LONGEST = 2_000
 """Characters of sizes, at most."""
 SIZES = Several(Text(LONGEST), alone=True)
 CHIPS = Number(0, 1e9)
+WEIGHT = Number(above=0, finite=True)
 DECIMALS = 9
 """Of amounts: what rounding leaves beyond them is none."""
 
@@ -95,7 +96,7 @@ class NoLimitPoker(DeckOfPoker):
         limps: Annotated[bool, Flag()] = True,
         most_raises: Annotated[int, Whole(0, 100)] = 100,
         runout: Annotated[int | None, Whole(0, BOARD)] = None,
-        chip: Annotated[float, Number(above=0, most=1e9)] = 0.01,
+        chip: Annotated[float, Number(least=10.0**-DECIMALS, most=1e9)] = 0.01,
         ranks: Annotated[str | None, Text(len(RANKS))] = None,
         suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
         hand: Annotated[int, Whole(1, 2)] = 2,
@@ -140,11 +141,7 @@ class NoLimitPoker(DeckOfPoker):
         found: dict[tuple[int, ...], float] = {}
         for one in named:
             text, weight = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
-            if not isinstance(weight, (int, float)) or not 0.0 < weight < math.inf:
-                raise ValueError(
-                    f"nolimit_poker: flops: the weight of {brief(text)} must be a number above 0, "
-                    f"not {brief(weight)}"
-                )
+            WEIGHT(f"nolimit_poker: flops: the weight of {brief(text)}", weight)
             cards = self._read_board(text)
             rank, suit = np.divmod(cards, self.suits)
             orders = np.array(list(permutations(range(self.suits))))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from .._util.arguments import Kind
+from .._util.arguments import Kind, brief
 from ..errors import CutError
 from .flat_game import FlatGame
 from .game import CompiledGame
@@ -17,7 +17,26 @@ Compiled = Annotated[CompiledGame, COMPILED]
 # Names of both kinds of games are alike where strategies are concerned.
 Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
 CALLABLE = Kind((Callable,), "a function")
-LOCKS = Kind((Mapping,), "a mapping of infoset labels to actions and probabilities")
+
+
+@dataclass(frozen=True)
+class ByLabel(Kind):
+    """A mapping whose keys are texts."""
+
+    def __call__(self, name: str, value: Any) -> Any:
+        """Return the mapping.
+
+        Raises:
+            TypeError: This is not a mapping, or a key is not a text.
+        """
+        found = super().__call__(name, value)
+        for label in found:
+            if not isinstance(label, str):
+                raise TypeError(f"{name}: an infoset label must be a text, not {brief(label)}")
+        return found
+
+
+LOCKS = ByLabel((Mapping,), "a mapping of infoset labels to actions and probabilities")
 STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and action label")
 
 

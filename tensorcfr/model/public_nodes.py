@@ -223,7 +223,8 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        if (found := self.find(label)) is None:
+        found = self.find(label) if isinstance(label, str) else None
+        if found is None:
             raise KeyError(label)
         return found
 

@@ -13,7 +13,7 @@ from .._util.memory import Budget, budget, free_memory
 from ..compilers.cards import game as card_game
 from ..compilers.cards.rules import check as check_cards
 from ..compilers.cut import game as cut_game
-from ..compilers.sizes.counted import size_of_cards, size_of_public_states
+from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..games import make_game
@@ -154,7 +154,8 @@ def _check_counts(
     """
     if isinstance(rules, CardGame):
         check_cards(rules, name)
-        size = size_of_cards(rules, name)
+        betting = count_betting(rules, name, is_compiled=True)
+        size = size_of_cards(rules, name, betting=betting)
     elif rules.states_repeat:
         size = size_of_public_states(rules, name, own)
     else:

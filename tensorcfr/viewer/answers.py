@@ -113,7 +113,7 @@ def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
     def answer(start: Start, given: Any) -> Any:
         try:
             return work(start, given)
-        except (TypeError, ValueError) as error:
+        except (MemoryError, TypeError, ValueError) as error:
             return {"error": str(error)}
 
     return answer

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
+from .._util.arguments import Number
 from .._util.compiles import Compiles, compiles_seen
 from ..compilers.cards.nodes import CardNodes
 from ..model.arguments import laid_out
@@ -21,6 +21,8 @@ NAMES = ("A", "B")
 LONGEST_TITLE = 40
 """Characters of a game's name that the page shows with its parameters."""
 MOST_ITERATIONS = 10_000_000
+EXPLOITABILITY = Number(above=0, finite=True)
+"""A target."""
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
@@ -161,8 +163,8 @@ class Desk:
                 f"iterations must be a whole number from 1 to {MOST_ITERATIONS:,}, not "
                 f"{iterations!r}"
             )
-        if target is not None and not (type(target) in (int, float) and 0 < target < math.inf):
-            raise ValueError(f"target must be a number above 0, not {target!r}")
+        if target is not None:
+            target = EXPLOITABILITY("target", target)
         checked = Locks(self.game, locks)
         with self._lock:
             if self.running is not None and not self.running.is_over:

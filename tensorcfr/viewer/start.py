@@ -8,18 +8,24 @@ from typing import Any
 
 import numpy as np
 
+from .._util.arguments import brief
 from .._util.compiles import Compiles, compiles_seen
+from .._util.specs import parse_spec
 from ..analysis.hands import grid_of
 from ..compilers import compile_game, game_size
+from ..compilers.sizes.size import three_digits
 from ..errors import format_bytes, suggest
+from ..formats.sources import is_foreign
 from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
 from ..model.game import CompiledGame
 from ..solvers.driver import solve
-from .desk import BusyError, Desk
+from .desk import EXPLOITABILITY, BusyError, Desk
 
 PRECISION = "float32"
 """What a spot is solved in, as by the command ``spot``."""
+COUNT_SECONDS = 0.5
+"""Processor time in which the betting of a spot is counted while the form is filled in."""
 TARGET = 0.5
 """Per cent of the pot at which a solve ends, unless the form says otherwise."""
 FIELDS = ("game", *GAMES[Holdem.game].parameters)
@@ -75,7 +81,12 @@ class Start:
             ValueError: They are none of a spot.
         """
         rules = make_spot(**_checked(options))
-        size = game_size(rules)
+        size = game_size(rules, seconds=COUNT_SECONDS)
+        if not size.is_whole:
+            raise ValueError(
+                f"{rules.name} has more than {three_digits(size.public_nodes or 0)} public nodes; "
+                "give fewer sizes"
+            )
         needed = int(size.bytes_in_all(PRECISION)[1])
         return {
             "hands": [len(own) for own in rules.hands],
@@ -102,15 +113,17 @@ class Start:
             raise TypeError("expected an object")
         source: Any = given.get("game")
         target = given.get("target")
+        if target is not None:
+            target = EXPLOITABILITY("target", target)
         if source is None:
             source = make_spot(**_checked(given.get("spot")))
-            if isinstance(target, (int, float)):
+            if target is not None:
                 target = target / 100.0 * source.pot
         elif not isinstance(source, str):
             raise TypeError("a game is named by a text")
-        elif source.partition("(")[0].strip() not in GAMES:
+        elif is_foreign(source) or parse_spec(source)[0] not in GAMES:
             # A text may also be a path or another package's game: not for a page to open.
-            raise ValueError(f"there is no game {source[:60]!r}; {suggest(source, GAMES)}")
+            raise ValueError(f"there is no game {brief(source)}; {suggest(source[:60], GAMES)}")
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 raise BusyError("a game is being built already")

@@ -16,6 +16,7 @@ from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compil
 from tensorcfr.compilers import CompileProgress, game_size, histories
 from tensorcfr.compilers.sizes import sizing
 from tensorcfr.errors import GameError
+from tensorcfr.games import make_game
 
 
 def assert_counted(source: Any) -> None:
@@ -213,10 +214,30 @@ PUBLIC: dict[str, Any] = {
 }
 
 
+class VeryDeep(Game):
+    """10 ** 400 histories, more than a float holds; numbers of OpenSpiel's battleship."""
+
+    n_players = 1
+
+    def node(self, history: tuple[int, ...]) -> Decision | Terminal:
+        if len(history) == 400:
+            return Terminal((0.0,))
+        return Decision(0, str(len(history)), tuple(range(10)))
+
+
+def test_more_histories_than_a_float_holds() -> None:
+    """Told without a warning, which would be an error here."""
+    size = game_size(VeryDeep(), seconds=0.2)
+    assert size.interval == (size.histories, math.inf)
+    assert "more than" in str(size)
+
+
 @pytest.mark.parametrize("name", PUBLIC)
 def test_public_trees_are_estimated_where_they_do_not_fit(name: str) -> None:
     """Nodes of one stratum of Bluff have subtrees of one size: every pass counts exactly."""
-    size, counted = (game_size(PUBLIC[name], memory_limit=m, seconds=0.3) for m in (1, None))
+    source = PUBLIC[name]
+    rules = make_game(source) if isinstance(source, str) else source
+    size, counted = (game_size(rules, memory_limit=m, seconds=0.3) for m in (1, None))
     assert not size.is_exact
     assert counted.is_exact
     slack = 4 * size.relative_error + 1e-12

@@ -67,7 +67,7 @@ def test_sequences_of_flop_hold_em() -> None:
     """With suits merged 169 hands before the flop and 1,286,792 pairs of a hand and a flop
     (K. Waugh, "A fast and optimal hand isomorphism algorithm", 2013), and 234,199,693 sequences in
     all, the published figure."""
-    (before, after), deals = count_betting(FlopHoldem(), "flop hold'em")
+    (before, after), deals, _ = count_betting(FlopHoldem(), "flop hold'em")
     assert deals == (3,)
     actions = [int(row[4] + row[5]) for row in (before, after)]
     assert actions[0] * 169 + actions[1] * 1_286_792 == 234_199_693
@@ -83,7 +83,7 @@ def test_sizes_of_limit_hold_em() -> None:
     size = game_size("limit_holdem")
     assert f"{size.decisions:.3g} {size.infosets:.3g}" == "3.16e+17 3.19e+14"
     rules = make_game("limit_holdem")
-    table, deals = count_betting(rules, "limit hold'em")
+    table, deals, _ = count_betting(rules, "limit hold'em")
     acts = [int(row[2] + row[3]) for row in table]
     permutations = rules.symmetries()
     one, every = np.zeros((len(permutations), 1)), np.arange(52)
@@ -111,7 +111,7 @@ def test_royal_hold_em() -> None:
     rules = make_game("royal_holdem")
     assert isinstance(rules, LimitPoker)
     assert sorted({card[0] for card in rules.cards}) == sorted("TJQKA")
-    (before, after), _ = count_betting(rules, "royal hold'em")
+    (before, after), *_ = count_betting(rules, "royal hold'em")
     game = compile_game("royal_holdem")
     actions = [int(row[4] + row[5]) for row in (before, after)]
     assert game.n_sequences == 2 + 190 * (actions[0] + 816 * actions[1])

@@ -82,12 +82,28 @@ def test_spots_that_make_no_sense(change: dict[str, Any], message: str) -> None:
 
 
 def test_only_built_in_games_are_opened() -> None:
-    for source in ("/etc/passwd", "openspiel:chess", "spot.toml", "Kuhn"):
+    for source in ("/etc/passwd", "openspiel:chess", "spot.toml", "Kuhn", "kuhn(cards=3).efg"):
         with pytest.raises(ValueError, match="there is no game"):
             Start().begin({"game": source, "iterations": 5})
     for given in ([], {"spot": 5}, {"game": 7}):
         with pytest.raises(TypeError):
             Start().begin(given)
+
+
+def test_what_the_form_cannot_take() -> None:
+    """A target that is no float, a game that is not a text, betting without end."""
+    river = SPOT | {"board": "Td9d6hQc2s"}
+    for target in (10**400, "1", -1, float("nan"), True):
+        with pytest.raises(ValueError, match="target must be a number above 0"):
+            Start().begin({"spot": river, "iterations": 5, "target": target})
+    for game in (5, [], {}, None):
+        with pytest.raises(ValueError, match="cannot read the game"):
+            Start().size(river | {"game": game})
+        with pytest.raises(TypeError, match="a range is a text"):
+            Start().range("AA", game)
+    many = {"board": "Td9d6h", "stacks": 10**5, "bets": "1c", "raises": "min,2x,3x,7c"}
+    with pytest.raises(ValueError, match=r"more than .* public nodes; give fewer sizes"):
+        Start().size(SPOT | many)
 
 
 def test_a_small_game_is_built_and_solved() -> None:

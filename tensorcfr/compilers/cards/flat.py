@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.memory import require
+from ..._util.memory import budget, require
 from ...model.flat_game import FlatGame
 from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
 from .. import laid_out
+from ..sizes.counted import count_betting
 from .rules import (
     Dealing,
     cards_label,
@@ -128,7 +129,9 @@ def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None =
     Raises:
         MemoryLimitError: There is not enough memory for that; says both figures.
     """
-    betting = unfold(rules, name)
+    with budget(f"laying out {name} hand by hand", limit):
+        count_betting(rules, name, is_compiled=True)
+        betting = unfold(rules, name)
     boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
     needed = 8 * 4 * boards * len(rules.hands[0]) * len(rules.hands[1])
     require(needed, f"laying out {name} hand by hand", limit)

@@ -30,7 +30,7 @@ from ...model.chunks import (
     tiled,
     trunk_alone,
 )
-from ...model.cut_game import CutGame
+from ...model.cut_game import Counts, CutGame
 from ...model.game import Recipe
 from ...payoff import PayoffSubsets
 from ...rules import CardGame
@@ -81,9 +81,10 @@ def compile_rules(
         MemoryLimitError: The game would need more than the budget.
     """
     check(rules, name)
-    _, deals = count_betting(rules, name)
+    counted = count_betting(rules, name, is_compiled=True)
+    deals = counted.deals
     if cut is None or not deals:
-        cut = deal_to_cut_at(rules, name, symmetric=symmetric)
+        cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
     elif cut is True:
         cut = len(deals)
     elif isinstance(cut, bool) or not isinstance(cut, int) or not 1 <= cut <= len(deals):
@@ -91,7 +92,7 @@ def compile_rules(
             f"{name} is cut where cards are dealt: cut must be the number of a deal, 1 to "
             f"{len(deals)}, not {cut!r}"
         )
-    size = size_of_cards(rules, name, symmetric=symmetric, cut=cut)
+    size = size_of_cards(rules, name, symmetric=symmetric, cut=cut, betting=counted)
     budget.reserve(int(size.bytes_compiling))
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
@@ -102,7 +103,9 @@ def compile_rules(
         limit = sequences_of_chunk(rules)
     where = True if cut == len(deals) else cut  # As in files of games that are cut once.
     recipe = Recipe(source, where, limit, symmetry=symmetric)
-    return _Compiler(rules, name, betting, boards, symmetry, budget.limit, recipe, cut).run()
+    counts = count_cards(rules, counted.table, deals)
+    compiler = _Compiler(rules, name, betting, boards, symmetry, counts, budget.limit, recipe, cut)
+    return compiler.run()
 
 
 @dataclass
@@ -114,6 +117,7 @@ class _Compiler:
     betting: BettingTree
     boards: tuple[Boards, ...]
     symmetry: Symmetry
+    counts: Counts
     limit: int
     """Bytes that laying it out may take, if the caller says nothing else."""
     recipe: Recipe
@@ -185,7 +189,7 @@ class _Compiler:
             name,
             chunks,
             nodes,
-            count_cards(rules, *count_betting(rules, name)),
+            self.counts,
             recipe=self.recipe,
             utilities=betting.amounts[betting.kind >= FOLD].reshape(-1, 2),
             merges_hands=not symmetry.is_trivial,

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._util.memory import reserve
 from ...errors import GameError
 from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards
 from ...payoff.cards import HAND_BITS, MOST_CARDS, MOST_PRIVATE, WIDE_FROM
@@ -202,6 +203,8 @@ class Dealing:
         found = 1.0 - (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
         if self.boards:
             sets, weight = np.array(list(self.boards)), np.array(list(self.boards.values()))
+            compared = own.shape[1] * sets.shape[1]
+            reserve(len(sets) * (8 * (len(own) + len(other)) + compared * len(own)))
             free = [
                 1.0 - (hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
                 for hands in self.rules.hands

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from itertools import combinations
-from math import factorial, prod
-from typing import Any
+from math import factorial, inf, prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..._util.limits import CUT_FROM
 from ..._util.machine import second_level_cache
-from ..._util.memory import Budget
-from ...errors import GameError
+from ..._util.memory import Budget, reserve
+from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
 from ...model.cut_game import Counts
 from ...payoff.cards import LANES, WIDE_FROM
-from ...rules import CardGame, Deal, Decision, PublicTreeGame, Runout
+from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
 from .. import public_tree
 from ..cards.rules import Weighted, runouts, sums_by_card, ways, weight_met, without
 from ..cards.symmetry import count_alike, moved_hands, permutations_of
@@ -94,28 +96,36 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
 
 
 def size_of_cards(
-    rules: CardGame, name: str, *, symmetric: bool = True, cut: int | None = None
+    rules: CardGame,
+    name: str,
+    *,
+    symmetric: bool = True,
+    cut: int | None = None,
+    betting: BettingCounts | None = None,
 ) -> Size:
-    """The size of a game of cards, in milliseconds.
+    """Return the size of a game of cards.
 
     Args:
         rules: The rules, checked.
         name: What the game is called.
         symmetric: Whether boards and hands that are alike are solved once.
         cut: The deal after which chunks begin; None for that of :func:`deal_to_cut_at`.
+        betting: What :func:`count_betting` found, if it was asked already.
 
     Raises:
         GameError: The rules give wrong permutations of the cards.
     """
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
-    table, deals = count_betting(rules, name)
+    betting = betting or count_betting(rules, name)
+    table, deals, is_whole = betting
     final = len(deals)
-    first = deal_to_cut_at(rules, name, symmetric=symmetric) if cut is None else cut
+    first = deal_to_cut_at(rules, name, betting, symmetric=symmetric) if cut is None else cut
     hands = [len(own) for own in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
     wide = rules.hands[0].shape[1] >= WIDE_FROM
-    beside = COMPILING_CARDS + (BYTES_OF_WIDE * sum(hands) if wide else 0)
+    beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
+    beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
@@ -152,17 +162,21 @@ def size_of_cards(
         infosets=counts.infosets,
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
+        relative_error=0.0 if is_whole else inf,
         chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside, scratch),
         is_cut=True,
+        is_whole=is_whole,
     )
 
 
-def deal_to_cut_at(rules: CardGame, name: str, *, symmetric: bool = True) -> int:
-    """The last deal after which chunks have at most :data:`MOST_ENTRIES` entries, or the first one;
-    0 where no cards are dealt.  Arguments as for :func:`size_of_cards`."""
+def deal_to_cut_at(
+    rules: CardGame, name: str, betting: BettingCounts, *, symmetric: bool = True
+) -> int:
+    """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries, or the
+    first one; 0 where no cards are dealt.  Arguments as for :func:`size_of_cards`."""
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
-    table, deals = count_betting(rules, name)
+    table, deals, _ = betting
     first = len(deals)
     while first > 1:
         lanes = [count_solved(rules, permutations, own, deals[:first]) for own in moved]
@@ -183,60 +197,208 @@ def sequences_of_chunk(rules: CardGame) -> int:
 
 COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals", "runouts")
 DEALS, RUNOUTS = COLUMNS.index("deals"), COLUMNS.index("runouts")
+AT_ONCE = 1 << 13
+"""Public states that are counted between two looks at memory and clock."""
+BYTES_OF_STATE = 800
+"""Scratch of a state that is counted."""
+COPIES = 6
+"""Arrays as large as the states of a level that putting equal ones together takes."""
+BYTES_OF_NODE = 540
+"""What a public node takes while the betting is unfolded."""
+LONGEST_ROUND = 1_000
+"""Actions of a line between two deals, at most."""
+LOOK_FROM = 1 << 12
+"""Public nodes from which on they are announced."""
+MOST_NODES = 10**200
+"""Public nodes after which counting ends: sizes are floats, too."""
+EXACT = 1 << 60
+"""Numbers of lines up to which sums of them are surely right in 64 bits."""
 
 
-def count_betting(rules: CardGame, name: str) -> tuple[np.ndarray, tuple[int, ...]]:
-    """What there is of the betting.  Equal states are counted once for all, and multiplied.
+class BettingCounts(NamedTuple):
+    """What there is of the betting of a game of cards."""
 
-    Returns:
-        Python's numbers (rounds, 8): public nodes, terminals, decisions of either player, actions
-        of either player, nodes where cards are dealt, and where they are run out; and how many
-        cards are dealt for the first time, for the second time, ...
+    table: np.ndarray
+    """Python's numbers (rounds, 8): public nodes, terminals, decisions of either player, actions
+    of either player, nodes where cards are dealt, and where they are run out."""
+    deals: tuple[int, ...]
+    """How many cards are dealt for the first time, for the second time, ..."""
+    is_whole: bool = True
+    """Whether all is counted; otherwise the time was over, and there is more."""
+
+
+def count_betting(
+    rules: CardGame, name: str, *, is_compiled: bool = False, seconds: float = inf
+) -> BettingCounts:
+    """Count the betting, level by level: public states that are equally many actions after the
+    last deal.  Equal states of a level are one, with the number of lines that lead there.
+
+    Args:
+        rules: The rules.
+        name: What the game is called.
+        is_compiled: Whether the public nodes are unfolded afterwards, so that they must fit.
+            Otherwise a part is counted where counting all takes too much memory.
+        seconds: Processor time after which a part is counted.
 
     Raises:
-        GameError: Some lines deal other numbers of cards.
+        GameError: Some lines deal other numbers of cards, or have more than :data:`LONGEST_ROUND`
+            actions between two deals.
+        MemoryLimitError: Counting, or the public nodes, would take more than the budget.
     """
-    known: dict[Any, list[np.ndarray]] = {}
-    dealt_after: dict[Any, tuple[int, ...]] = {}
-    root = rules.root()
-    stack = [(root, False)]
-    after: dict[Any, tuple[list[Any], np.ndarray, int]] = {}
-    while stack:
-        state, entered = stack.pop()
-        if state in known:
-            continue
-        if not entered:
-            node = rules.node(state)
-            own = np.zeros(len(COLUMNS), dtype=object)
-            own[0] = 1
-            steps: list[Any] = []
-            if isinstance(node, Decision):
-                steps = [rules.next(state, action) for action in node.actions]
-                own[2 + node.player] = 1
-                own[4 + node.player] = len(steps)
-            elif isinstance(node, Deal):
-                steps = [rules.next(state, None)]
-                own[6] = 1
+    counted = _Counted(rules, name, is_compiled, time.thread_time() + seconds)
+    try:
+        is_whole = counted.run()
+    except MemoryLimitError:
+        if is_compiled:
+            raise
+        is_whole = False
+    return BettingCounts(np.array(counted.table), tuple(counted.deals), is_whole)
+
+
+@dataclass
+class _Counted:
+    """The betting of a game of cards that is being counted."""
+
+    rules: CardGame
+    name: str
+    is_compiled: bool
+    until: float
+    """Processor time of this thread at which counting ends."""
+
+    def __post_init__(self) -> None:
+        self.table: list[np.ndarray] = []
+        self.deals: list[int] = []
+
+    def run(self) -> bool:
+        """Count all rounds; return whether there was time for that."""
+        states = self.rules.rows() or _Numbered(self.rules)
+        level: _Level = states.root(), np.ones(1, dtype=np.int64)
+        while len(level[0]):
+            self.table.append(np.zeros(len(COLUMNS), dtype=object))
+            dealt, cards = list[_Level](), set[int]()
+            for _ in range(LONGEST_ROUND):
+                after = list[_Level]()
+                for begin in range(0, len(level[0]), AT_ONCE):
+                    rows, lines = (own[begin : begin + AT_ONCE] for own in level)
+                    reserve(BYTES_OF_STATE * len(rows))
+                    found = states.after(rows)
+                    self.table[-1] += _product(lines, found.counts)
+                    if not self._look():
+                        return False
+                    lines, deal = lines[found.parent], found.dealt
+                    after.append((found.rows[~deal], lines[~deal]))
+                    if deal.any():
+                        dealt.append((found.rows[deal], lines[deal]))
+                        cards |= found.cards
+                level = _together(after)
+                if not len(level[0]):
+                    break
             else:
-                own[1], own[7] = 1, int(isinstance(node, Runout))
-            after[state] = steps, own, node.cards if isinstance(node, Deal) else 0
-            stack.append((state, True))
-            stack += [(one, False) for one in steps if one not in known]
-            continue
-        steps, own, dealt = after.pop(state)
-        deals = int(dealt > 0)
-        longest = max((dealt_after[one] for one in steps), key=len, default=())
-        if any(dealt_after[one] != longest[: len(dealt_after[one])] for one in steps):
-            raise GameError(f"{name}: some lines deal more cards at once than others")
-        dealt_after[state] = (dealt,) * deals + longest
-        rounds = max([len(known[one]) for one in steps], default=0) + deals
-        total = [np.zeros_like(own) for _ in range(max(rounds, 1))]
-        total[0] += own
-        for one in steps:
-            for r, part in enumerate(known[one]):
-                total[r + deals] += part
-        known[state] = total
-    return np.array(known[root]), dealt_after[root]
+                raise GameError(
+                    f"{self.name}: a round of betting has lines of more than {LONGEST_ROUND:,} "
+                    "actions; give larger sizes or fewer raises"
+                )
+            if len(cards) > 1:
+                raise GameError(f"{self.name}: some lines deal more cards at once than others")
+            if dealt:
+                self.deals += cards
+                level = _together(dealt)
+        return True
+
+    def _look(self) -> bool:
+        """Announce the public nodes so far, and return whether there is time left.
+
+        Raises:
+            MemoryLimitError: They would take more than the budget.
+        """
+        nodes = sum(int(row[0]) for row in self.table)
+        if self.is_compiled and nodes > LOOK_FROM:
+            what = f"compiling {self.name} (more than {nodes:,} public nodes)"
+            reserve(nodes * BYTES_OF_NODE, what)
+        return time.thread_time() < self.until and nodes < MOST_NODES
+
+
+_Level = tuple[np.ndarray, np.ndarray]
+"""Rows of public states, and the number of lines that lead to each."""
+
+
+class _Numbered:
+    """The public states of any game of cards, as rows of one number each."""
+
+    def __init__(self, rules: CardGame) -> None:
+        self.rules = rules
+        self._numbers: dict[Any, int] = {}
+        self._states: list[Any] = []
+
+    def _number(self, state: Any) -> int:
+        number = self._numbers.setdefault(state, len(self._states))
+        if number == len(self._states):
+            self._states.append(state)
+            if not number % AT_ONCE:
+                reserve(0)
+        return number
+
+    def root(self) -> np.ndarray:
+        return np.array([[self._number(self.rules.root())]])
+
+    def after(self, rows: np.ndarray) -> Following:
+        counts = np.zeros((len(rows), len(COLUMNS)), dtype=np.int64)
+        counts[:, 0] = 1
+        found: list[tuple[int, int, bool]] = []
+        cards: set[int] = set()
+        for k, number in enumerate(rows[:, 0].tolist()):
+            state = self._states[number]
+            node = self.rules.node(state)
+            if isinstance(node, Decision):
+                after = [self.rules.next(state, action) for action in node.actions]
+                if node.player in (0, 1):  # Otherwise unfolding says where it is.
+                    counts[k, 2 + node.player] = 1
+                    counts[k, 4 + node.player] = len(after)
+                found += [(k, self._number(one), False) for one in after]
+            elif isinstance(node, Deal):
+                counts[k, DEALS] = 1
+                found.append((k, self._number(self.rules.next(state, None)), True))
+                cards.add(node.cards)
+            else:
+                counts[k, 1], counts[k, RUNOUTS] = 1, isinstance(node, Runout)
+        parent, following, dealt = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return Following(counts, parent, following[:, None], dealt > 0, frozenset(cards))
+
+
+def _product(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The sums of counts over lines, Python's numbers (8,)."""
+    if int(counts.max()) * _most(lines) * len(lines) < EXACT:
+        return (lines @ counts).astype(object)
+    found: np.ndarray = lines.astype(object) @ counts
+    return found
+
+
+def _most(lines: np.ndarray) -> int:
+    return int(lines.max(initial=0))
+
+
+def _together(levels: list[_Level]) -> _Level:
+    """Equal states once, with all lines that lead to them."""
+    size = sum(rows.nbytes for rows, _ in levels)
+    reserve(COPIES * size)
+    rows = np.concatenate([rows for rows, _ in levels])
+    lines = np.concatenate([lines for _, lines in levels])
+    if not len(rows):
+        return rows, lines
+    if _most(lines) * len(lines) >= EXACT:
+        lines = lines.astype(object)
+    low = rows.min(axis=0)
+    spans = [int(span) + 1 for span in rows.max(axis=0) - low]
+    if prod(spans) < 1 << 62:
+        radix = np.array([prod(spans[k + 1 :]) for k in range(len(spans))], dtype=np.int64)
+        key = (rows - low) @ radix
+        order = np.argsort(key, kind="stable")
+        is_new = np.diff(key[order]) != 0
+    else:
+        order = np.lexsort(rows.T)
+        is_new = (np.diff(rows[order], axis=0) != 0).any(axis=1)
+    first = np.flatnonzero(np.concatenate([[True], is_new]))
+    return rows[order[first]], np.add.reduceat(lines[order], first)
 
 
 def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> Counts:

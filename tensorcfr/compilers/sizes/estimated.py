@@ -35,6 +35,8 @@ PRECISE = 0.01
 NEW = 0.1
 """Share of the nodes of a stratum whose infoset was not met before, up to which the number of
 infosets is told with an upper end of its own."""
+MOST_FOUND = 1e140
+"""Nodes after which a pass ends without an end: the squares of more are beyond a float."""
 LOOK_EVERY = 8
 """States between two looks at the memory that an estimate has taken."""
 
@@ -257,14 +259,17 @@ def _pass(
             if met.label is not None:
                 weighted[depth, met.label[0], met.n_children] = met.label[1], weight
             for index in range(met.n_children):
-                if index % LOOK_EVERY == 0 and limit < math.inf and taken() > limit:
-                    raise _TooMuchError
+                if index % LOOK_EVERY == 0:
+                    if limit < math.inf and taken() > limit:
+                        raise _TooMuchError
+                    if time.perf_counter() > deadline:
+                        return totals, weighted, False
                 child = rules.meet(met.child(index))
                 before, kept = below.get(child.stratum, (0.0, child))
                 total = before + weight
                 one = child if rng.random() * total < weight else kept
                 below[child.stratum] = total, one
-        if time.perf_counter() > deadline:
+        if time.perf_counter() > deadline or totals.max() > MOST_FOUND:
             return totals, weighted, False
         level = below
     raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end?")

@@ -88,15 +88,19 @@ class Size:
     is_cut: bool = False
     """Whether the plain call of :func:`tensorcfr.compile_game` cuts it: bytes and seconds are those
     of that call."""
+    is_whole: bool = True
+    """Whether everything is counted; otherwise time or memory ended the count, and there is more of
+    everything."""
 
     def __post_init__(self) -> None:
-        if self.is_exact:
-            object.__setattr__(self, "infosets_interval", (self.infosets, self.infosets))
+        if self.passes == 0:
+            most = self.infosets if self.is_whole else math.inf
+            object.__setattr__(self, "infosets_interval", (self.infosets, most))
 
     @property
     def is_exact(self) -> bool:
         """Whether all is counted, and nothing estimated."""
-        return self.passes == 0
+        return self.passes == 0 and self.is_whole
 
     @property
     def _solved(self) -> Chunks | None:
@@ -213,6 +217,8 @@ class Size:
             return f"{int(value):,}" if self.is_exact else f"about {three_digits(value)}"
 
         exact = "counted exactly" if self.is_exact else f"estimated from {self.passes:,} passes"
+        if not self.is_whole:
+            exact = "too large to count in this time and memory"
         lines = [f"{self.name}: {self.n_players} players, {exact}"]
         if self.is_exact:
             lines.append(f"  {number(self.histories)} histories")
@@ -222,7 +228,10 @@ class Size:
             low, high = map(three_digits, self.interval)
             lines.append(f"  {number(self.histories)} histories (95 %: {low} to {high})")
         if self.public_nodes is not None:
-            lines.append(f"  {self.public_nodes:,} nodes in the public tree")
+            nodes = f"{self.public_nodes:,}"
+            if not self.is_whole:
+                nodes = f"more than {three_digits(self.public_nodes)}"
+            lines.append(f"  {nodes} nodes in the public tree")
         low, high = map(three_digits, self.infosets_interval)
         between = "" if self.is_exact else f" (95 %: {low} to {high})"
         lines.append(
@@ -235,6 +244,9 @@ class Size:
                 f"  too large to compile: that would take more than {MOST_BYTES >> 50:,} PiB; "
                 "sampling algorithms can play it by its rules (UncompiledGame)"
             )
+            return "\n".join(lines)
+        if not self.is_whole:
+            lines.append(f"  compiling takes more than {format_bytes(int(self.bytes_compiling))}")
             return "\n".join(lines)
         in_all = (format_bytes(int(b)) for b in self.bytes_in_all())
         low_bytes, high_bytes = (format_bytes(int(b)) for b in self.bytes_compiled)

@@ -15,9 +15,9 @@ from typing import Annotated, Any
 from ..._util.arguments import Limit, Number, Whole, checked
 from ..._util.memory import Budget, budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
-from ...formats.sources import find_rules
+from ...formats.sources import find_rules, name_of
 from ...rules import CardGame, Game, PublicTreeGame, Rules
-from .counted import size_of_cards, size_of_public_states
+from .counted import count_betting, size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe
 from .size import Size, three_digits
 
@@ -63,22 +63,27 @@ def game_size(
 
     Args:
         source: As for :func:`tensorcfr.compile_game`.
-        seconds: How long the estimator may take where histories are sampled.
+        seconds: Processor time that counting the betting of a game of cards, or the estimator where
+            histories are sampled, may take.  Where it does not suffice, the size says
+            ``is_whole=False``, or an infinite error, and everything is larger than it says.
         seed: Of the estimator.
-        memory_limit: Bytes that reading the rules may take; by default the free memory.
+        memory_limit: Bytes that making and reading the rules may take; by default the free memory.
         parameters: Parameters of a built-in game.
 
     Raises:
         GameError: As for :func:`tensorcfr.compile_game`.
-        MissingExtraError: Likewise.
+        MemoryLimitError: To make the rules takes more than ``memory_limit``.
+        MissingExtraError: As for :func:`tensorcfr.compile_game`.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
-    name, rules, _ = find_rules(source, **parameters)
-    if isinstance(rules, CardGame):
-        return size_of_cards(rules, name)
-    if isinstance(rules, PublicTreeGame):
-        with budget(f"reading {name}", limit) as own:
+    with budget(f"reading {name_of(source)}", limit) as own:
+        name, rules, _ = find_rules(source, **parameters)
+        own.what = f"reading {name}"
+        if isinstance(rules, CardGame):
+            betting = count_betting(rules, name, seconds=seconds)
+            return size_of_cards(rules, name, betting=betting)
+        if isinstance(rules, PublicTreeGame):
             own.watch = Watch(rules, name, own, None)
             try:
                 return size_of_public_states(rules, name, own)

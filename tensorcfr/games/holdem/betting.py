@@ -17,6 +17,8 @@ STREETS = ("flop", "turn", "river")
 FOLD, CHECK, CALL, ALL_IN = "fold", "check", "call", "allin"
 DEAL = "deal"
 """The step from a street to the next one."""
+Lines = tuple[tuple[str, ...], ...]
+"""Lines of actions."""
 
 
 class Table(NamedTuple):
@@ -35,9 +37,9 @@ class Table(NamedTuple):
     leads: bool = False
     """Whether the bet of player 1 was the last one on the street before, and player 0 called: what
     player 0 opens this street with is a donk bet."""
-    added: tuple[tuple[str, ...], ...] = ()
+    added: Lines = ()
     """Lines to add from here on."""
-    removed: tuple[tuple[str, ...], ...] = ()
+    removed: Lines = ()
     """Lines to remove from here on."""
 
 
@@ -66,8 +68,8 @@ class Betting:
     add_allin: float
     force_allin: float
     merging: float
-    added: tuple[tuple[str, ...], ...] = ()
-    removed: tuple[tuple[str, ...], ...] = ()
+    added: Lines = ()
+    removed: Lines = ()
     game: str = "holdem"
     """The name of the game, as errors say it."""
     pot_limit: bool = False
@@ -124,6 +126,10 @@ class Betting:
     def said(self, amount: int) -> str:
         """An amount in chips: ``"120"``, ``"2.5"``."""
         return f"{(amount * self.chip).normalize():f}"
+
+    def amount_of(self, label: str) -> int:
+        """Return the amount of a bet or raise, but for :data:`ALL_IN`."""
+        return self._read(label.removeprefix("bet").removeprefix("raise"))
 
     def _read(self, digits: str) -> int:
         """The amount that is said in chips; -1 if it is none, or no multiple of the smallest."""
@@ -202,40 +208,36 @@ class Betting:
 
     def _merged(self, amounts: set[int], faced: int, pot: int) -> set[int]:
         """Without the amounts that are close to a larger one."""
-        left = sorted(amounts, reverse=True)
-        kept = set()
-        while left:
-            largest = left.pop(0)
-            kept.add(largest)
-            share = (largest - faced) / pot
-            bound = 1.0 + self.merging
-            left = [a for a in left if (1.0 + share) / (1.0 + (a - faced) / pot) >= bound]
-        return kept
+        kept: list[int] = []
+        for amount in sorted(amounts, reverse=True):
+            # The nearest larger one that is kept decides: the others are further away.
+            if kept:
+                ratio = (1.0 + (kept[-1] - faced) / pot) / (1.0 + (amount - faced) / pot)
+            if not kept or ratio >= 1.0 + self.merging:
+                kept.append(amount)
+        return set(kept)
 
     def next(self, table: Table, action: str) -> Table:
         """The table after an action, or after the next card is dealt (:data:`DEAL`)."""
         if table.player == TO_DEAL:
             return self._opened(table)
         player, other = table.player, 1 - table.player
-        after = table._replace(
-            added=_after(table.added, action), removed=_after(table.removed, action)
+        acted = table._replace(
+            added=after(table.added, action), removed=after(table.removed, action)
         )
         faced = max(table.here)
         if action == FOLD:
-            return after._replace(player=WON - other)
+            return acted._replace(player=WON - other)
         if action == CHECK:
             if player == 0:
-                return after._replace(player=1)
-            return self._closed(after, leads=False)
+                return acted._replace(player=1)
+            return self._closed(acted, leads=False)
         if action == CALL:
-            after = after._replace(here=(faced, faced))
-            return self._closed(after, leads=player == 0)
-        if action == ALL_IN:
-            amount = self.stack - table.put[player]
-        else:
-            amount = self._read(action.removeprefix("bet").removeprefix("raise"))
+            acted = acted._replace(here=(faced, faced))
+            return self._closed(acted, leads=player == 0)
+        amount = self.stack - table.put[player] if action == ALL_IN else self.amount_of(action)
         here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
-        return after._replace(here=here, player=other, bets=table.bets + 1)
+        return acted._replace(here=here, player=other, bets=table.bets + 1)
 
     def _closed(self, table: Table, *, leads: bool) -> Table:
         """The street is over."""
@@ -255,8 +257,8 @@ class Betting:
         return table.put[0] + table.here[0], table.put[1] + table.here[1]
 
 
-def _after(lines: tuple[tuple[str, ...], ...], action: str) -> tuple[tuple[str, ...], ...]:
-    """What is left of the lines that begin with an action."""
+def after(lines: Lines, action: str) -> Lines:
+    """Return what is left of the lines that begin with an action."""
     return tuple(line[1:] for line in lines if len(line) > 1 and line[0] == action)
 
 

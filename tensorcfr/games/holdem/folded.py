@@ -16,22 +16,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import comb
+from math import comb, prod
 from typing import NamedTuple
 
 import numpy as np
 
+from ..._util.memory import reserve
 from .cards import CARDS, RANKS, SUITS, orders_of_suits
 
 MOST_FOLDED = 4
 """Players who can have folded: six play."""
 MOST_DEALT = 2
 """Cards that can still be dealt: shares are those of four cards, two of them a hand's."""
+MOST_CARDS = 2 + MOST_DEALT
+"""Cards of the sets whose shares are worked out, at most."""
 DEALS = 1 << 20
 """Deals of the sample, before those are left out in which two players have one card."""
 SEED = 1
 ROUNDING = 1e-12
 """Shares below this are those of cards without which the folded players had no hands."""
+BYTES_OF_DEAL, BYTES_OF_CARDS = 44, 5
+"""Scratch of a deal of hands to the folded players, and of each of their hands in it."""
+BYTES_OF_SET = 24
+"""Scratch of each card of a set and each order of suits."""
+BYTES_OF_PAIR = 100
+"""Scratch of a pair of hands of the two who play."""
 ROUNDS = 10
 """Times that the factors of one player's hands are made of those of the other's."""
 
@@ -46,6 +55,8 @@ class OfDeal(NamedTuple):
     share of it."""
     most: float
     """By how much it is off at most."""
+    nbytes: int
+    """What shares and factors take for a while."""
 
 
 class Folded:
@@ -71,14 +82,20 @@ class Folded:
         self.symmetries = orders[same]
         """int64 (permutations, cards): the orders of suits that leave the ranges as they are."""
         live = np.setdiff1d(np.arange(len(CARDS)), known)
-        self._place = np.full(len(CARDS), -1)
+        self._place = np.full(len(CARDS), -1, dtype=np.int8)
         self._place[live] = np.arange(len(live))
         places = self._place[self.symmetries[:, live]]
         # What these make of each other is alike to the last bit.
         self._permutations = places[(places >= 0).all(axis=1)]
         self.free = len(live) - 2 * len(ranges)
         """Cards that nobody has folded, hands and boards to come among them."""
-        deals = _deals([self._live_hands(hands, own) for own in ranges])
+        can = [self._live_hands(hands, own) for own in ranges]
+        count = DEALS if len(can) > 2 else prod(len(own) for own, _ in can)
+        sets = len(self._permutations) * MOST_CARDS * comb(len(live), MOST_CARDS)
+        self.nbytes = max((BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets)
+        """What making it takes for a while."""
+        reserve(self.nbytes, "folded: deals and sets of cards")
+        deals = _deals(can)
         self._shares = self._of_sets(deals, len(live))
 
     def _live_hands(self, hands: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -96,14 +113,14 @@ class Folded:
         if total <= 0.0:
             raise ValueError("no deal leaves all of them different cards")
         shares, held = [np.ones(1)], [np.ones(1)]
-        for size in range(1, 3 + MOST_DEALT):
+        for size in range(1, 1 + MOST_CARDS):
             # How likely the folded hands have all cards of a set.
             here = np.zeros(comb(live, size))
             for columns in combinations(range(dealt.shape[1]), size):
                 which = _number(dealt[:, columns])
                 here += np.bincount(which, weight, minlength=len(here))
             held.append(here / total)
-            sets = np.array(list(combinations(range(live), size)))
+            sets = np.array(list(combinations(range(live), size)), dtype=np.int8)
             sets = sets[np.argsort(_number(sets))]
             none = np.zeros(len(sets))
             for some in range(size + 1):
@@ -162,8 +179,11 @@ class Folded:
             weights: For each player float64 (hands,): the weight of each hand in the range.
         """
         first, second = hands
+        needed = BYTES_OF_PAIR * len(first) * len(second)
+        reserve(needed, "folded: pairs of hands")
         pairs = np.concatenate(
-            np.broadcast_arrays(first[:, None], second[None]), axis=2, dtype=np.int64
+            np.broadcast_arrays(first.astype(np.int8)[:, None], second.astype(np.int8)[None]),
+            axis=2,
         )
         apart = (np.diff(np.sort(pairs, axis=2), axis=2) > 0).all(axis=2)
         exact = np.zeros(apart.shape)
@@ -179,7 +199,8 @@ class Folded:
         off, given = np.abs(np.outer(one, other) * made - exact), np.outer(*weights)
         lost = float((given * off).sum() / (given * exact).sum())
         can = exact > 0.0
-        return OfDeal((one, other), lost, float((off[can] / exact[can]).max()))
+        most = float((off[can] / exact[can]).max())
+        return OfDeal((one, other), lost, most, max(needed, self.nbytes))
 
     def _evened(self, hands: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> np.ndarray:
         """What makes ``wanted`` of ``has``, hand by hand, the same bits for hands that are alike;
@@ -202,7 +223,9 @@ def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
         draw = np.random.default_rng(SEED)
         rows = [draw.choice(len(own), DEALS, p=w / w.sum()) for own, w in hands]
         weight = np.ones(DEALS)
-    dealt = np.column_stack([own[row] for row, (own, _) in zip(rows, hands, strict=True)])
+    dealt = np.column_stack(
+        [own.astype(np.int8)[row] for row, (own, _) in zip(rows, hands, strict=True)]
+    )
     apart = (np.diff(np.sort(dealt, axis=1), axis=1) > 0).all(axis=1)
     return dealt[apart], weight[apart]
 

@@ -18,6 +18,7 @@ from .betting import STREETS, Betting, Table
 from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .folded import MOST_FOLDED, Folded
 from .ranges import read_range
+from .rows import BettingRows
 from .sizes import Size, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
@@ -179,7 +180,7 @@ class Spot(CardGame):
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
-        self._given = self.weights
+        self._given, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
         self.weights = [self.weights_on(player, self.board) for player in range(2)]
 
@@ -239,6 +240,12 @@ class Spot(CardGame):
     def next(self, state: Table, action: str | None) -> Table:
         """The table after an action, or after a card."""
         return self.betting.next(state, betting.DEAL if action is None else action)
+
+    def rows(self) -> BettingRows | None:
+        """The betting as rows, unless a derived class has rules of its own."""
+        kind = type(self)
+        is_same = (kind.root, kind.node, kind.next) == (Spot.root, Spot.node, Spot.next)
+        return BettingRows(self.betting) if is_same else None
 
     def symmetries(self) -> np.ndarray:
         """All permutations of the suits, or those that leave folded ranges as they are."""

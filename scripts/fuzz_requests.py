@@ -1,0 +1,350 @@
+"""Make up spots, names of games, options, locks and requests of the viewer, and see what answers.
+
+    python -m scripts.fuzz_requests --inputs 50000 --seed 1
+
+An input is a good one with some parts exchanged for others, drawn by the seed and its number, so
+that every one can be made again (``--show 1234``).  An answer may be an error that is documented:
+a ValueError, a TypeError, one of memory or of a missing package; of the viewer, a status below 500
+or 507.  Anything else is a defect: another exception, an answer that takes longer than
+:data:`SECONDS` of processor time, and a file that is opened though nothing names it.  It is fastest
+with ``NUMBA_DISABLE_JIT=1``.  The exit status is 1 if there was any defect.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+from urllib.parse import urlencode
+
+import tensorcfr
+from tensorcfr.compilers import game_size
+from tensorcfr.errors import MissingExtraError
+from tensorcfr.formats import parse_spot
+from tensorcfr.games import GAMES, SPOTS, make_spot
+from tensorcfr.sweep import read_algorithm
+from tensorcfr.viewer.answers import FORM, ROUTES, answer_to, refusal
+from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.start import Start
+
+SECONDS = 5.0
+"""Processor time that an answer may take."""
+LIMIT = 24 << 20
+"""Bytes that compiling may take."""
+DOCUMENTED = (ValueError, TypeError, MemoryError, MissingExtraError)
+"""Errors of calls in Python."""
+
+ODD: tuple[Any, ...] = (
+    *(None, True, False, 0, -1, 1, 2, 7, 2**31, 2**63, 10**400, -(10**400), 1.5, 1e-310, 1e308),
+    *(float("nan"), float("inf"), "", " ", "x", "\0", "\ud800", "💥", "x" * 3000, "9" * 400, "-"),
+    *(
+        [],
+        {},
+        [[]],
+        [None],
+        {"": 1},
+        {"a": {}},
+        {"flop": 1},
+        [1, 2],
+        ["AA"],
+        ["AA", "KK"],
+        ["a"] * 9,
+    ),
+    *(float, object, b"x", (), {1, 2}, range(3), 1j, "nan", "1e999", "(", ")", "a=", "=", "[]:1"),
+)
+"""What is put in the place of parts."""
+CARDS = ("Td9d6h", "Td9d6hQc", "Td9d6hQc2s", "6h7h8h", "AhAh2c", "Zz", "Td9d6hQc2s3d")
+RANGES = ("AA", "KK,QQ:0.5", "random", "22-77", "A2s+", "AAKK", "AsKs", "AA:2", "KK-", "QQ:")
+TEXTS = ("50%", "33%,75%,a", "2x,3x", "min", "1c", "1c,2c,3c", "e", "2e,a", "3e200%", "pot", "5c2r")
+LINES = ("check bet5", "check check", "bet5 raise20", "fold", "bet", "allin call", "check  ", "x y")
+
+
+def of(dice: Random, pool: tuple[Any, ...]) -> Any:
+    """One of some values, or an odd one."""
+    return dice.choice(ODD if dice.random() < 0.06 else pool)
+
+
+def spot_options(dice: Random) -> dict[str, Any]:
+    """Options of a spot."""
+    few: dict[str, tuple[Any, ...]] = {
+        "big_blind": (1, 2, 0.5),
+        "chip": (1, 0.5, 0.1, 1e-6, 100),
+        "bets": (*TEXTS, {"flop": "50%"}, {"oop": "50%", "ip": "a"}, {"river": {"oop": "a"}}),
+        "raises": (*TEXTS, {"flop": "2x", "turn": "min", "river": ""}),
+        "donk": (*TEXTS, {"turn": "50%"}),
+        "rake": (0, 0.05, 1, 2),
+        "rake_cap": (0, 3, 1e9),
+        "add_allin": (0, 1.5, 1e9),
+        "force_allin": (0, 0.15, 1e9),
+        "merging": (0, 0.1, 1e9),
+        "add": ([dice.choice(LINES)], dice.choice(LINES)),
+        "remove": ([dice.choice(LINES)], dice.choice(LINES)),
+        "dead": ("2c2d", "Td", "x"),
+        "folded": (["72o"], ["random"] * dice.randint(1, 5), "AA"),
+    }
+    found = {
+        "board": of(dice, CARDS),
+        "ranges": of(dice, tuple([dice.choice(RANGES), dice.choice(RANGES)] for _ in range(4))),
+        "pot": of(dice, (1, 10, 55.5, 10**9)),
+        "stacks": of(dice, (1, 20, 100, 1000, 10**6, 10**9)),
+    }
+    if dice.random() < 0.4:
+        found["game"] = of(dice, (*SPOTS, "kuhn", "holdem()", "holdem(pot=5)", "spot.toml"))
+    for name in dice.sample(sorted(few), dice.randint(0, 5)):
+        found[name] = of(dice, few[name])
+    if dice.random() < 0.05:
+        found.pop(dice.choice(sorted(found)))
+    if dice.random() < 0.03:
+        found[str(of(dice, ("path", "game ", "")))] = of(dice, (1,))
+    return found
+
+
+def try_spot(dice: Random, _: Seen) -> None:
+    """A spot and its size."""
+    game_size(make_spot(**spot_options(dice)), seconds=0.5, memory_limit=LIMIT)
+
+
+def try_text(dice: Random, _: Seen) -> None:
+    """A spot as TOML, of which some values make none."""
+    lines = []
+    for name, value in spot_options(dice).items():
+        lines.append(f"{name} = {json.dumps(value, default=repr)}")
+    if dice.random() < 0.3:
+        lines.append(dice.choice(("[ranges]", "x", "a.b.c = 1", "game = 1979-05-27", "pot = inf")))
+    dice.shuffle(lines)
+    parse_spot("\n".join(lines))
+
+
+def name_of_game(dice: Random) -> str:
+    """The name of a game with parameters."""
+    name = dice.choice(sorted(GAMES))
+    known = sorted(GAMES[name].parameters)
+    chosen = dice.sample(known, min(len(known), dice.randint(0, 3)))
+    small = (1, 2, 3, 5, 30, 10**4, 10**9, (2, 1), (1, 1, 1), "23", "random", [[1, 2], [3, 4]])
+    listed = [f"{one}={of(dice, (*small, *TEXTS, *CARDS))!r}" for one in chosen]
+    text = f"{name}({', '.join(listed)})"
+    if dice.random() < 0.3:
+        at = dice.randrange(len(text))
+        text = text[:at] + dice.choice(("(", ")", "{[]:1}", "=", ",", "\0", "9" * 99)) + text[at:]
+    if dice.random() < 0.05:
+        text += dice.choice((".efg", ".nfg", ".toml", ".txt", ".py"))
+    return text
+
+
+def try_name(dice: Random, _: Seen) -> None:
+    """A name with parameters, compiled or counted; a file of that name is not there."""
+    name = name_of_game(dice)
+    try:
+        if dice.random() < 0.5:
+            game_size(name, seconds=0.2, memory_limit=LIMIT)
+        else:
+            tensorcfr.compile_game(name, memory_limit=LIMIT // 4)
+    except OSError:
+        pass
+
+
+def try_options(dice: Random, _: Seen) -> None:
+    """Options of a game as keywords, and those of an algorithm in a text."""
+    if dice.random() < 0.3:
+        read_algorithm(f"{of(dice, ('cfr+', 'dcfr', 'egt'))}(alpha={dice.choice(ODD)!r})")
+    name = dice.choice(sorted(set(GAMES) - set(SPOTS)))
+    known = sorted(GAMES[name].parameters)
+    chosen = dice.sample(known, min(len(known), dice.randint(1, 3)))
+    options = {one: of(dice, (1, 2, 3, (1, 2), "23", [("Jc", 2.0)], 0.5)) for one in chosen}
+    game_size(name, seconds=0.2, memory_limit=LIMIT, **options)
+
+
+class Seen:
+    """Games that are looked at."""
+
+    def __init__(self) -> None:
+        river = {"board": "Td9d6hQc2s", "ranges": ("AA,KK", "QQ"), "pot": 10, "stacks": 30}
+        self.games = [
+            tensorcfr.compile_game("kuhn"),
+            tensorcfr.compile_game("leduc(ranks=2)", cut=2),
+            tensorcfr.compile_game("holdem", **river, bets="a"),
+        ]
+        solved = [tensorcfr.solve(game, "cfr", iters=1) for game in self.games]
+        self.desks = [Desk(one) for one in solved]
+
+
+def locks(dice: Random) -> Any:
+    """Locks, of which most make none."""
+    labels = ("K", "Kb", "AA check", "* check", "QQ allin", "KK", "J pass", "start", "* *")
+    actions = ("bet", "pass", "check", "call", "fold", "allin", "raise")
+    return of(dice, ({"K": {"bet": 1}}, *made(dice, labels, actions)))
+
+
+def made(dice: Random, labels: tuple[str, ...], actions: tuple[str, ...]) -> Iterator[Any]:
+    """Mappings of labels to probabilities."""
+    for _ in range(3):
+        label = of(dice, labels)
+        action = of(dice, actions)
+        if all(getattr(one, "__hash__", None) for one in (label, action)):
+            yield {label: of(dice, ({action: of(dice, (0, 0.5, 1))},))}
+
+
+def try_locks(dice: Random, seen: Seen) -> None:
+    """Locks of a game."""
+    tensorcfr.Locks(dice.choice(seen.games), locks(dice))
+
+
+def try_viewer(dice: Random, seen: Seen) -> None:
+    """A request of the page."""
+    desk, start = dice.choice(seen.desks), Start()
+    path = dice.choice(sorted(ROUTES))
+    method = ROUTES[path][0] if dice.random() < 0.95 else "PUT"
+    body: Any = None
+    if method == "GET":
+        names = ("board", "values", "next", "line", "hands", "x")
+        asked = {
+            **{"id": of(dice, (0, 1, 2, 9, 10**17)), "solution": of(dice, (0, 1))},
+            **{"name": of(dice, names), "q": of(dice, ("K", "AA", "check", "* check"))},
+        }
+        chosen = dice.sample(sorted(asked), dice.randint(1, 4))
+        path += "?" + urlencode({one: f"{asked[one]}" for one in chosen}, errors="replace")
+    elif path == f"{FORM}range":
+        body = {"text": of(dice, RANGES), "game": of(dice, tuple(SPOTS))}
+    elif path == f"{FORM}size":
+        body = spot_options(dice)
+    elif path == f"{FORM}solve":
+        body = {"iterations": of(dice, (1,)), "target": of(dice, (1, 0.5, None))}
+        key, value = dice.choice((("spot", spot_options(dice)), ("game", name_of_game(dice))))
+        body[key] = value
+        start._build = lambda *_: None  # type: ignore[method-assign]
+    else:
+        body = {"locks": locks(dice), "iterations": of(dice, (1,)), "target": of(dice, (1, None))}
+        # What is checked before a solve begins is the same in a busy desk.
+    if body is not None:
+        if dice.random() < 0.05:
+            body = of(dice, (1, "x", [], None))
+        # Only what can be written as JSON arrives.
+        body = json.loads(json.dumps(body, default=repr, skipkeys=True))
+    try:
+        answer = answer_to(desk, start, method, path, body)
+        json.loads(answer, parse_constant=lambda text: 1 / 0)
+    except Exception as error:
+        status, _ = refusal(error, path)
+        if status == 500:
+            raise
+    finally:
+        if desk.running is not None:
+            desk.stop()
+
+
+KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
+    "spots": (0.3, try_spot, False),
+    "texts of spots": (0.15, try_text, False),
+    "names": (0.15, try_name, True),
+    "options": (0.1, try_options, False),
+    "locks": (0.1, try_locks, False),
+    "requests": (0.2, try_viewer, False),
+}
+"""Of each kind its share, what tries an input, and whether it may name files."""
+
+
+class HangError(BaseException):
+    """An answer takes too long."""
+
+
+@contextmanager
+def watched(*, may_open: bool) -> Iterator[list[str]]:
+    """Note the files that are opened, but for those of the program itself and of the system."""
+    WATCH.append(opened := [])
+    try:
+        yield opened
+    finally:
+        WATCH.clear()
+        if may_open:
+            opened.clear()
+
+
+WATCH: list[list[str]] = []
+OWN = tuple(map(str, (Path(tensorcfr.__file__).parent, *map(Path, sys.path[1:]), "/proc", "/sys")))
+
+
+def note(event: str, arguments: tuple[Any, ...]) -> None:
+    """Note what is opened."""
+    if event == "open" and WATCH and isinstance(arguments[0], str):
+        path = os.path.abspath(arguments[0])
+        if not path.startswith(tuple(one for one in OWN if one)):
+            WATCH[0].append(path)
+
+
+def try_input(seed: int, number: int, seen: Seen) -> tuple[str, str]:
+    """Try an input; return its kind, and what came of it."""
+    dice = Random(f"{seed} {number}")
+    kind = dice.choices(list(KINDS), [share for share, _, _ in KINDS.values()])[0]
+    _, work, may_open = KINDS[kind]
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
+    try:
+        with watched(may_open=may_open) as opened:
+            try:
+                work(dice, seen)
+                result = "answered"
+            except DOCUMENTED as error:
+                result = "refused" if str(error) else f"DEFECT: {type(error).__name__} is empty"
+            except HangError:
+                result = f"DEFECT: took more than {SECONDS:g} s"
+            except Exception:
+                result = f"DEFECT: {traceback.format_exc(limit=-3)}"
+        if opened:
+            result = f"DEFECT: opened {opened[0]}"
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    return kind, result
+
+
+def main() -> int:
+    """Read the command line, and run."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--inputs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="when to stop at the latest"
+    )
+    parser.add_argument("--show", type=int, help="try one input, and say what came of it")
+    asked = parser.parse_args()
+
+    def hang(*_: object) -> None:
+        raise HangError
+
+    signal.signal(signal.SIGPROF, hang)
+    warnings.simplefilter("ignore")
+    seen, found = Seen(), Counter[str]()
+    sys.addaudithook(note)
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        numbers = range(asked.inputs) if asked.show is None else [asked.show]
+        end = time.monotonic() + 60 * asked.minutes
+        for number in numbers:
+            if time.monotonic() > end:
+                break
+            kind, result = try_input(asked.seed, number, seen)
+            defect = result.startswith("DEFECT")
+            found[f"{kind}: {'DEFECT' if defect else result}"] += 1
+            if defect or asked.show is not None:
+                print(f"{number} ({kind}): {result}", flush=True)
+        os.chdir("/")
+    for what, count in sorted(found.items()):
+        print(f"{what}: {count:,}")
+    defects = sum(count for what, count in found.items() if what.endswith("DEFECT"))
+    print(f"{found.total():,} inputs, {defects} defects, seed {asked.seed}")
+    return 1 if defects else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

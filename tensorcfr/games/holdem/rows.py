@@ -1,0 +1,266 @@
+"""No-limit betting, many public states at a time, so that a spot is counted in milliseconds.
+
+A public state is a row of whole numbers: :data:`COLUMNS`.  The rules are those of
+:class:`~tensorcfr.games.holdem.betting.Betting`, in arrays; every number here has the bits of the
+one there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...rules import Following
+from .betting import ALL_IN, CALL, CHECK, FOLD, STREETS, TO_DEAL, TO_SHOW, Betting, Lines, Table
+from .betting import after as lines_after
+from .sizes import Size
+
+COLUMNS = ("street", "put", "here 0", "here 1", "player", "bets", "leads", "lines")
+"""The fields of a :class:`~tensorcfr.games.holdem.betting.Table`: chips put in on earlier streets,
+equal for both players, and on this street; the last one is the number of the lines that are left
+to add and remove."""
+NONE = -1
+"""In place of an amount: a size that makes none."""
+
+
+class _Decisions(NamedTuple):
+    """Rows where a player acts, by column; int64 (rows,) each."""
+
+    put: np.ndarray
+    faced: np.ndarray
+    """The higher amount on this street."""
+    low: np.ndarray
+    """The lower one."""
+    player: np.ndarray
+    bets: np.ndarray
+    leads: np.ndarray
+    most: np.ndarray
+    """The amount that is all-in."""
+    pot: np.ndarray
+    """The pot after a call."""
+    top: np.ndarray
+    """The highest amount that the limit allows."""
+
+
+class BettingRows:
+    """The betting of a spot as rows; see :class:`tensorcfr.rules.Rows`.
+
+    Args:
+        betting: The betting.
+    """
+
+    def __init__(self, betting: Betting) -> None:
+        self.betting = betting
+        self._lines: list[tuple[Lines, Lines]] = []
+        self._numbers: dict[tuple[Lines, Lines], int] = {}
+        self._number((), ())
+
+    def root(self) -> np.ndarray:
+        """The row of :meth:`Betting.root`."""
+        root = self.betting.root()
+        lines = self._number(root.added, root.removed)
+        return np.array([[root.street, 0, 0, 0, 0, 0, 0, lines]], dtype=np.int64)
+
+    def after(self, rows: np.ndarray) -> Following:
+        """Count what is at some rows of one street, and list the rows after them."""
+        counts = np.zeros((len(rows), 8), dtype=np.int64)
+        counts[:, 0] = 1
+        acts = rows[:, 4] >= 0
+        counts[rows[:, 4] == TO_SHOW, 1] = 1
+        runs_out = np.flatnonzero(rows[:, 4] == TO_DEAL)
+        counts[runs_out, 6] = 1
+        at = np.flatnonzero(acts)
+        found = [(runs_out, self._opened(rows[runs_out]), True)]
+        if len(at):
+            found += self._decided(rows, at, counts)
+        return Following(
+            counts,
+            np.concatenate([parent for parent, _, _ in found]),
+            np.concatenate([after for _, after, _ in found]),
+            np.concatenate([np.full(len(parent), dealt) for parent, _, dealt in found]),
+            frozenset({1}),
+        )
+
+    def _decided(
+        self, rows: np.ndarray, at: np.ndarray, counts: np.ndarray
+    ) -> list[tuple[np.ndarray, np.ndarray, bool]]:
+        """Count the decisions, and list parents and rows after them, and whether a card comes."""
+        betting = self.betting
+        street, put, first, second, player, bets, leads, lines = rows[at].T
+        faced, low = np.maximum(first, second), np.minimum(first, second)
+        most, pot = betting.stack - put, betting.pot + 2 * (put + faced)
+        top = np.minimum(most, faced + pot) if betting.pot_limit else most
+        here = _Decisions(put, faced, low, player, bets, leads, most, pot, top)
+        facing = np.where(player == 0, first, second) < faced
+        amounts = self._amounts(int(street[0]), here)
+        folds, stays = facing.copy(), np.ones(len(at), dtype=bool)
+        after_stay = np.zeros(len(at), dtype=np.int64)
+        after_amount = np.zeros(amounts.shape, dtype=np.int64)
+        for row in np.flatnonzero(lines).tolist():
+            added, removed = self._lines[int(lines[row])]
+            table = Table(
+                int(street[0]),
+                (int(put[row]),) * 2,
+                (int(first[row]), int(second[row])),
+                int(player[row]),
+                int(bets[row]),
+                bool(leads[row]),
+                added,
+                removed,
+            )
+            labels = betting.actions(table)
+            folds[row], stays[row] = FOLD in labels, CHECK in labels or CALL in labels
+            raised = [label for label in labels if label not in (FOLD, CHECK, CALL)]
+            if len(raised) > amounts.shape[1]:
+                more = ((0, 0), (0, len(raised) - amounts.shape[1]))
+                amounts = np.pad(amounts, more, constant_values=NONE)
+                after_amount = np.pad(after_amount, more)
+            amounts[row] = NONE
+            for k, label in enumerate(raised):
+                amounts[row, k] = most[row] if label == ALL_IN else betting.amount_of(label)
+                after_amount[row, k] = self._after(added, removed, label)
+            stay = CALL if facing[row] else CHECK
+            after_stay[row] = self._after(added, removed, stay)
+        bettor, size = np.nonzero(amounts != NONE)
+        actions = folds + stays.astype(np.int64) + np.bincount(bettor, minlength=len(at))
+        for own in range(2):
+            counts[at, 2 + own] = player == own
+            counts[at, 4 + own] = np.where(player == own, actions, 0)
+        counts[at, 0] += folds
+        counts[at, 1] += folds
+        # A check of player 0 leaves the street open; everything else closes it.
+        checks = np.flatnonzero(stays & ~facing & (player == 0))
+        closes = np.flatnonzero(stays & (facing | (player == 1)))
+        checked = rows[at[checks]]
+        checked[:, 4], checked[:, 6], checked[:, 7] = 1, 0, after_stay[checks]
+        raised_to = rows[at[bettor]]
+        whose = player[bettor]
+        raised_to[np.arange(len(bettor)), 2 + whose] = amounts[bettor, size]
+        raised_to[:, 4], raised_to[:, 6] = 1 - whose, 0
+        raised_to[:, 5] += 1
+        raised_to[:, 7] = after_amount[bettor, size]
+        found = [(at[checks], checked, False), (at[bettor], raised_to, False)]
+        counts[at[closes], 0] += 1
+        if street[0] == len(STREETS) - 1:
+            counts[at[closes], 1] += 1
+            return found
+        counts[at[closes], 6] += 1
+        closed = rows[at[closes]]
+        closed[:, 2] = closed[:, 3] = faced[closes]
+        closed[:, 6] = facing[closes] & (player[closes] == 0)
+        closed[:, 7] = after_stay[closes]
+        return [*found, (at[closes], self._opened(closed), True)]
+
+    def _opened(self, rows: np.ndarray) -> np.ndarray:
+        """The rows of the next street, after its card."""
+        opened = rows.copy()
+        opened[:, 0] += 1
+        opened[:, 1] += rows[:, 2]
+        opened[:, [2, 3, 4, 5]] = 0
+        if not len(rows):
+            return opened
+        street = int(opened[0, 0])
+        if self.betting.donks[street] is None:
+            opened[:, 6] = 0  # Who led before matters to donk bets only.
+        all_in = opened[:, 1] >= self.betting.stack
+        opened[all_in, 4] = TO_SHOW if street == len(STREETS) - 1 else TO_DEAL
+        opened[all_in, 6] = 0
+        return opened
+
+    def _amounts(self, street: int, here: _Decisions) -> np.ndarray:
+        """The amounts of bets and raises, int64 (rows, sizes); :data:`NONE` in place of others."""
+        betting = self.betting
+        donks = betting.donks[street]
+        groups: list[tuple[np.ndarray, tuple[Size, ...]]] = []
+        for player in range(2):
+            own = (here.player == player) & (here.faced < here.most)
+            bets = own & (here.faced == 0)
+            groups.append((own & (here.faced > 0), betting.raises[street][player]))
+            if player == 0 and donks is not None:
+                groups.append((bets & (here.leads == 1), donks))
+                bets &= here.leads == 0
+            groups.append((bets, betting.bets[street][player]))
+        width = 1 + max(len(sizes) for _, sizes in groups)
+        found = np.full((len(here.put), width), NONE, dtype=np.int64)
+        for chosen, sizes in groups:
+            at = np.flatnonzero(chosen)
+            if len(at):
+                some = _Decisions(*(column[at] for column in here))
+                found[at, : 1 + len(sizes)] = self._of_sizes(street, sizes, some)
+        return found
+
+    def _of_sizes(self, street: int, sizes: tuple[Size, ...], here: _Decisions) -> np.ndarray:
+        """As :meth:`Betting._amounts`, for rows with the same sizes."""
+        betting = self.betting
+        to_top = here.top == here.most
+        found = np.full((len(here.put), 1 + len(sizes)), NONE, dtype=np.int64)
+        adds = to_top & (here.most - here.faced <= _rounded(betting.add_allin * here.pot))
+        found[adds, -1] = here.most[adds]
+        for k, size in enumerate(sizes):
+            allowed = here.bets <= size.bets
+            found[allowed, k] = self._of_size(street, size, here)[allowed]
+        least = np.minimum(np.maximum(here.faced + here.faced - here.low, 1), here.top)
+        column = (slice(None), None)
+        amount = np.maximum(np.minimum(found, here.top[column]), least[column])
+        left = here.pot[column] + 2 * (amount - here.faced[column])
+        forced = here.most[column] - amount <= _rounded(betting.force_allin * left)
+        amount = np.where(forced & to_top[column], here.most[column], amount)
+        amount[found == NONE] = NONE
+        # The largest comes first; smaller ones stay where they are far from the last that stays.
+        amount = -np.sort(-amount, axis=1)
+        share = np.maximum(amount - here.faced[column], 0) / here.pot[column]
+        bound, last = 1.0 + betting.merging, np.full(len(amount), np.inf)
+        kept = np.full(len(amount), NONE)
+        for k in range(amount.shape[1]):
+            stays = (amount[:, k] != NONE) & (amount[:, k] != kept)
+            stays &= (1.0 + last) / (1.0 + share[:, k]) >= bound
+            last = np.where(stays, share[:, k], last)
+            kept = np.where(stays, amount[:, k], kept)
+            amount[~stays, k] = NONE
+        return amount
+
+    def _of_size(self, street: int, size: Size, here: _Decisions) -> np.ndarray:
+        """As :meth:`Betting._amount`, but for the cap on raises; at most twice all-in."""
+        kind, number, limit, _ = size
+        if kind == "all-in":
+            return here.most
+        if kind == "times":
+            return _whole(here.faced * number, here.most)
+        if kind == "least":
+            return here.faced
+        if kind == "chips":
+            chips = np.full(len(here.put), number / float(self.betting.chip))
+            return here.faced + _whole(chips, here.most)
+        if kind == "pot":
+            return here.faced + _whole(here.pot * number, here.most)
+        streets = np.full(len(here.put), number or float(len(STREETS) - street))
+        streets = np.where(here.faced > 0, np.maximum(streets - here.bets + 1, 1), streets)
+        base = 2.0 * ((here.most - here.faced) / here.pot) + 1.0
+        # Python's power: that of NumPy has other bits on some machines.
+        powers = zip(base.tolist(), (1.0 / streets).tolist(), strict=True)
+        root = np.array([one**other for one, other in powers])
+        share = np.minimum((root - 1.0) / 2.0, limit)
+        return here.faced + _whole(here.pot * share, here.most)
+
+    def _after(self, added: Lines, removed: Lines, action: str) -> int:
+        """The number of what is left of some lines after an action."""
+        return self._number(lines_after(added, action), lines_after(removed, action))
+
+    def _number(self, added: Lines, removed: Lines) -> int:
+        if (added, removed) not in self._numbers:
+            self._numbers[added, removed] = len(self._lines)
+            self._lines.append((added, removed))
+        return self._numbers[added, removed]
+
+
+def _rounded(amount: np.ndarray) -> np.ndarray:
+    """The nearest whole number, halves upwards, float64."""
+    found: np.ndarray = np.floor(amount + 0.5)
+    return found
+
+
+def _whole(amount: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """The nearest whole number, int64; ``most`` where it is above."""
+    found: np.ndarray = np.minimum(_rounded(amount), most).astype(np.int64)
+    return found
