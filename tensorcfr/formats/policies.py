@@ -118,8 +118,8 @@ def is_policy_file(path: Path) -> bool:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return PROBABILITY in arrays.files
-    except (ValueError, EOFError, BadZipFile):
-        return False  # Who reads it says why.
+    except (ValueError, EOFError, BadZipFile, NotImplementedError):
+        return False  # The error of reading it says why.
 
 
 def policy_of_rows(
