@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._util.arguments import brief
 from ..compilers.histories import check_rules
 from ..errors import UnknownGameError
 from ..formats.sources import FoundRules, find_rules
@@ -34,7 +35,7 @@ class UnknownRules(Game):
             UnknownGameError: Always.
         """
         raise UnknownGameError(
-            f"the rules of {self._name} are not in its file: give them, "
+            f"the rules of {brief(self._name)} are not in its file: give them, "
             "Solution.load(path, game=...), or in the call, solve(game, start=solution)"
         )
 
