@@ -45,6 +45,8 @@ LABEL_BYTES = 100
 TEXT_FACTOR = 32
 """Memory of the values of a JSON object, in lengths of its text: ``[],`` is a list of 70 bytes,
 ``{"a":[]},`` takes 260."""
+LONGEST_ERROR = 1000
+"""Characters of an error about a file, at most."""
 TEXTS = ("header", "game/cut/text", "game/rules/text", "game/teams/text")
 """The arrays that hold a JSON object."""
 Arrays = dict[str, np.ndarray]
@@ -158,12 +160,18 @@ def says_where(source: Source) -> Iterator[None]:
     try:
         yield
     except FileSizeError as error:
-        what = f"reading {name_of(source)}: {error.what}"
+        what = f"reading {name_of(source)}: {_shortened(error.what)}"
         raise FileSizeError(what, error.needed, error.limit) from error
     except UnknownGameError as error:
-        raise UnknownGameError(f"{name_of(source)}: {error}") from error
+        raise UnknownGameError(f"{name_of(source)}: {_shortened(error)}") from error
     except ValueError as error:
-        raise ValueError(f"{name_of(source)} is damaged: {error}") from error
+        raise ValueError(f"{name_of(source)} is damaged: {_shortened(error)}") from error
+
+
+def _shortened(error: object) -> str:
+    """Return the text of an error, or its beginning: it may quote a file at any length."""
+    said = str(error)
+    return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
 
 
 def pack_header(header: Mapping[str, Any]) -> np.ndarray:

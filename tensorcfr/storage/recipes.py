@@ -17,7 +17,7 @@ from ..compilers.cut import game as cut_game
 from ..compilers.sizes.counted import size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
-from ..formats.sources import LONGEST_NAME, FoundRules, find_built_in, is_built_in
+from ..formats.sources import FoundRules, find_built_in, is_built_in
 from ..games import make_game
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
@@ -81,7 +81,7 @@ def unpack_recipe(
         problem = "which is not compiled, not of"
     else:
         return None
-    found, name = known, _short(said["name"])
+    found, name = known, said["name"]
     if found is None:
         limit = free_memory() if memory_limit is None else memory_limit
         try:
@@ -117,11 +117,6 @@ RECIPE: Fields = {
 """Fields of the text of a game in chunks in addition to :data:`FOUND_BY`."""
 
 
-def _short(text: str) -> str:
-    """Return a text of a file for an error: its beginning, where it is long."""
-    return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}..."
-
-
 def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
     """Find the rules of a built-in game; those of another game stay unknown.
 
@@ -133,7 +128,7 @@ def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
         return UncompiledGame(find_built_in(source))
     players = digest.removeprefix(f"{name}, ").partition(" ")[0]
     if not (players.isascii() and players.isdecimal() and len(players) <= 3):
-        raise ValueError(f"array {RULES!r} does not say how many players {_short(name)} has")
+        raise ValueError(f"array {RULES!r} does not say how many players {name} has")
     return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
 
 
@@ -142,12 +137,12 @@ def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
     source, name = said["source"], said["name"]
     if source is None:
         raise UnknownGameError(
-            f"{_short(name)} is cut into chunks and no built-in game: compile it as before, and "
+            f"{name} is cut into chunks and no built-in game: compile it as before, and "
             "give it as game="
         )
     rules = make_game(source)
     if not isinstance(rules, (CardGame, PublicTreeGame)):
-        raise ValueError(f"{_short(source)} has no private hands: it cannot have been cut")
+        raise ValueError(f"{source} has no private hands: it cannot have been cut")
     _check_counts(rules, name, said["counts"], own)
     options = {
         "cut": said["cut"],

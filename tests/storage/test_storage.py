@@ -22,7 +22,7 @@ from tensorcfr import Solution, Solver, solve
 from tensorcfr._util import files
 from tensorcfr.algorithms import DCFR
 from tensorcfr.compilers import compile_game
-from tensorcfr.errors import MemoryLimitError
+from tensorcfr.errors import FileSizeError, MemoryLimitError
 from tensorcfr.model.flat_game import FlatGame
 from tensorcfr.payoff import PayoffEntries
 from tensorcfr.rules import Chance, Decision, Game, Terminal
@@ -550,3 +550,15 @@ def test_other_kinds_of_content(tmp_path: Path) -> None:
     assert header == {"format": "tensorcfr", "version": VERSION, "kind": "notes", "more": [1]}
     assert list(arrays) == ["a/b"]
     assert arrays["a/b"].tolist() == [0, 1, 2]
+
+
+def test_values_of_a_header_are_counted(tmp_path: Path) -> None:
+    """A list of lists takes twenty times its text."""
+    path = write_arrays(
+        tmp_path / "notes", {"kind": "notes", "more": [[] for _ in range(10**5)]}, {}
+    )
+    size = path.stat().st_size
+    with pytest.raises(FileSizeError, match=r"^reading .*notes\.npz needs at least"):
+        read_arrays(path, "notes", memory_limit=20 * size)
+    header, _ = read_arrays(path, "notes", memory_limit=40 * size)
+    assert len(header["more"]) == 10**5

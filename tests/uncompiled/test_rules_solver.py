@@ -138,6 +138,25 @@ def test_rules_of_your_own_are_given_to_go_on_from_a_file(tmp_path: Path) -> Non
         Solution.load(path, game="kuhn")
 
 
+def test_rules_of_your_own_that_are_called_like_a_built_in_game(tmp_path: Path) -> None:
+    """Their file does not find those of the built-in game."""
+
+    class Own(Game):
+        name = "kuhn"
+
+        def node(self, history: Any) -> Any:
+            if not history:
+                return Decision(0, "only", ("left", "right"))
+            return Terminal((1.0, -1.0))
+
+    path = solve(Own(), "external_sampling", iters=5, seed=1).save(tmp_path / "own.npz")
+    read = Solution.load(path)
+    assert read.policy["only"]
+    with pytest.raises(UnknownGameError, match="the rules of 'kuhn' are not in its file"):
+        solve(read.game, start=read, iters=1)
+    assert solve(Own(), start=read, iters=5).iterations == 10
+
+
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
