@@ -124,7 +124,7 @@ class Record:
         an earlier version described.
 
         Raises:
-            ValueError: The version is too old; names the one that converts its files.
+            OldFileError: The version is too old; names the one that converts its files.
         """
         return values
 

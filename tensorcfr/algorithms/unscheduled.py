@@ -11,6 +11,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 
 from .._util.arguments import Number, OneOf
+from ..errors import OldFileError
 from .registry import Record, publish
 
 
@@ -191,13 +192,16 @@ class AgentDescent(Unscheduled):
         if "floor_fall" not in values:
             return values
         if "settled" not in values:
-            raise ValueError(
+            raise OldFileError(
                 f"{self.name} was written by tensorcfr 0.10.0, whose floor fell for ever: load it "
                 "with tensorcfr 0.14.0 and save it again"
             )
         found = dict(values)
+        # 0.14.0 wrote so of a floor that fell for ever: go on as from the default.
+        if values["settled"] == 1e15:
+            found["settled"] = 1000.0
         heat, floor, fall, settled = (
-            AT_LEAST_0(f"{self.name}: {key}", values[key])
+            AT_LEAST_0(f"{self.name}: {key}", found[key])
             for key in ("heat", "floor", "floor_fall", "settled")
         )
         del found["floor_fall"], found["settled"]

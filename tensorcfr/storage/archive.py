@@ -24,7 +24,7 @@ import numpy as np
 from .._util.files import replacing
 from .._util.memory import free_memory
 from .._util.stored_arrays import Member, list_members, read_member
-from ..errors import FileSizeError, UnknownGameError
+from ..errors import FileSizeError, OldFileError, UnknownGameError
 from .fields import Fields, read_fields, shown, text, whole
 
 FORMAT = "tensorcfr"
@@ -162,8 +162,8 @@ def says_where(source: Source) -> Iterator[None]:
     except FileSizeError as error:
         what = f"reading {name_of(source)}: {_shortened(error.what)}"
         raise FileSizeError(what, error.needed, error.limit) from error
-    except UnknownGameError as error:
-        raise UnknownGameError(f"{name_of(source)}: {_shortened(error)}") from error
+    except (OldFileError, UnknownGameError) as error:
+        raise type(error)(f"{name_of(source)}: {_shortened(error)}") from error
     except ValueError as error:
         raise ValueError(f"{name_of(source)} is damaged: {_shortened(error)}") from error
 
@@ -311,7 +311,7 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
             f"this one reads {VERSION}"
         )
     if type(version) is int and 1 <= version < VERSION:
-        raise ValueError(
+        raise OldFileError(
             f"{name} was written by {FORMAT} {LAST_WRITER} or older: its format has version "
             f"{version}, this one reads {VERSION}; load it with {FORMAT} {CONVERTER} and save it "
             "again"

@@ -71,6 +71,7 @@ def unpack_recipe(
         UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
     make: Callable[[dict[str, Any], Budget], Any]
+    found: Any = known
     if given.has(KEY):
         said = read_text(given, KEY, {**FOUND_BY, **RECIPE})
         make, what = _compile, "compiling"
@@ -81,7 +82,7 @@ def unpack_recipe(
         problem = "which is not compiled, not of"
     else:
         return None
-    found, name = known, said["name"]
+    name = said["name"]
     if found is None:
         limit = free_memory() if memory_limit is None else memory_limit
         try:

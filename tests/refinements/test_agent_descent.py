@@ -16,7 +16,7 @@ from tensorcfr.algorithms import ALGORITHMS, MMD_AGENT, from_dict
 from tensorcfr.analysis import conditional_regrets
 from tensorcfr.games import MatrixGame, make_game
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.refinements import AgentSolver
+from tensorcfr.refinements.agent_descent import AgentSolver
 
 KINGS = Holdem(board="2s2h2d3s3h", ranges=("AA,QQ", "KK"), pot=100, stacks=100, bets="100%")
 """The toy game of desktop-postflop's issue 27: aces or queens against kings on 22233."""

@@ -21,7 +21,9 @@ from support.interpreted import interpret
 from support.tiers import tiered
 from tensorcfr import Solution, compile_game, evaluate, load_game, solve
 from tensorcfr.algorithms import from_dict
+from tensorcfr.errors import OldFileError
 from tensorcfr.formats import read_policy
+from tensorcfr.storage.archive import digest_of, pack_header
 
 FOLDER = Path(__file__).parent.parent / "data" / "old_files"
 RELEASES = sorted(path.stem for path in FOLDER.glob("*.zip"))
@@ -83,13 +85,22 @@ def test_a_solution(release: str, name: str) -> None:
         assert np.isfinite(later.exploitability)
 
 
-def test_options_of_mmd_agent_until_0_14() -> None:
+def test_options_of_mmd_agent_until_0_14(tmp_path: Path) -> None:
     """Floor and temperature fell until iteration ``settled``; a solve goes on with those that it
     would have reached, 0.1 / 1000 and 1 / 1000."""
     file = content("0.14.0", "solution kuhn_mmd-agent.npz")
     read = Solution.load(io.BytesIO(file)).algorithm
     assert str(read) == "mmd-agent(eta=2, alpha=0, heat=0.001, floor=0.0001, average_power=20)"
+    arrays = dict(np.load(io.BytesIO(file)))
+    header = json.loads(arrays["header"].tobytes())
+    del header["algorithm"]["settled"], arrays["digest"]
+    arrays["header"] = pack_header(header)
+    np.savez(path := tmp_path / "s.npz", **arrays, digest=digest_of(arrays))
+    with pytest.raises(OldFileError, match=r"s\.npz: mmd-agent was written by tensorcfr 0\.10\.0"):
+        Solution.load(path)
     old = {"name": "mmd-agent", "eta": 2.0, "alpha": 0.0, "floor": 0.1, "average_power": 20.0}
+    converted = from_dict(old | {"floor_fall": 1.0, "settled": 1e15, "heat": 0.0})
+    assert str(converted) == "mmd-agent(eta=2, alpha=0, heat=0, floor=0.0001, average_power=20)"
     for wrong, words in (
         ({"floor_fall": 1.0}, r"by tensorcfr 0\.10\.0, .* load it with tensorcfr 0\.14\.0"),
         ({"floor_fall": 1.0, "settled": "9", "heat": 1.0}, "settled must be a number"),
