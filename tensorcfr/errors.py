@@ -80,7 +80,7 @@ class FileSizeError(MemoryLimitError, ValueError):
 
 
 class OldFileError(ValueError):
-    """A file is of an earlier release, and this one does not read it; names one that converts it."""
+    """A file of an earlier release is not read any more; names a release that converts it."""
 
 
 class UnknownGameError(ValueError):
