@@ -42,6 +42,10 @@ FORBIDDEN = (
 """Audit events that no reader may raise."""
 
 
+REQUIRED = ("llvmlite", "numba", "numpy", "scipy")
+"""Packages that the library imports when it needs them first, whatever is in a file."""
+
+
 class Watch:
     """Collects the paths that are opened, and the packages that are imported, while it is on.
 
@@ -52,7 +56,7 @@ class Watch:
     def __init__(self, *folders: Path) -> None:
         here = (*folders, ROOT / "tensorcfr", Path(sys.prefix), Path(sys.base_prefix))
         self.allowed = (*OF_SYSTEM, *(f"{folder.resolve()}{os.sep}" for folder in here))
-        self.packages = {"tensorcfr", *sys.stdlib_module_names}
+        self.packages = {"tensorcfr", *REQUIRED, *sys.stdlib_module_names}
         self.is_on, self.found = False, list[str]()
         sys.addaudithook(self._hear)
 
