@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Callable
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -26,6 +28,70 @@ class DefectError(Exception):
     """A loader took what it must not take; says what."""
 
 
+ROOT = Path(__file__).resolve().parents[1]
+OF_SYSTEM = ("/proc/", "/sys/", "/dev/null", "/dev/urandom", "/dev/shm/")
+"""Beginnings of the paths that tell how much memory there is, and of the like."""
+FORBIDDEN = (
+    "subprocess.Popen",
+    "os.system",
+    "os.exec",
+    "os.fork",
+    "os.posix_spawn",
+    "socket.connect",
+)
+"""Audit events that no reader may raise."""
+
+
+REQUIRED = ("llvmlite", "numba", "numpy", "scipy")
+"""Packages that the library imports when it needs them first, whatever is in a file."""
+
+
+class Watch:
+    """Collects the paths that are opened, and the packages that are imported, while it is on.
+
+    Args:
+        folders: Folders whose files may be opened.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        here = (*folders, ROOT / "tensorcfr", Path(sys.prefix), Path(sys.base_prefix))
+        self.allowed = (*OF_SYSTEM, *(f"{folder.resolve()}{os.sep}" for folder in here))
+        self.packages = {"tensorcfr", *REQUIRED, *sys.stdlib_module_names}
+        self.is_on, self.found = False, list[str]()
+        sys.addaudithook(self._hear)
+
+    def know_packages(self) -> None:
+        """Take the packages that are imported by now for those that readers need."""
+        self.packages |= {name.partition(".")[0] for name in sys.modules}
+
+    def _hear(self, event: str, details: tuple[Any, ...]) -> None:
+        if not self.is_on:
+            return
+        if event == "open" and isinstance(details[0], (str, bytes)):
+            path = os.path.realpath(os.fsdecode(details[0]))
+            if not path.startswith(self.allowed):
+                self.found.append(f"opens {path}")
+        elif event == "import" and details[0].partition(".")[0] not in self.packages:
+            self.found.append(f"imports {details[0]}")
+        elif event in FORBIDDEN:
+            self.found.append(event)
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        """Watch.
+
+        Raises:
+            DefectError: Something was opened or imported that a file must not name.
+        """
+        self.is_on, self.found = True, []
+        try:
+            yield
+        finally:
+            self.is_on = False
+            if self.found:
+                raise DefectError("; ".join(self.found[:9]))
+
+
 def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
     """Read an input as its kind is read; ``folder`` is for loaders that take paths alone, ``known``
     the game where the caller has it."""
@@ -36,7 +102,7 @@ def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
 
     if kind in ("game", "cut"):
         return load_game(io.BytesIO(content), memory_limit=READ_LIMIT)
-    if kind in ("solution", "chunks"):
+    if kind in ("solution", "rules", "chunks"):
         return Solution.load(io.BytesIO(content), memory_limit=READ_LIMIT)
     if kind == "resume" and len(content) % 16:
         # Mapped files cost far more time than reading; some of the inputs go into a folder.
@@ -270,8 +336,8 @@ def go_on(solution: Any) -> None:
     import numpy as np
 
     from tensorcfr import solve
-    from tensorcfr.errors import GameError
-    from tensorcfr.uncompiled.game import UncompiledGame
+    from tensorcfr.errors import GameError, UnknownGameError
+    from tensorcfr.uncompiled.game import UncompiledGame, UnknownRules
 
     play(solution.game)
     if solution.state is None:
@@ -282,6 +348,10 @@ def go_on(solution: Any) -> None:
     if solution.iterations < 10**9:
         try:
             on = solve(solution.game, start=solution, iters=2)
+        except UnknownGameError:
+            if isinstance(solution.game.rules, UnknownRules):
+                return  # Files of games that are not built in do not have them.
+            raise
         except GameError:
             if isinstance(solution.game, UncompiledGame):
                 return  # Its infosets are compared with the rules when a play meets them.

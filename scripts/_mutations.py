@@ -12,7 +12,7 @@ import math
 import re
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import lru_cache
 from random import Random
@@ -31,6 +31,66 @@ ODD_VALUES: tuple[Any, ...] = (
     *(1e308, 1e309, "", "x", "CFR", "cfr", "lp", "\ud800", "a" * 5000, [], {}, [[]], [1], {"a": 1}),
     *("kuhn", "kuhn(cards=10000)", "bluff(dice=(4,4))", "leduc(ranks=9)", "openspiel:chess"),
 )
+
+NESTED = 3000
+"""Brackets within each other in a text."""
+SPOT = "board='Td9d6hQd2c',ranges=('100%','100%'),pot=10,stacks=100,bets='50%'"
+HOSTILE = (
+    # Paths, and names of other libraries.
+    *(
+        "/etc/passwd",
+        "/etc/passwd.txt",
+        "/dev/zero.efg",
+        "../secret.nfg",
+        "spot0.toml",
+        "x.py:Game",
+    ),
+    *("openspiel:kuhn_poker", "openspiel:efg_game(filename=/etc/passwd)", " openspiel:chess"),
+    *("openspiel:blotto(fields=50,coins=1000)", "pyspiel:kuhn_poker", "file:///etc/passwd"),
+    "openspiel:" + "misere(game=" * NESTED + "kuhn_poker()" + ")" * NESTED,
+    "universal_poker(numPlayers=2,bettingAbstraction=limit)",
+    *("kuhn(cards=3).efg", "kuhn.txt", "leduc(ranks=2).toml", "http://localhost/kuhn.efg"),
+    # Code.
+    *(
+        "__import__('os').system('true')",
+        "kuhn(cards=__import__('os'))",
+        "os.system",
+        "cfr.__class__",
+    ),
+    # Giants.
+    *(
+        "kuhn(cards=10000)",
+        "one_card_poker(cards=10000)",
+        "kuhn(players=10,cards=100)",
+        "limit_holdem",
+    ),
+    *("liars_dice(dice=(9,9),faces=9)", "bluff(dice=(50,50))", "leduc(ranks=2500,players=10)"),
+    *("goofspiel(cards=100)", "nl_leduc(stack=10000,cap=100)", f"omaha({SPOT})", f"holdem({SPOT})"),
+    *("push_or_fold(stacks=1000000)", f"holdem({SPOT},folded=('100%','100%'))", "flop_holdem"),
+    f"matrix(payoffs=[{'[1],' * 30_000}])",
+    # Texts that are hard to parse.
+    *(
+        "kuhn" + "(" * NESTED,
+        "kuhn(cards=" + "-" * NESTED + "3)",
+        "kuhn(cards=1" + "+1" * NESTED + ")",
+    ),
+    *("matrix(payoffs=" + "[" * NESTED + "]" * NESTED + ")", "kuhn(cards=0x" + "f" * NESTED + ")"),
+    *(
+        "leduc(ranks={[]:1})",
+        "kuhn(cards=" + "9" * 5000 + ")",
+        "kuhn(cards=3, cards=3)",
+        "kuhn(**{})",
+    ),
+    *(
+        "kuhn(\x00)",
+        "kuhn(cards=3)#",
+        "kuhn(cards=3\n)",
+        "kuhn(cards=1e400)",
+        "kuhn(cards='\ud800')",
+    ),
+    *("\x1b]0;x\x07", "a" * 100_000, "\u202e", "{}", "%s%n", "kuhn, 2 players, not compiled"),
+)
+"""Texts that a program might look up, open, run, or take long to read."""
 
 
 def zipped(members: list[tuple[str, bytes]], method: int = 0) -> bytes:
@@ -241,6 +301,36 @@ def change_header(rng: Random, sound: Sound) -> Mutated:
     return sealed(rng, list(members.items()))
 
 
+def change_texts(rng: Random, sound: Sound) -> Mutated:
+    """Put a hostile text in place of any text of an archive, and into those that must agree."""
+    name = rng.choice(list(sound.texts))
+    said = json.loads(json.dumps(sound.texts[name]))
+    places = list(_texts_in(said))
+    if not places:
+        return change_header(rng, sound)
+    hostile = rng.choice(HOSTILE)
+    holder, key = rng.choice(places)
+    if key in ("source", "name", "digest") and rng.random() < 0.7:
+        players = rng.choice((2, 2, 2, 3, 0, 1000, "9" * 5000))
+        digest = f"{hostile}, {players} players, not compiled"
+        said |= {"source": hostile, "name": hostile, "digest": digest}
+    elif isinstance(key, str) and rng.random() < 0.2:
+        holder[hostile] = holder.pop(key)
+    else:
+        holder[key] = hostile
+    members = {**sound.members, name: described(_text_array(json.dumps(said)))}
+    return sealed(rng, list(members.items()))
+
+
+def _texts_in(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Find the texts in an object or a list: who holds each, and under which key."""
+    for key, one in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(one, str):
+            yield value, key
+        elif isinstance(one, (dict, list)):
+            yield from _texts_in(one)
+
+
 def _text_array(text: str) -> Any:
     import numpy as np
 
@@ -424,12 +514,13 @@ def change_stored(rng: Random, sound: Sound) -> Mutated:
 Mutation = Callable[[Random, Sound], Mutated]
 OF_ARCHIVES: tuple[Mutation, ...] = (
     *(flip_bytes, cut_bytes, change_zip, change_members, change_description),
-    *(change_array, change_array, change_header),
+    *(change_array, change_array, change_header, change_texts),
 )
 MUTATIONS: dict[str, tuple[Mutation, ...]] = {
     "game": OF_ARCHIVES,
     "solution": OF_ARCHIVES,
     **dict.fromkeys(("cut", *IN_CHUNKS_OF), OF_ARCHIVES),
+    "rules": (change_texts, change_texts, change_texts, change_header, change_array),
     "header": (change_text,),
     "spot": (change_tokens, change_words, byte_table),
     "script": (change_words, change_words, byte_table),

@@ -13,8 +13,8 @@ POLICIES = ("csv", "json", "npz", "parquet")
 IN_CHUNKS_OF = ("chunks", "checkpoint", "resume")
 """The loaders of solutions of games in chunks: by themselves; into a ``state_dir`` with leftovers;
 the same by a caller who has the game, as a solve that goes on does."""
-ARCHIVES = ("game", "solution", "cut", *IN_CHUNKS_OF, "header")
-"""The loaders of archives with a header."""
+ARCHIVES = ("game", "solution", "cut", "rules", *IN_CHUNKS_OF, "header")
+"""The loaders of archives with a header; ``rules`` are solutions of games that are not compiled."""
 EXAMPLES = Path(__file__).parent.parent / "tests" / "data" / "gambit"
 """Files of Gambit with what the library does not write."""
 RULES = "game/rules/text"
@@ -195,7 +195,7 @@ def make_files(folder: Path, kinds: list[str]) -> None:
     (folder / "settings0.toml").write_text(SETTINGS)
     make_boards(folder / "boards0.csv")
     for number, name in enumerate(ON_RULES):
-        solve("kuhn", name, iters=7).save(folder / f"solution-rules{number}.npz")
+        solve("kuhn", name, iters=7).save(folder / f"rules{number}.npz")
     players = team_game(compile_game("kuhn(players=3)"), ((0, 1), (2,)))
     solve(players, "cfr+", iters=7).save(folder / "solution-teams.npz")
     solve(compile_game("kuhn"), "lp").save(folder / "solution-lp.npz")

@@ -9,6 +9,7 @@ numba cache is a fresh one.  Needs the package ``build``; wheel and sdist are le
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
+OLD_FILES = ROOT / "tests" / "data" / "old_files"
+"""Files of each release, which later ones must read."""
 QUICK = (
     "tests/games/test_games.py",
     "tests/algorithms/test_algorithms.py",
@@ -49,6 +52,11 @@ IN_SDIST = (
 
 def main() -> None:
     """Build, look, install, test."""
+    version = re.search(r'__version__ = "(.+)"', (ROOT / "tensorcfr" / "__init__.py").read_text())
+    if version is None or not (OLD_FILES / f"{version[1]}.zip").exists():
+        sys.exit(
+            "write the files of this version: python -m scripts.old_files tests/data/old_files"
+        )
     shutil.rmtree(DIST, ignore_errors=True)
     build = [sys.executable, "-m", "build", "--outdir", DIST, ROOT]
     built = subprocess.run(build, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

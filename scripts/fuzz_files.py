@@ -36,7 +36,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ._damaged_readers import ENDINGS, NAMED, DefectError, fingerprint, make_sure, read
+from ._damaged_readers import ENDINGS, NAMED, DefectError, Watch, fingerprint, make_sure, read
 from ._mutations import MUTATIONS, Mutated
 from ._sound_files import ARCHIVES, IN_CHUNKS_OF, RULES, TEXTS, Sound, make_files
 
@@ -48,11 +48,12 @@ BATCH = 5_000
 """Inputs per process."""
 SHARES = {
     "header": 0.38,
-    "table": 0.356,
+    "table": 0.336,
     "game": 0.05,
     "solution": 0.04,
     "boards": 0.03,
     "cut": 0.015,
+    "rules": 0.02,
     "chunks": 0.012,
     "checkpoint": 0.008,
     "resume": 0.01,
@@ -127,13 +128,14 @@ def make_input(folder: Path, seed: int, kind: str, number: int) -> tuple[Sound, 
     return sound, mutation.__name__, mutation(rng, sound)
 
 
-def try_input(folder: Path, seed: int, kind: str, number: int) -> tuple[str, str]:
+def try_input(folder: Path, seed: int, kind: str, number: int, watch: Watch) -> tuple[str, str]:
     """Try one input; returns the mutation, and what came of it."""
     sound, mutation, (content, has_digest) = make_input(folder, seed, kind, number)
     signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
     try:
         try:
-            found = read(kind, content, folder, sound.game)
+            with watch():
+                found = read(kind, content, folder, sound.game)
         except ValueError as error:
             named = NAMED.get(kind, f"input.{ENDINGS.get(kind, kind)}")
             if named not in str(error):
@@ -163,15 +165,17 @@ def run_batch(folder: Path, seed: int, kind: str, first: int, count: int, place:
     defects = []
     for sound in sound_files(folder, kind):
         # Kernels are compiled here, not while an input is timed.
-        if kind != "header":
-            make_sure(kind, read(kind, sound.content, folder, sound.game))
+        content = json.dumps(sound.header).encode() if kind == "header" else sound.content
+        make_sure(kind, read(kind, content, folder, sound.game))
+    watch = Watch(folder)
+    watch.know_packages()
     taken = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
     resource.setrlimit(resource.RLIMIT_AS, (taken + ROOM,) * 2)
     with open(place, "r+b") as file, mmap.mmap(file.fileno(), 8) as progress:
         for number in range(first, first + count):
             progress[:] = (number + 1).to_bytes(8, "little")
             try:
-                mutation, result = try_input(folder, seed, kind, number)
+                mutation, result = try_input(folder, seed, kind, number, watch)
                 results[f"{mutation}: {result}"] += 1
             except HangError:
                 defects.append([number, f"took more than {HANG_SECONDS:g} s"])

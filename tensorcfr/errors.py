@@ -79,6 +79,10 @@ class FileSizeError(MemoryLimitError, ValueError):
     says both figures."""
 
 
+class OldFileError(ValueError):
+    """A file of an earlier release is not read any more; names a release that converts it."""
+
+
 class UnknownGameError(ValueError):
     """A file is of a game whose rules are not in it; the caller must give the game."""
 

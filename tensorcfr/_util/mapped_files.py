@@ -41,7 +41,7 @@ class MappedFiles:
         self._directory, self._name, self._count = directory, name, 0
         self._lock = directory / f"{name}.lock"
         descriptor = _locked(self._lock)
-        self.close = weakref.finalize(self, _unlock, self._lock, descriptor)
+        self.close = weakref.finalize(self, _unlock, self._lock, descriptor, os.getpid())
         """Let others use the directory; the arrays stay."""
         for left in directory.glob(f"{name}-*.bin"):
             with suppress(OSError):
@@ -106,9 +106,11 @@ def _locked(path: Path) -> int:
     return descriptor
 
 
-def _unlock(path: Path, descriptor: int) -> None:
-    """Remove a lock file, and let go of its lock."""
-    with suppress(OSError):
-        path.unlink()
+def _unlock(path: Path, descriptor: int, process: int) -> None:
+    """Remove a lock file and release its lock, in the process that locked it."""
+    # A forked process has a copy of this finalizer, and its parent still uses the directory.
+    if os.getpid() == process:
+        with suppress(OSError):
+            path.unlink()
     with suppress(OSError):
         os.close(descriptor)

@@ -6,6 +6,10 @@ import ast
 from typing import Any
 
 from .arguments import brief
+from .memory import reserve
+
+LETTER_BYTES = 600
+"""Bytes that a letter takes while a text is parsed, at most; measured with lists of ``[1]``."""
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
@@ -13,6 +17,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
 
     Raises:
         ValueError: This is not a text, or one of another form.
+        MemoryLimitError: It is too long for the budget of the work that reads it.
     """
     problem = f"cannot read {brief(spec)}; write it as name(setting=value, ...)"
     if not isinstance(spec, str):
@@ -20,6 +25,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     name, bracket, rest = spec.strip().partition("(")
     if not bracket:
         return name, {}
+    reserve(LETTER_BYTES * len(rest))
     try:
         # The name apart: "cfr+" is none in Python's grammar.
         call = ast.parse(f"settings({rest}", mode="eval").body

@@ -226,8 +226,6 @@ class Deep(Record):
         return {"name": self.name, **said}
 
     def restore(self, values: Mapping[str, Any]) -> Deep:  # noqa: D102
-        # Version 0.3 had no other baselines.
-        values = {"baselines": "infosets", "baseline_step": self.baseline_step, **values}
         changes = {key: values[key] for key in self.options}
         if isinstance(changes["features"], dict):
             changes["features"] = Features(None, str(changes["features"]["digest"]))

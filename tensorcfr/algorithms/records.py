@@ -39,9 +39,6 @@ KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "against", "pas
 """Options that solvers which do not pass over a sequence form follow, too, or have words of their
 own to refuse."""
 
-FORMER_OPTIONS: Mapping[str, Any] = {"average_fall": 0.0, "horizon": 0}
-"""Options of earlier versions, whose files name them; only these values can be read."""
-
 
 @dataclass(frozen=True, repr=False)
 class Algorithm(Record):
@@ -279,7 +276,7 @@ class Algorithm(Record):
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
         # The digest of one and the same rule differs between versions of Python; the rules of this
         # library are known by name.
-        rule = self.rule.passing_up(values.get("passes_up", "played"))
+        rule = self.rule.passing_up(values["passes_up"])
         same = rule.digest == values["digest"] or self.name in PUBLISHED
         if self.rule.name != values["rule"] or not same:
             raise ValueError(
@@ -289,15 +286,13 @@ class Algorithm(Record):
         for key in values["functions"]:
             if not callable(self.parameters.get(key)):
                 raise ValueError(f"parameter {key!r} of {self.name} was a function when written")
-        for key, default in FORMER_OPTIONS.items():
-            if values.get(key, default) != default:
-                raise ValueError(f"{self.name} was written with {key}={values[key]!r}, by 0.6.0")
-        changes = {key: values[key] for key in ("delay", "restart_base", "alternating")}
-        for key in ("average_growth", "floor_fall", "against", "passes_up"):
-            changes[key] = values.get(key, DEFAULTS[key])
-        for key in self.scheduled:
-            if key in values or not callable(getattr(self, key)):
-                changes[key] = values.get(key, 0.0)
+        options = super().options
+        # An option that is a function is not described.
+        changes = {
+            key: values[key]
+            for key, own in options.items()
+            if not (key in self.scheduled and callable(own) and key not in values)
+        }
         return self(**values["parameters"], **changes)
 
     @property

@@ -119,6 +119,15 @@ class Record:
         """
         return {"name": self.name}
 
+    def updated(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return the description that :meth:`to_dict` of this version would give to a record that
+        an earlier version described.
+
+        Raises:
+            OldFileError: The version is too old; names the one that converts its files.
+        """
+        return values
+
     def restore(self, values: Mapping[str, Any]) -> Record:
         """The record of this name that :meth:`to_dict` described.
 
@@ -232,4 +241,4 @@ def from_dict(values: Mapping[str, Any]) -> Record:
     except ValueError as error:
         hint = "an algorithm of your own must be registered before it is read"
         raise ValueError(f"{error} ({hint})") from None
-    return record.restore(values)
+    return record.restore(record.updated(values))

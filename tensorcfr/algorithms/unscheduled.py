@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any, Self
 
+import numpy as np
+
 from .._util.arguments import Number, OneOf
+from ..errors import OldFileError
 from .registry import Record, publish
 
 
@@ -136,6 +139,9 @@ EGT = ExcessiveGap(
 """The excessive gap technique with aggressive steps, for two players and a constant sum."""
 
 
+AT_LEAST_0 = Number(0, finite=True)
+
+
 @dataclass(frozen=True, repr=False)
 class AgentDescent(Unscheduled):
     """Mirror descent at every infoset on its own, on values given that it is reached.
@@ -179,17 +185,48 @@ class AgentDescent(Unscheduled):
             "docs/results/off-the-path.md."
         )
 
+    def weight(self, iteration: int) -> float:
+        """Return the averaging weight of an iteration.
+
+        Raises:
+            ValueError: It is not finite.
+        """
+        with np.errstate(over="ignore"):
+            weight = float(np.float64(iteration) ** self.average_power)
+        if not np.isfinite(weight):
+            raise ValueError(f"{self}: its weight is not finite at iteration {iteration}")
+        return weight
+
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
         return {"name": self.name, **self.options}
 
+    def updated(self, values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: D102
+        # Up to 0.14.0 floor and temperature fell until iteration ``settled``: go on with those of
+        # that iteration.
+        if "floor_fall" not in values:
+            return values
+        if "settled" not in values:
+            raise OldFileError(
+                f"{self.name} was written by tensorcfr 0.10.0, whose floor fell for ever: load it "
+                "with tensorcfr 0.14.0 and save it again"
+            )
+        found = dict(values)
+        # 0.14.0 wrote so of a floor that fell for ever: go on as from the default.
+        if values["settled"] == 1e15:
+            found["settled"] = 1000.0
+        heat, floor, fall, settled = (
+            AT_LEAST_0(f"{self.name}: {key}", found[key])
+            for key in ("heat", "floor", "floor_fall", "settled")
+        )
+        del found["floor_fall"], found["settled"]
+        with np.errstate(all="ignore"):
+            return found | {
+                "heat": float(heat / np.float64(settled)),
+                "floor": float(floor / np.float64(settled) ** fall),
+            }
+
     def restore(self, values: Mapping[str, Any]) -> AgentDescent:  # noqa: D102
-        # Up to 0.14.0 floor and temperature fell until iteration ``settled``, up to 0.10.0 the
-        # floor for ever: go on with those of that iteration, or of the 1,000th.
-        known = {"heat": 0.0, "settled": 1000.0, **values}
-        if "floor_fall" in known:
-            known["heat"] /= known["settled"]
-            known["floor"] /= known["settled"] ** known["floor_fall"]
-        return self(**{option: known[option] for option in self.options})
+        return self(**{option: values[option] for option in self.options})
 
 
 MMD_AGENT = AgentDescent(

@@ -80,8 +80,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
             "take the file of the solution, solve(...).save(...)"
         )
     if isinstance(source, str) and not is_foreign(source):
-        text, rules = _built_in_name(source, parameters), make_game(source, **parameters)
-        return FoundRules(_short(text, rules), rules, text)
+        return find_built_in(source, **parameters)
     if parameters:
         raise TypeError(
             f"parameters {', '.join(parameters)} are for built-in games asked for by name"
@@ -110,6 +109,22 @@ def name_of(source: Any) -> str:
     """Return what a source is called before its rules are found."""
     name = source if isinstance(source, str) else getattr(source, "name", None)
     return str(name or type(source).__name__)
+
+
+def find_built_in(text: str, **parameters: Any) -> FoundRules:
+    """Make the rules of a built-in game; the text is never a path or a name of another library.
+
+    Raises:
+        GameError: There is no such game, or no such parameter.
+    """
+    rules = make_game(text, **parameters)
+    name = _built_in_name(text, parameters)
+    return FoundRules(_short(name, rules), rules, name)
+
+
+def is_built_in(text: str) -> bool:
+    """Return whether a text begins with the name of a built-in game."""
+    return text.partition("(")[0].strip() in GAMES
 
 
 def is_foreign(source: str) -> bool:

@@ -105,9 +105,9 @@ class AgentSolver(IterativeSolver):
 
     def _run(self, iterations: int) -> None:
         for t in range(self.iteration + 1, self.iteration + iterations + 1):
+            weight = self.algorithm.weight(t)
             for player in range(self.game.n_players):
                 self._move(player, is_first=t == 1)
-            weight = t**self.algorithm.average_power
             np.add(self._state.cumulative, weight * self._reach, out=self._state.cumulative)
         self.iteration += iterations
 

@@ -325,7 +325,8 @@ class Solution(_Evaluated):
         Args:
             path: The file; or a file that is open for reading bytes.
             game: The game that the file must be of, which the solution then has; needed for games
-                in chunks that are not built in, and for rules of your own that are not compiled.
+                in chunks that are not built in.  Of a game that is not compiled and not built in,
+                the strategies are read without it, and the rules are needed to go on.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
             registered: Whether the algorithm must be registered.  If not, a solution by an
                 algorithm that is not is read without its state: it can be looked at, evaluated and
@@ -336,7 +337,7 @@ class Solution(_Evaluated):
 
         Raises:
             FileNotFoundError: There is no such file; other errors of the system likewise.
-            ValueError: The file is no solution, of a newer version, or damaged; says which.
+            ValueError: The file is no solution, of another version, or damaged; says which.
             FileSizeError: It takes more memory than there is; a ValueError, too.
             UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is
                 not given; a ValueError, too.

@@ -11,7 +11,6 @@ import numpy as np
 
 from .._util.mapped_files import MappedFiles
 from ..algorithms import ALGORITHMS, Record, from_dict
-from ..algorithms.records import FORMER_OPTIONS
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation, evaluate
 from ..invariants.strategies import wrong_strategy
@@ -19,7 +18,6 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import (
-    FIRST_WITHOUT_ENTRIES,
     START,
     Arrays,
     InFiles,
@@ -46,7 +44,6 @@ from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
 from .base import Setting, solver_class
-from .old_states import leave_entries_out
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
@@ -76,15 +73,12 @@ def trace_point(figure: Check) -> Check:
             "seconds": number(0.0),
             "nash_conv": figure,
             "exploitability": figure,
-        },
-        # Files of earlier versions lack them.
-        {
             "infosets_held": maybe(whole()),
             "bytes_held": maybe(whole()),
             "decision_nodes_touched": whole(0, MOST_NODES),
             "last_nash_conv": maybe(number()),
             "last_exploitability": maybe(number()),
-        },
+        }
     )
 
 
@@ -185,7 +179,7 @@ def unpack_solution(
     Raises:
         ValueError: Something is missing, unknown or wrong; says what.
     """
-    game = unpack_game(arrays, header["version"], known=known, memory_limit=memory_limit)
+    game = unpack_game(arrays, known=known, memory_limit=memory_limit)
     figure = number() if game.is_compiled else unknown_or_number
     said = read_header(header, game.n_players, registered=registered, figure=figure)
     algorithm = said["algorithm"]
@@ -202,8 +196,6 @@ def unpack_solution(
     kind, state, setting = solver_class(algorithm, game), None, Setting(game, algorithm, locks)
     if kind is not None:
         kept = _Kept(given)
-        if header["version"] < FIRST_WITHOUT_ENTRIES and game.is_compiled and game.chunks.n_chunks:
-            leave_entries_out(game.chunks, kept)
         state = kind.restore(setting, kept)
         wrong = kind.wrong_state(setting, state)
         if wrong := wrong or kind.wrong_iteration(state, said["iterations"]):
@@ -319,20 +311,21 @@ def _algorithm(said: Any, *, registered: bool = True) -> Record:
         raise ValueError(f"header.algorithm lacks the key {error}") from error
     except (AssertionError, AttributeError, TypeError) as error:
         raise ValueError(f"header.algorithm is none: {error}") from error
-    _check_described(said, described, "header.algorithm")
+    _check_described(algorithm.updated(said), described, "header.algorithm")
     return algorithm
 
 
 def _check_described(said: Any, described: Any, where: str) -> None:
-    """Make sure that nothing is said beyond what the algorithm, as it was read, says of itself.
+    """Compare a description with that of the algorithm as it was read.
 
-    Earlier versions said less; and the digest of one and the same rule differs between versions of
-    Python, so that it was compared where it counts.
+    The digest of one and the same rule differs between versions of Python: :func:`from_dict`
+    compares it where it counts.
+
+    Raises:
+        ValueError: They differ; names the key.
     """
     if isinstance(said, dict) and isinstance(described, dict):
         for key, value in said.items():
-            if key in FORMER_OPTIONS and value == FORMER_OPTIONS[key]:
-                continue
             if key not in described:
                 raise ValueError(f"{where} has the unknown key {key!r}")
             if key != "digest":

@@ -216,7 +216,7 @@ class Solver(IterativeSolver):
         game, rule, form = setting.game, setting.algorithm.rule, setting.form
         cut = ", cut like this," if form.n_chunks else ""
         owner = f"{game.name}{cut} and the rule {rule.name}"
-        return restored(form, rule, kept, setting.part_locks, owner)
+        return restored(form, rule, kept, owner)
 
     @classmethod
     def wrong_state(cls, setting: Setting, state: State) -> str | None:  # noqa: D102

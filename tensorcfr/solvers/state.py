@@ -20,9 +20,6 @@ from ..model.chunks import ROW, ChunkedForm, ChunkLocks
 from .arguments import PACKED
 from .kept import BLOCK, blocks, check_arrays
 
-OPTIONAL = {"reach", "floor", "scale", "trunk"}
-"""Arrays that a state in a file may lack."""
-
 
 class State(NamedTuple):
     """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
@@ -187,14 +184,9 @@ def restored(
     form: ChunkedForm,
     rule: LocalRule,
     kept: Mapping[str, np.ndarray],
-    locks: ChunkLocks | None,
     owner: str,
 ) -> State:
-    """The state that some arrays are, checked; not copied.
-
-    Files of earlier versions lack some arrays, have one scale for all players of a row, and keep
-    no strategies of a game that was cut into no chunks, and no reaches of one of imperfect recall
-    or of teams.
+    """Make a state of some arrays, checked and not copied; arrays without numbers may be missing.
 
     Raises:
         ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
@@ -207,22 +199,12 @@ def restored(
     for name, (shape, kind) in expected.items():
         if name in kept:
             given[name] = kept[name]
-        elif name in OPTIONAL or 0 in shape:
+        elif 0 in shape:
             given[name] = np.zeros(shape, kind)
         else:
             raise ValueError(f"array {name!r} is missing, which {owner} has")
-    if given["scale"].ndim == 2:
-        given["scale"] = np.repeat(given["scale"][:, :, None], form.n_players, axis=2)
-    is_old = not form.n_chunks and "reach" not in kept and not given["strategy"].size
-    if is_old:
-        given |= {name: np.zeros(*expected[name]) for name in ("strategy", "reach")}
     check_arrays(given, expected, owner)
-    state = State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
-    if is_old:
-        set_strategies(form, state, state.regrets, float(state.floor[0]), locks)
-    elif state.reach.size and "reach" not in kept:
-        evaluation.realization_plan(form.trunk, state.strategy, state.reach)
-    return state
+    return State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
 
 
 def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:

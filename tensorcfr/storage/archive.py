@@ -24,19 +24,15 @@ import numpy as np
 from .._util.files import replacing
 from .._util.memory import free_memory
 from .._util.stored_arrays import Member, list_members, read_member
-from ..errors import FileSizeError, UnknownGameError
-from .fields import Fields, read_fields, text, whole
+from ..errors import FileSizeError, OldFileError, UnknownGameError
+from .fields import Fields, read_fields, shown, text, whole
 
 FORMAT = "tensorcfr"
 """``format`` in the header of every file."""
 VERSION = 4
-"""``version`` in the header: the newest layout of files that this code reads, and the one that
-it writes.  Version 1 knew no hands, blocks or merged games; version 2 had no digest; version 3
-had numbers for the entries of chunks."""
-FIRST_WITH_DIGEST = 3
-"""The first version whose files have a digest."""
-FIRST_WITHOUT_ENTRIES = 4
-"""The first version whose solutions have no numbers for the entries of chunks."""
+"""``version`` in the header: the layout of files that this code reads and writes."""
+LAST_WRITER, CONVERTER = "0.6", "0.15.0"
+"""The last release that wrote an older layout, and the last one that reads it."""
 SUFFIX = ".npz"
 """What a path without a suffix gets."""
 HEADER, DIGEST = "header", "digest"
@@ -45,7 +41,14 @@ MEMORY_FACTOR = 4.0
 """Memory that loading takes at its peak, in sizes of the arrays: the arrays, and what their checks
 take for a while.  Measured by ``python -m benchmarks.loading``."""
 LABEL_BYTES = 100
-"""Memory of a label as a text of Python, beside the letters."""
+"""Memory of a label as a text of Python, in addition to its letters."""
+TEXT_FACTOR = 32
+"""Memory of the values of a JSON object, in lengths of its text: ``[],`` is a list of 70 bytes,
+``{"a":[]},`` takes 260."""
+LONGEST_ERROR = 1000
+"""Characters of an error about a file, at most."""
+TEXTS = ("header", "game/cut/text", "game/rules/text", "game/teams/text")
+"""The arrays that hold a JSON object."""
 Arrays = dict[str, np.ndarray]
 Source = str | Path | BinaryIO
 """A path, or a file that is open for reading and can seek."""
@@ -110,7 +113,7 @@ def read_arrays(
 
     Raises:
         FileNotFoundError: There is no such file; other errors of the system likewise.
-        ValueError: It is no ``.npz`` file, damaged, not of this library, of a newer version or
+        ValueError: It is no ``.npz`` file, damaged, not of this library, of another version or
             of another kind; says which, and where.
         FileSizeError: It takes more memory than there is; a ValueError, too.
     """
@@ -123,16 +126,15 @@ def read_arrays(
         in_memory = {key: member for key, member in members.items() if key not in mapped}
         _check_memory(in_memory, name, memory_limit)
         header = parse_header(read_member(members[HEADER], name), name)
-        version = header["version"]
         if header["kind"] != kind:
             raise ValueError(f"{name} holds a {header['kind']}, not a {kind}")
         arrays = {key: read_member(member, name) for key, member in in_memory.items()}
         if in_files is not None:
             arrays |= {key: read_member(members[key], name, in_files.new) for key in mapped}
     digest = arrays.pop(DIGEST, None)
-    if digest is None and version >= FIRST_WITH_DIGEST:
+    if digest is None:
         raise ValueError(f"{name} is damaged: array {DIGEST!r} is missing")
-    if digest is not None and not np.array_equal(digest, digest_of(arrays)):
+    if not np.array_equal(digest, digest_of(arrays)):
         raise ValueError(f"{name} is damaged: its digest is of other arrays or another header")
     del arrays[HEADER]
     return header, arrays
@@ -158,12 +160,18 @@ def says_where(source: Source) -> Iterator[None]:
     try:
         yield
     except FileSizeError as error:
-        what = f"reading {name_of(source)}: {error.what}"
+        what = f"reading {name_of(source)}: {_shortened(error.what)}"
         raise FileSizeError(what, error.needed, error.limit) from error
-    except UnknownGameError as error:
-        raise UnknownGameError(f"{name_of(source)}: {error}") from error
+    except (OldFileError, UnknownGameError) as error:
+        raise type(error)(f"{name_of(source)}: {_shortened(error)}") from error
     except ValueError as error:
-        raise ValueError(f"{name_of(source)} is damaged: {error}") from error
+        raise ValueError(f"{name_of(source)} is damaged: {_shortened(error)}") from error
+
+
+def _shortened(error: object) -> str:
+    """Return the text of an error, or its beginning: it may quote a file at any length."""
+    said = str(error)
+    return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
 
 
 def pack_header(header: Mapping[str, Any]) -> np.ndarray:
@@ -263,7 +271,8 @@ def _check_memory(members: Mapping[str, Member], name: str, memory_limit: int | 
         math.prod(member.shape) for key, member in members.items() if key.endswith("/text_offset")
     )
     arrays = sum(member.nbytes for member in members.values())
-    needed = int(MEMORY_FACTOR * arrays) + LABEL_BYTES * labels
+    texts = sum(members[key].nbytes for key in TEXTS if key in members)
+    needed = int(MEMORY_FACTOR * arrays) + LABEL_BYTES * labels + TEXT_FACTOR * texts
     limit = free_memory() if memory_limit is None else memory_limit
     if needed > limit:
         raise FileSizeError(f"reading {name}", needed, limit)
@@ -271,7 +280,7 @@ def _check_memory(members: Mapping[str, Member], name: str, memory_limit: int | 
 
 START: Fields = {
     "format": text((FORMAT,)),
-    "version": whole(1, VERSION),
+    "version": whole(VERSION, VERSION),
     "kind": text(),
 }
 """What the header of every file begins with."""
@@ -281,7 +290,7 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
     """The header of a file, a JSON object; format, version and kind are checked.
 
     Raises:
-        ValueError: It is none, or of another library or a newer version.
+        ValueError: It is not a header, or of another library or another version.
     """
     header: Any = None
     if array.dtype == np.uint8 and array.ndim == 1:
@@ -296,10 +305,16 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{name} was not written by {FORMAT}")
     version = header.get("version")
-    if isinstance(version, int) and version > VERSION:
+    if type(version) is int and version > VERSION:
         raise ValueError(
-            f"{name} was written by a newer {FORMAT}: its format has version {version}, "
-            f"this one reads up to {VERSION}"
+            f"{name} was written by a newer {FORMAT}: its format has version {shown(version)}, "
+            f"this one reads {VERSION}"
+        )
+    if type(version) is int and 1 <= version < VERSION:
+        raise OldFileError(
+            f"{name} was written by {FORMAT} {LAST_WRITER} or older: its format has version "
+            f"{version}, this one reads {VERSION}; load it with {FORMAT} {CONVERTER} and save it "
+            "again"
         )
     try:
         read_fields({key: header[key] for key in START if key in header}, START)

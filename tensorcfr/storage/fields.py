@@ -42,7 +42,7 @@ def read_fields(
     known = {**required, **(optional or {})}
     for key in values:
         if key not in known:
-            raise ValueError(f"{where} has the unknown key {_short(key)}")
+            raise ValueError(f"{where} has the unknown key {shown(key)}")
     for key in required:
         if key not in values:
             raise ValueError(f"{where} lacks the key {key!r}")
@@ -147,7 +147,7 @@ def by_key(check: Check) -> Check:
     def check_all(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _wrong(value, where, "an object")
-        return {key: check(one, f"{where}[{_short(key)}]") for key, one in value.items()}
+        return {key: check(one, f"{where}[{shown(key)}]") for key, one in value.items()}
 
     return check_all
 
@@ -159,14 +159,14 @@ def plain(value: Any, where: str, depth: int = DEEPEST) -> Any:
             raise ValueError(f"{where} goes deeper than {DEEPEST} levels")
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, one in items:
-            plain(one, f"{where}[{_short(key)}]", depth - 1)
+            plain(one, f"{where}[{shown(key)}]", depth - 1)
     elif value is not None and not isinstance(value, (str, bool)):
         number(-MOST, MOST)(value, where) if isinstance(value, int) else number()(value, where)
     return value
 
 
 def _wrong(value: Any, where: str, wanted: str) -> ValueError:
-    return ValueError(f"{where} is {_short(value)}, not {wanted}")
+    return ValueError(f"{where} is {shown(value)}, not {wanted}")
 
 
 def _range(least: float, most: float) -> str:
@@ -175,11 +175,11 @@ def _range(least: float, most: float) -> str:
     return f" from {least:g} to {most:g}"
 
 
-def _short(value: Any) -> str:
-    """A value as errors show it; numbers may have millions of digits, and texts of letters."""
+def shown(value: Any) -> str:
+    """Return a value as errors show it: numbers may have millions of digits, texts of letters."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, (dict, list)):
         return f"{'an object' if isinstance(value, dict) else 'a list'} of {len(value)}"
-    shown = repr(value[:60] if isinstance(value, str) else value)
-    return shown if len(shown) <= 80 else f"{shown[:80]}..."
+    text = repr(value[:60] if isinstance(value, str) else value)
+    return text if len(text) <= 80 else f"{text[:80]}..."

@@ -28,7 +28,6 @@ from ..payoff import KINDS
 from ..uncompiled.game import UncompiledGame
 from .archive import (
     START,
-    VERSION,
     Arrays,
     Source,
     Taken,
@@ -85,7 +84,7 @@ def load_game(
 
     Raises:
         FileNotFoundError: There is no such file; other errors of the system likewise.
-        ValueError: The file is no compiled game, or of a newer version, or damaged; says which.
+        ValueError: The file is no compiled game, or of another version, or damaged; says which.
         FileSizeError: It takes more memory than there is; a ValueError, too.
         UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is not
             given; a ValueError, too.
@@ -94,7 +93,7 @@ def load_game(
     with says_where(path):
         read_fields(header, GAME_HEADER)
         refuse_others(arrays, ("game/",))
-        found = unpack_game(arrays, header["version"], known=game, memory_limit=memory_limit)
+        found = unpack_game(arrays, known=game, memory_limit=memory_limit)
         if game is None and found.name != header["name"]:
             raise ValueError(f"header.name is {header['name']!r}, but the game is {found.name!r}")
         return found
@@ -151,7 +150,6 @@ def _(game: FlatGame) -> Arrays:
 
 def unpack_game(
     arrays: Mapping[str, np.ndarray],
-    version: int = VERSION,
     *,
     known: CompiledGame | None = None,
     memory_limit: int | None = None,
@@ -160,7 +158,6 @@ def unpack_game(
 
     Args:
         arrays: The arrays, among others maybe; those of the game are made read-only.
-        version: ``version`` in the header of their file.
         known: The game that it must be, if the caller has it; it is returned.
         memory_limit: Bytes that compiling a game in chunks may take.
 
@@ -169,9 +166,9 @@ def unpack_game(
             Or it is another game than ``known``.
     """
     if TEAMS in arrays:
-        return _unpack_teams(arrays, version, known, memory_limit)
-    given = Taken(_from_version_1(arrays) if version == 1 else arrays, "game/")
-    if (made_again := unpack_recipe(given, version, known, memory_limit)) is not None:
+        return _unpack_teams(arrays, known, memory_limit)
+    given = Taken(arrays, "game/")
+    if (made_again := unpack_recipe(given, known, memory_limit)) is not None:
         return made_again
     views = _unpack_views(given)
     form = _unpack_form(given, "game/form")
@@ -216,7 +213,6 @@ def unpack_game(
 
 def _unpack_teams(
     arrays: Mapping[str, np.ndarray],
-    version: int,
     known: CompiledGame | None,
     memory_limit: int | None,
 ) -> Any:
@@ -224,7 +220,7 @@ def _unpack_teams(
     rest = dict(arrays)
     blob = rest.pop(TEAMS)
     whole = known.game if isinstance(known, TeamGame) else known
-    game = unpack_game(rest, version, known=whole, memory_limit=memory_limit)
+    game = unpack_game(rest, known=whole, memory_limit=memory_limit)
     try:
         found = team_game(
             laid_out(game, "a game of teams"),
@@ -285,26 +281,12 @@ def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
 
 def _unpack_form(given: Taken, key: str) -> SequenceForm:
     kinds = {name: kind for name, kind in KINDS.items() if given.has(f"{key}/{name}/")}
-    parts = [kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()]
     return SequenceForm(
         **{name: given.take(f"{key}/{name}") for name in FORM_FIELDS},
-        # Before version 3 empty parts were kept.  The arrays are not known to be sound.
-        operator=tuple(p for p in parts if not (all(a.ndim for a in p) and p.is_empty)),
+        operator=tuple(
+            kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()
+        ),
     )
-
-
-def _from_version_1(arrays: Mapping[str, np.ndarray]) -> Arrays:
-    """Games of version 1 had a history tree, one hand, and single payoff entries."""
-    given = Taken(arrays, "game/")
-    lanes = given.take("game/form/bucket_lanes", np.int64)
-    renamed = {key.replace("form/payoff_", "form/payoff/"): array for key, array in arrays.items()}
-    return {
-        **renamed,
-        "game/form/bucket_stride": lanes,
-        "game/form/bucket_mask": np.zeros_like(lanes),
-        "game/form/hand_rank": np.array([[0, 1]]),
-        **pack_labels("game/views", ["form", "tree", "labels"]),
-    }
 
 
 def _pack_public(public: PublicGame) -> Arrays:

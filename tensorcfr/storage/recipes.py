@@ -7,6 +7,7 @@ a game that is not compiled has none.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from .._util.memory import Budget, budget, free_memory
@@ -16,12 +17,13 @@ from ..compilers.cut import game as cut_game
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
+from ..formats.sources import FoundRules, find_built_in, is_built_in
 from ..games import make_game
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
-from ..uncompiled.game import UncompiledGame
-from .archive import FIRST_WITHOUT_ENTRIES, Arrays, Taken, pack_text
+from ..uncompiled.game import UncompiledGame, UnknownRules
+from .archive import Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_text, record, several, text, whole
 
 MOST_HISTORIES = 1 << 80
@@ -49,63 +51,54 @@ def pack_rules(game: UncompiledGame) -> Arrays:
 
 
 def unpack_recipe(
-    given: Taken, version: int, known: CompiledGame | None, memory_limit: int | None
+    given: Taken, known: CompiledGame | None, memory_limit: int | None
 ) -> CompiledGame | None:
-    """The game that :func:`pack_cut_game` or :func:`pack_rules` packed, made again.
+    """Make the game again that :func:`pack_cut_game` or :func:`pack_rules` packed.
+
+    A file is looked up among the built-in games alone: it opens no path and imports no package.
 
     Args:
         given: The arrays.
-        version: ``version`` in the header of their file.
         known: The game, if the caller has it.
-        memory_limit: Bytes that compiling may take; by default the free memory.
+        memory_limit: Bytes that making the game may take; by default the free memory.
 
     Returns:
         The game; None if the arrays are those of a game that is laid out.
 
     Raises:
-        ValueError: The text is damaged, or what is made is another game.
+        ValueError: The text is damaged, or the game differs from the one that was saved.
         FileSizeError: The game takes more memory than there is.
-        UnknownGameError: Only the caller has the rules, and ``known`` is not given.
+        UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
+    make: Callable[[dict[str, Any], Budget], Any]
     found: Any = known
-    is_old = False
     if given.has(KEY):
-        said = read_text(given, KEY, {**FOUND_BY, **RECIPE}, {"counts": COUNTS})
-        if known is None:
-            try:
-                found = _compile(said, free_memory() if memory_limit is None else memory_limit)
-            except MemoryLimitError as error:
-                raise FileSizeError(error.what, error.needed, error.limit) from error
-        # Their digest is of other arrays.
-        is_old = version < FIRST_WITHOUT_ENTRIES
+        said = read_text(given, KEY, {**FOUND_BY, **RECIPE})
+        make, what = _compile, "compiling"
         problem = "cut into other chunks, with other payoffs or by another version than"
     elif given.has(RULES):
         said = read_text(given, RULES, FOUND_BY)
-        if known is None:
-            if said["source"] is None:
-                raise UnknownGameError(
-                    f"{said['name']} is played by rules of your own, which are not in the file: "
-                    "give them as game="
-                )
-            found = UncompiledGame(said["source"])
+        make, what = _find, "making"
         problem = "which is not compiled, not of"
     else:
         return None
-    is_old = is_old and (found.name == said["name"] or found.recipe.source == said["source"])
-    if said["digest"] != found.digest and not is_old:
-        raise ValueError(f"the file is of {said['name']}, {problem} {found.name} here")
+    name = said["name"]
+    if found is None:
+        limit = free_memory() if memory_limit is None else memory_limit
+        try:
+            with budget(f"{what} {name}", limit) as own:
+                found = make(said, own)
+                own.reserve(0)  # Rules that announce nothing are measured.
+        except MemoryLimitError as error:
+            raise FileSizeError(error.what, error.needed, error.limit) from error
+    if said["digest"] != found.digest:
+        raise ValueError(f"the file is of {name}, {problem} {found.name} here")
     given.refuse_rest()
     return found
 
 
 FOUND_BY: Fields = {"source": maybe(text()), "name": text(), "digest": text()}
-"""What the text of every game must say."""
-RECIPE: Fields = {
-    "cut": either(flag, whole(), several(whole()), several(text())),
-    "limit": whole(1),
-    "symmetry": flag,
-}
-"""What that of a game in chunks must say, too."""
+"""Fields of the text of every game."""
 COUNTS = record(
     {
         "player_infosets": several(whole(), 2),
@@ -115,33 +108,53 @@ COUNTS = record(
         "public_nodes": whole(0, MOST_HISTORIES),
     }
 )
-"""What it may say, too: files of version 0.6 do not."""
+"""Sizes of a game in chunks, which are compared with its rules before it is compiled."""
+RECIPE: Fields = {
+    "cut": either(flag, whole(), several(whole()), several(text())),
+    "limit": whole(1),
+    "symmetry": flag,
+    "counts": COUNTS,
+}
+"""Fields of the text of a game in chunks in addition to :data:`FOUND_BY`."""
 
 
-def _compile(said: dict[str, Any], memory_limit: int) -> CompiledGame:
-    """The game of a name."""
+def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
+    """Find the rules of a built-in game; those of another game stay unknown.
+
+    Raises:
+        ValueError: The number of players is missing.
+    """
+    source, name, digest = said["source"], said["name"], said["digest"]
+    if source is not None and is_built_in(source):
+        return UncompiledGame(find_built_in(source))
+    players = digest.removeprefix(f"{name}, ").partition(" ")[0]
+    if not (players.isascii() and players.isdecimal() and len(players) <= 3):
+        raise ValueError(f"array {RULES!r} does not say how many players {name} has")
+    return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
+
+
+def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
+    """Compile a built-in game."""
     source, name = said["source"], said["name"]
     if source is None:
         raise UnknownGameError(
             f"{name} is cut into chunks and no built-in game: compile it as before, and "
             "give it as game="
         )
-    with budget(f"compiling {name}", memory_limit) as own:
-        rules = make_game(source)
-        if not isinstance(rules, (CardGame, PublicTreeGame)):
-            raise ValueError(f"{source} is no game of private hands: it cannot have been cut")
-        if (counts := said.get("counts")) is not None:
-            _check_counts(rules, name, counts, own)
-        options = {
-            "cut": said["cut"],
-            "symmetric": said["symmetry"],
-            "source": source,
-            "limit": said["limit"],
-        }
-        if isinstance(rules, CardGame):
-            return card_game.compile_rules(rules, name, own, **options)
-        own.watch = Watch(rules, name, own, None)
-        return cut_game.compile_rules(rules, name, own, **options)
+    rules = make_game(source)
+    if not isinstance(rules, (CardGame, PublicTreeGame)):
+        raise ValueError(f"{source} has no private hands: it cannot have been cut")
+    _check_counts(rules, name, said["counts"], own)
+    options = {
+        "cut": said["cut"],
+        "symmetric": said["symmetry"],
+        "source": source,
+        "limit": said["limit"],
+    }
+    if isinstance(rules, CardGame):
+        return card_game.compile_rules(rules, name, own, **options)
+    own.watch = Watch(rules, name, own, None)
+    return cut_game.compile_rules(rules, name, own, **options)
 
 
 def _check_counts(

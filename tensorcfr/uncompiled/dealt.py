@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -101,12 +102,21 @@ class DealtCards(Game):
         self._free = rules.free.tolist()
         self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
         self._runouts: dict[int, np.ndarray] = {}
-        self._pairs = Dealing(rules).pairs if rules.boards else None
+
+    # The first play counts the deals, and not the constructor: files name games that nobody plays.
+
+    @cached_property
+    def _pairs(self) -> np.ndarray | None:
+        """Weights of the pairs of hands, where the rules choose the boards."""
+        return Dealing(self.rules).pairs if self.rules.boards else None
+
+    @cached_property
+    def _first(self) -> np.ndarray:
+        """Weight of each hand of player 0, float64 (hands,)."""
         if self._pairs is not None:
-            self._first = self._pairs.sum(axis=1)
-            return
-        free = [self._weights[1][self._apart(hand)].sum() for hand in own]
-        self._first = self._weights[0] * np.array(free)
+            return np.asarray(self._pairs.sum(axis=1))
+        free = [self._weights[1][self._apart(hand)].sum() for hand in self._hands[0]]
+        return self._weights[0] * np.array(free)
 
     @property
     def name(self) -> str:

@@ -4,10 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._util.arguments import brief
 from ..compilers.histories import check_rules
-from ..formats.sources import find_rules
+from ..errors import UnknownGameError
+from ..formats.sources import FoundRules, find_rules
 from ..rules import Game, Usual
 from .dealt import as_histories
+
+
+class UnknownRules(Game):
+    """Rules that a file names and does not hold: a strategy can be read, and no game played.
+
+    Args:
+        name: Name of the game.
+        n_players: Number of players.
+    """
+
+    def __init__(self, name: str, n_players: int) -> None:
+        self._name, self.n_players = name, n_players
+
+    @property
+    def name(self) -> str:
+        """Name of the game."""
+        return self._name
+
+    def root(self) -> Any:
+        """Refuse to play.
+
+        Raises:
+            UnknownGameError: Always.
+        """
+        raise UnknownGameError(
+            f"the rules of {brief(self._name)} are not in its file: give them, "
+            "Solution.load(path, game=...), or in the call, solve(game, start=solution)"
+        )
+
+    def node(self, state: Any) -> Any:
+        """Refuse to play, as :meth:`root`."""
+        return self.root()
 
 
 class UncompiledGame:
@@ -58,7 +92,7 @@ class UncompiledGame:
         if isinstance(source, UncompiledGame):
             self.name, self.rules, self.source = source.name, source.rules, source.source
         else:
-            found = find_rules(source, **parameters)
+            found = source if isinstance(source, FoundRules) else find_rules(source, **parameters)
             self.name = found.name
             self.rules = as_histories(found.rules)
             check_rules(self.name, self.rules.n_players)

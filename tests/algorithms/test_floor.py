@@ -93,8 +93,6 @@ def test_round_trip(registry: None, tmp_path: Any) -> None:
     falling = CFR(floor=0.125, floor_fall=0.5)
     assert from_dict(falling.to_dict()) == falling
     assert str(falling) == "cfr(average_power=0, alternating, floor=0.125, floor_fall=0.5)"
-    older = {key: value for key, value in CFR.to_dict().items() if not key.startswith("floor")}
-    assert from_dict(older) == CFR
     with pytest.raises(ValueError, match="floor of cfr is a function"):
         CFR(floor=fading).to_dict()
     mine = Algorithm("fading floor", CFR.rule, "", "", floor=fading)

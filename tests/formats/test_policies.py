@@ -13,7 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support.random_games import games, public_tree_games
-from tensorcfr import CompiledGame, Policy, best_response, compile_game, evaluate, solve
+from tensorcfr import (
+    CompiledGame,
+    Policy,
+    Solution,
+    best_response,
+    compile_game,
+    evaluate,
+    solve,
+)
 from tensorcfr.analysis import values
 from tensorcfr.formats import (
     find_policy,
@@ -25,6 +33,7 @@ from tensorcfr.formats import (
     save_policy,
     to_openspiel,
 )
+from tensorcfr.formats.policies import is_policy_file
 from tensorcfr.kernels.evaluation import normalise
 
 FILES = ["csv", "json", "parquet", "npz"]
@@ -170,6 +179,23 @@ def test_a_number_too_large_among_rows_in_order(tmp_path: Path) -> None:
     path.write_text(json.dumps(given))
     with pytest.raises(ValueError, match=r"1000.*\.\.\. is not a probability"):
         read_policy(game, path)
+
+
+def test_what_holds_a_policy(tmp_path: Path) -> None:
+    """Of a damaged archive the reader says why: one that asks for zip 9.9 was a bare error."""
+    game = compile_game("kuhn")
+    path = save_policy(Policy.uniform(game), tmp_path / "policy.npz")
+    assert is_policy_file(path)
+    assert not is_policy_file(solve(game, iters=1).save(tmp_path / "solution.npz"))
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 6] = 99
+    for damaged in (bytes(content), path.read_bytes()[:99], b"", b"PK"):
+        path.write_bytes(damaged)
+        assert not is_policy_file(path)
+        with pytest.raises(ValueError, match=r"policy\.npz is not an \.npz file, or it is damaged"):
+            Solution.load(path)
+    with pytest.raises(FileNotFoundError):
+        is_policy_file(tmp_path / "none.npz")
 
 
 def test_damaged_archives(tmp_path: Path) -> None:

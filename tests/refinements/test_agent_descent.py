@@ -16,6 +16,7 @@ from tensorcfr.algorithms import ALGORITHMS, MMD_AGENT, from_dict
 from tensorcfr.analysis import conditional_regrets
 from tensorcfr.games import MatrixGame, make_game
 from tensorcfr.games.holdem import Holdem
+from tensorcfr.refinements.agent_descent import AgentSolver
 
 KINGS = Holdem(board="2s2h2d3s3h", ranges=("AA,QQ", "KK"), pot=100, stacks=100, bets="100%")
 """The toy game of desktop-postflop's issue 27: aces or queens against kings on 22233."""
@@ -78,10 +79,18 @@ def test_every_infoset_is_within_a_thousandth_of_the_pot(name: str) -> None:
 def test_a_record_of_an_older_version() -> None:
     """It goes on with the floor and the temperature of the iteration from which they stayed."""
     kept = {"name": "mmd-agent", "eta": 2.0, "alpha": 0.0, "floor": 0.1, "average_power": 20.0}
-    oldest = from_dict(kept | {"floor_fall": 1.0})
     old = from_dict(kept | {"floor_fall": 0.5, "heat": 1.0, "settled": 400.0})
-    assert (oldest.heat, oldest.floor) == (0.0, 0.0001)
     assert (old.heat, old.floor, old.eta) == (0.0025, 0.005, 2.0)
+
+
+def test_a_weight_beyond_floats_is_named() -> None:
+    """It was an OverflowError; the solver stays as it was before the iteration."""
+    solver = AgentSolver(compile_game("kuhn"), MMD_AGENT(average_power=300))
+    with pytest.raises(ValueError, match=r"mmd-agent\(.*its weight is not finite at iteration 11$"):
+        solver.step(20)
+    assert np.isfinite(solver.state.cumulative).all()
+    for power in (20.0, 2.0, 0.0, 1.5):
+        assert MMD_AGENT(average_power=power).weight(7) == 7**power
 
 
 def test_aces_call_after_a_mistake() -> None:

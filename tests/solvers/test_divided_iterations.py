@@ -205,6 +205,24 @@ def test_a_directory_is_for_one_solver(tmp_path: Path, interpreted: None) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_process_does_not_unlock_its_parents_directory(tmp_path: Path) -> None:
+    """It ends as programs do, with the finalizers of all that it has."""
+    program = (
+        "import os, sys, pathlib; from tensorcfr._util.mapped_files import MappedFiles\n"
+        "files = MappedFiles(folder := pathlib.Path(sys.argv[1]))\n"
+        "if os.fork() == 0: sys.exit(0)\n"
+        "os.wait()\n"
+        "try: MappedFiles(folder)\n"
+        "except BlockingIOError: print('in use')\n"
+        "files.close(); MappedFiles(folder); print('free')"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n") == ["in use", "free", ""]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_a_killed_process_leaves(tmp_path: Path) -> None:
     """Its lock ends with it, and files without a solver are removed."""
     (tmp_path / "state-0.bin").write_bytes(b"of an earlier version")

@@ -20,9 +20,9 @@ from support.random_games import random_game
 from support.spoiling import Suited, compiled
 from tensorcfr import Solution, Solver, solve
 from tensorcfr._util import files
-from tensorcfr.algorithms import CFR, DCFR
+from tensorcfr.algorithms import DCFR
 from tensorcfr.compilers import compile_game
-from tensorcfr.errors import MemoryLimitError
+from tensorcfr.errors import FileSizeError, MemoryLimitError
 from tensorcfr.model.flat_game import FlatGame
 from tensorcfr.payoff import PayoffEntries
 from tensorcfr.rules import Chance, Decision, Game, Terminal
@@ -163,36 +163,6 @@ def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path
         np.testing.assert_array_equal(one, other)
 
 
-def of_version_1(path: Path) -> None:
-    """Rewrite a file without hands as the version before wrote it."""
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    header = json.loads(arrays.pop(HEADER).tobytes())
-    new = ("bucket_stride", "bucket_mask", "hand_rank", "blocks/", "game/views/")
-    arrays = {
-        key.replace("form/payoff/", "form/payoff_"): array
-        for key, array in arrays.items()
-        if not any(part in key for part in new)
-    }
-    header["version"] = 1
-    del arrays[DIGEST]
-    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(path, **arrays)
-
-
-@pytest.mark.parametrize("name", ["kuhn(players=3)", "goofspiel(cards=3)"])
-def test_files_of_version_1_are_read(name: str, tmp_path: Path) -> None:
-    game = compile_game(name)
-    path = save_game(game, tmp_path / "game")
-    of_version_1(path)
-    assert_same(load_game(path), game)
-    solution = solve(game, CFR, iters=5)
-    of_version_1(path := solution.save(tmp_path / "solution"))
-    again = Solution.load(path)
-    assert_same(again.game, game)
-    assert again.evaluation == solution.evaluation
-
-
 @pytest.mark.parametrize(
     ("asked", "written"), [("kuhn", "kuhn.npz"), ("kuhn.npz", "kuhn.npz"), ("kuhn.v2", "kuhn.v2")]
 )
@@ -200,23 +170,6 @@ def test_the_suffix(kuhn: FlatGame, tmp_path: Path, asked: str, written: str) ->
     assert save_game(kuhn, str(tmp_path / asked)) == tmp_path / written
     assert os.listdir(tmp_path) == [written]
     assert load_game(tmp_path / asked).name == "kuhn"
-
-
-@pytest.mark.parametrize("name", ["kuhn(players=3)", "leduc"])
-def test_files_of_version_2_are_read(name: str, tmp_path: Path) -> None:
-    """They are those of version 3 without a digest."""
-    game = compile_game(name)
-    path = save_game(game, tmp_path / "game")
-    with np.load(path) as archive:
-        arrays = {key: archive[key] for key in archive.files if key != DIGEST}
-    header = json.loads(arrays[HEADER].tobytes()) | {"version": 2}
-    arrays[HEADER] = np.frombuffer(json.dumps(header).encode(), np.uint8)
-    np.savez(path, **arrays)
-    assert_same(load_game(path), game)
-    arrays[HEADER] = np.frombuffer(json.dumps(header | {"version": 3}).encode(), np.uint8)
-    np.savez(path, **arrays)
-    with pytest.raises(ValueError, match=r"is damaged: array 'digest' is missing$"):
-        load_game(path)
 
 
 def test_a_changed_number_is_not_taken(kuhn: FlatGame, tmp_path: Path) -> None:
@@ -350,12 +303,28 @@ def changed(key: str, at: Any, to: Any) -> Callable[[dict[str, Any], dict[str, A
     [
         (
             lambda header, arrays: header.update(version=VERSION + 1),
-            "{path} was written by a newer tensorcfr: its format has version 5, this one reads "
-            "up to 4",
+            "{path} was written by a newer tensorcfr: its format has version 5, this one reads 4",
+        ),
+        (
+            lambda header, arrays: header.update(version=10**3000),
+            "{path} was written by a newer tensorcfr: its format has version a number of 9966 "
+            "bits, this one reads 4",
+        ),
+        *(
+            (
+                lambda header, arrays, version=version: header.update(version=version),
+                "{path} was written by tensorcfr 0.6 or older: its format has version "
+                f"{version}, this one reads 4; load it with tensorcfr 0.15.0 and save it again",
+            )
+            for version in (1, 2, 3)
+        ),
+        (
+            lambda header, arrays: header.update(version=0),
+            "{path} is damaged: header.version is 0, not a whole number from 4 to 4",
         ),
         (
             lambda header, arrays: header.update(version="1"),
-            "{path} is damaged: header.version is '1', not a whole number from 1 to 4",
+            "{path} is damaged: header.version is '1', not a whole number from 4 to 4",
         ),
         (
             lambda header, arrays: header.update(author="me"),
@@ -581,3 +550,15 @@ def test_other_kinds_of_content(tmp_path: Path) -> None:
     assert header == {"format": "tensorcfr", "version": VERSION, "kind": "notes", "more": [1]}
     assert list(arrays) == ["a/b"]
     assert arrays["a/b"].tolist() == [0, 1, 2]
+
+
+def test_values_of_a_header_are_counted(tmp_path: Path) -> None:
+    """A list of lists takes twenty times its text."""
+    path = write_arrays(
+        tmp_path / "notes", {"kind": "notes", "more": [[] for _ in range(10**5)]}, {}
+    )
+    size = path.stat().st_size
+    with pytest.raises(FileSizeError, match=r"^reading .*notes\.npz needs at least"):
+        read_arrays(path, "notes", memory_limit=20 * size)
+    header, _ = read_arrays(path, "notes", memory_limit=40 * size)
+    assert len(header["more"]) == 10**5

@@ -120,15 +120,41 @@ def test_going_on_from_a_file_has_the_same_bits(algorithm: Any, tmp_path: Path) 
         assert np.array_equal(array, getattr(after.state, name)), name
 
 
-def test_rules_of_your_own_are_given_to_read_a_file(tmp_path: Path) -> None:
+def test_rules_of_your_own_are_given_to_go_on_from_a_file(tmp_path: Path) -> None:
     game = random_game(5)
     path = solve(game, "external_sampling", iters=5, seed=1).save(tmp_path / "own.npz")
-    with pytest.raises(UnknownGameError, match="rules of your own"):
-        Solution.load(path)
+    unknown = Solution.load(path)
+    with pytest.raises(UnknownGameError, match=r"the rules of .* are not in its file: give them"):
+        solve(unknown.game, start=unknown, iters=5)
     read = Solution.load(path, game=game)
-    assert solve(game, start=read, iters=5).iterations == 10
+    assert unknown.policy.to_dict() == read.policy.to_dict()
+    assert unknown.summary() == read.summary()
+    again = Solution.load(unknown.save(tmp_path / "again.npz"), game=game)
+    for start in (unknown, read, again):
+        on = solve(game, start=start, iters=5)
+        assert on.iterations == 10
+        assert on.policy.to_dict() == solve(game, start=read, iters=5).policy.to_dict()
     with pytest.raises(ValueError, match="not compiled"):
         Solution.load(path, game="kuhn")
+
+
+def test_rules_of_your_own_that_are_called_like_a_built_in_game(tmp_path: Path) -> None:
+    """Their file does not find those of the built-in game."""
+
+    class Own(Game):
+        name = "kuhn"
+
+        def node(self, history: Any) -> Any:
+            if not history:
+                return Decision(0, "only", ("left", "right"))
+            return Terminal((1.0, -1.0))
+
+    path = solve(Own(), "external_sampling", iters=5, seed=1).save(tmp_path / "own.npz")
+    read = Solution.load(path)
+    assert read.policy["only"]
+    with pytest.raises(UnknownGameError, match="the rules of 'kuhn' are not in its file"):
+        solve(read.game, start=read, iters=1)
+    assert solve(Own(), start=read, iters=5).iterations == 10
 
 
 @pytest.mark.parametrize(

@@ -193,6 +193,21 @@ def test_a_game_in_chunks_is_shown_as_its_flat_game_is(name: str) -> None:
     check_against_flat(Desk(solve(compile_game(**CUT[name]), iters=7, **options)))
 
 
+@pytest.mark.parametrize("options", [{"cut": 1}, {"cut": False}, {"cut": (1, 2)}], ids=str)
+def test_a_node_that_is_not_there(options: dict[str, Any]) -> None:
+    """The first node that is asked for is -1: it was an IndexError of a game in chunks."""
+    game = compile_game("kuhn(cards=4)", **options)
+    for number in (-1, -2, 10**9, 10**30):
+        desk = Desk(solve(game, "cfr", iters=1))
+        with pytest.raises(ValueError, match=f"kuhn.* has no public node {number}$"):
+            desk.node(number, 0)
+    if options["cut"]:
+        nodes = game.nodes
+        assert list(nodes.decisions(0))
+        with pytest.raises(ValueError, match="there is no public node -1"):
+            nodes.label(-1)
+
+
 def check_against_flat(desk: Desk) -> None:
     """Every node, its twin found by the steps that lead there."""
     solution = desk.solutions[0].solution

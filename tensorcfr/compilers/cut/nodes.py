@@ -54,7 +54,12 @@ class TreeNodes(TabledNodes):
         self._stands_for, self._own_label = stands_for, own_label
         self.hands = public.hands
         self.joins_labels = own_label is None
-        self._recent: tuple[int, Way] = -1, ([], [])  # The node that was asked for last.
+        self._recent: tuple[int, Way]
+        self._forget()
+
+    def _forget(self) -> None:
+        """Remember the way to the root instead of that to the last node."""
+        self._recent = 0, ([self._graph.root], [])
 
     @cached_property
     def _possible(self) -> tuple[np.ndarray, np.ndarray]:
@@ -233,7 +238,7 @@ class TreeNodes(TabledNodes):
         for node in count():
             self._recent = node, (states, taken)
             yield node, states[-1]
-            self._recent = -1, ([], [])  # The way changes.
+            self._forget()  # The way changes.
             step = 0
             while step == fan[states[-1]]:
                 if not taken:
