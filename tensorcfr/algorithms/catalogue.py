@@ -164,7 +164,7 @@ PACED_CFR_PLUS = Algorithm(
     rules.PACED_PLUS,
     formula="R <- [p R + r]+; m <- m + b (r - m); strategy from [R + m]+; p = 1 + s (c - cos), cos "
     "the cosine between r and m before, over the actions that are played or would have gained; s "
-    "falls as (1 + t/n)^(-1/2) where cos < c, else as (1 + t/n)^-1; p is at least (1 - 1/t)^5, and "
+    "falls as (1 + t/n)^(-1/2) where cos < c, else as (1 + t/n)^-1; p is at least (1 - 1/t)^8, and "
     "large enough that the sum of p R is min(t/10, t^(1/2)) times the length of r; average "
     "weighted by t^10",
     source="this library (docs/newer-variants.md)",

@@ -14,7 +14,7 @@ from .._util.jit import inlined
 from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule
 
-LEAST_POWER = 5.0
+LEAST_POWER = 8.0
 """In iteration t a pace is at least ``(1 - 1/t) ** LEAST_POWER``.  If averaging weights grow at
 least as fast, cumulative regrets bound those of the average (docs/newer-variants.md)."""
 

@@ -124,7 +124,7 @@ class Predictive(Regretful):
 
 class Paced(Regretful):
     """Paced CFR+: regrets grow where instantaneous ones turn, and shrink where they agree with
-    their mean, which is the prediction.  They shrink no faster than 1 / t ** 5, and are never small
+    their mean, which is the prediction.  They shrink no faster than 1 / t ** 8, and are never small
     beside new ones.  Instantaneous regrets are against the strategy without its floor."""
 
     rule = staticmethod(cfr_plus_rule)
@@ -149,7 +149,7 @@ class Paced(Regretful):
             cosine = sum((r / new) * (m / old) for r, m in pairs)
             speed = 0.05 * (1000 / (1000 + t)) ** (0.5 if cosine < 0.4 else 1)
             total = sum(self.regrets)
-            pace = max(1 - speed * (cosine - 0.4), (1 - 1 / t) ** 5)
+            pace = max(1 - speed * (cosine - 0.4), (1 - 1 / t) ** 8)
             if pace * total < min(t / 10, math.sqrt(t)) * new:
                 pace = min(t / 10, math.sqrt(t)) * new / total if total else 1.0
             self.regrets = [pace * regret for regret in self.regrets]
