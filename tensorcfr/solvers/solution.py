@@ -382,8 +382,20 @@ class Solution(_Evaluated):
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
-            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}"
+            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}{self._rise}"
             + (f"\n  {meaning}" if (meaning := self._meaning) else "")
+        )
+
+    @property
+    def _rise(self) -> str:
+        """A line about an earlier checkpoint with half the exploitability or less; else empty."""
+        earlier = min(self.trace, key=lambda point: point.exploitability, default=None)
+        settled = self.game.settled
+        if earlier is None or settled(self.exploitability) <= 2 * settled(earlier.exploitability):
+            return ""
+        return (
+            f"\n  exploitability has risen from {settled(earlier.exploitability):.6g} at iteration "
+            f"{earlier.iteration:,}; keep_best=True returns the best strategy of all checkpoints, too"
         )
 
     def __str__(self) -> str:

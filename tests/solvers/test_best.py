@@ -142,3 +142,14 @@ def test_evaluating_the_last_iterate_changes_nothing(precision: str) -> None:
 def test_the_linear_program_has_no_iterates() -> None:
     with pytest.raises(ValueError, match="lp is exact: there are no iterates to keep the best of"):
         solve(KUHN, "lp", keep_best=True)
+
+
+def test_the_summary_says_that_exploitability_has_risen() -> None:
+    """The average begins anew in iteration 64."""
+    risen = solve(KUHN, CFR_PLUS(restart_base=2), iters=64, checkpoints=[63])
+    assert risen.exploitability > 2 * risen.trace[0].exploitability
+    assert (
+        f"exploitability has risen from {risen.trace[0].exploitability:.6g} at iteration 63; "
+        "keep_best=True"
+    ) in risen.summary()
+    assert "risen" not in solve(KUHN, "cfr+", iters=64, checkpoints=[63]).summary()
