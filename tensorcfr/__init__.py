@@ -83,7 +83,7 @@ __all__ = [
     "subgame",
     "team_game",
 ]
-__version__ = "0.15.0"
+__version__ = "0.16.0"
 
 
 def __getattr__(name: str) -> Any:
