@@ -27,6 +27,8 @@ from tensorcfr.storage.archive import digest_of, pack_header
 
 FOLDER = Path(__file__).parent.parent / "data" / "old_files"
 RELEASES = sorted(path.stem for path in FOLDER.glob("*.zip"))
+CHANGED = {"0.15.0": {"paced-cfr+"}}
+"""Algorithms by release whose rule has changed since: a solve goes on by the new rule."""
 
 
 @cache
@@ -79,7 +81,7 @@ def test_a_solution(release: str, name: str) -> None:
         return
     later = solve(solution.game, start=solution, iters=2)
     assert later.iterations == solution.iterations + 2
-    if "later" in numbers:
+    if "later" in numbers and solution.algorithm.name not in CHANGED.get(release, ()):
         close(later, numbers["later"], floats)
     if later.is_evaluated:
         assert np.isfinite(later.exploitability)
