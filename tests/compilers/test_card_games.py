@@ -374,7 +374,7 @@ ONE = [np.array([[0]]), np.array([[0]])]
         # Both players hold one of six cards: after four more there is none.
         (Fixed(Fold((1.0, -1.0)), 5), r"after '\(deal\) .* too few cards are left to deal"),
         (Broken(node=lambda state: None), "must be a Decision, a Deal"),
-        (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "is not finite"),
+        (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "are not finite"),
     ],
 )
 def test_broken_rules(rules: CardGame, message: str) -> None:
