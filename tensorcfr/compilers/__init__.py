@@ -65,15 +65,18 @@ def compile_game(
               two-player limit games of ``universal_poker`` become ``limit_poker``.
         symmetry: Whether to merge infosets with indistinguishable payoffs for solving, for example
             hands that differ only in suits.  Solutions always cover the whole game.
-        memory_limit: Most bytes that compiling may use; by default the free memory of the machine.
+        memory_limit: Memory limit in bytes; by default the free memory of the machine.
         cut: Where to cut the public tree of a two-player game with private hands into chunks.  A
-            large game in chunks needs less memory and is solved faster.  ``"auto"`` cuts a
-            :class:`PublicTreeGame` with at least 131,072 sequences, and every card game.  True
-            derives the cut from the cache sizes of this machine.  A number of public edges, or
-            several public labels, name the cut directly; several numbers cut again below each cut.
-            In a card game, a number is the deal after which chunks begin; each later deal begins
-            further chunks below these.  False compiles a flat game, which some algorithms and
-            analyses need.
+            large game in chunks needs less memory and is solved faster.  One of
+
+            * ``"auto"``: cut a :class:`PublicTreeGame` with at least 131,072 sequences, and every
+              card game;
+            * True: derive the cut from the cache sizes of this machine;
+            * a number: cut after this many public steps (actions or public chance outcomes).
+              Several numbers cut again below each cut.  In a card game, the number is the deal
+              after which chunks begin, and each later deal begins further chunks below these;
+            * public labels: cut at the public nodes with these labels;
+            * False: compile a flat game, which some algorithms and analyses need.
         teams: Players that share their payoffs: with ``((0, 2), (1, 3))``, players 0 and 2 form one
             team, players 1 and 3 the other.  Each player gets the mean payoff of the team.  The
             information of the players stays the same.  See
@@ -98,9 +101,9 @@ def compile_game(
         * ``game.tree.terminal``: int64 (terminals,), the terminal nodes in ascending order;
         * ``game.tree.utility``: float64 (terminals, players), payoffs in units of ``game.unit``.
 
-        The sequence form that solvers use is ``game.form``.  :mod:`tensorcfr.model.arrays` declares
-        all arrays.  A game in chunks has ``game.chunks`` in place of both; ``game.flat()`` converts
-        it.
+        A game of private hands expands ``game.tree`` at the first access.  The sequence form that
+        solvers use is ``game.form``.  :mod:`tensorcfr.model.arrays` declares all arrays.  A game in
+        chunks has ``game.chunks`` in place of both; ``game.flat()`` converts it.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names the

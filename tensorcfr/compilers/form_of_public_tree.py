@@ -117,6 +117,7 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
             last[player, here] = np.where(own, step, last[player, above])
             level[player, here] = level[player, above] + own
         if forest is not None and depth == 1:
+            # The roots of a part are reached through entries, not through own actions.
             last[:, here] = -1 - forest.entry
     exists = tree.exists
     if (stage := _game_stages(tree, exists)) is not None:
@@ -152,6 +153,7 @@ def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
     # stages still grow after as many passes as there are kinds.
     for _ in range(len(kinds) + 1):
         before = stage.copy()
+        # Relax all edges at once, as Bellman and Ford do.
         np.maximum.at(stage, below, stage[above] + 1)
         if np.array_equal(stage, before):
             found = np.zeros(tree.n_nodes, dtype=np.int16)
@@ -285,6 +287,7 @@ def _layout(
         return form, Entries(np.arange(tree.n_players), first, none, none)
     mask, count = np.concatenate(forest.mask), len(forest.mask[0])
     own, others = np.split(hand_rank[mask, -1], [count])
+    # Round the size of each bucket up to a multiple of ALIGNED.
     sequences = np.append(0, np.cumsum(-(-lanes * actions // ALIGNED) * ALIGNED))
     middle, end = sequences[form.player_buckets[1:]].tolist()
     before = whole_rows(int(own.sum()))

@@ -153,6 +153,7 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
         return _number_infosets(walked, name, order, form=form)
     form, tree = form_of_public_tree.build(found.game.tree)
     public = found.game._replace(tree=tree)
+    # ``place`` is the final index of each infoset, and ``order`` its inverse permutation.
     place = InfosetPlaces(public, form).infosets(found.node, found.hand)
     order = np.empty(len(place), dtype=np.int64)
     order[place] = np.arange(len(place))

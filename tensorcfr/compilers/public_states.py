@@ -266,8 +266,10 @@ def unfold(
     parent, first_child = tree_links(np.concatenate(children))
     player, payoff = tables.player[state], tables.payoff[state]
     weight = tables.weight[state]
+    # A node at the cut is a leaf of this part, but it pays nothing here.
     player[where], payoff[where] = TERMINAL, -1
     if roots is not None:
+        # Node 0 is artificial; any existing weight does.
         player[0], payoff[0], weight[0] = CHANCE, -1, weight[1]
     tree = tables._replace(
         parent=smallest_int(parent),

@@ -241,6 +241,7 @@ class CardForm:
         for player in range(2):
             last = self.last[player][node]
             s = self.round_of(last)
+            # The last action has one sequence for several classes that this terminal distinguishes.
             if self.where.splits(r, s):
                 found.append(Wait(player, last, r))
         return found
@@ -309,6 +310,8 @@ class CardForm:
                 for node in nodes:
                     r, ends = self._round(node), isinstance(node, Wait)
                     before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    # Members of a bucket are in the order of ``self.first``, and parents are
+                    # appended in that order.
                     above = self.sequences_above(player, before, r, ends=ends)
                     parents.append(above.astype(np.uint32))
                 start = self.ends[player] + begin

@@ -71,8 +71,8 @@ def compile_rules(
             chooses by size.
         symmetric: Whether to solve equivalent boards once, and equivalent hands on a board once.
         source: Name and parameters of a built-in game, which files store.
-        limit: Most sequences of a chunk with several lines; by default derived from the cache size
-            of this machine.
+        limit: Maximum number of sequences in a chunk with several lines; by default derived from
+            the cache size of this machine.
         bucketed: Function that receives all boards and their symmetry, and returns the symmetry
             with hands in buckets.
 
@@ -165,6 +165,7 @@ class _Compiler:
         if self.payoffs.by_pairs:
             shapes = beside_entries(shapes)
         below = self._entries(trunk, forms, groups, numbers)
+        # Each chunk is a shape of its own, because its ``walk`` arrays belong to its board.
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
         if self.payoffs.by_pairs and not betting.rounds:
             # All payoffs are single entries, so kernels can treat the game as an ordinary flat
@@ -262,6 +263,8 @@ class _Compiler:
         found: list[list[int]] = [[] for _ in range(parts)]
         before = 0
         for line, size in zip(lines, sizes, strict=True):
+            # The middle of a line, by size, determines its part, so that parts have nearly equal
+            # sizes.
             found[min(parts - 1, (before + size // 2) * parts // total)].append(line)
             before += size
         return [group for group in found if group]
@@ -347,6 +350,8 @@ class _Compiler:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
             for board, both in enumerate(self.payoffs.walks(r)):
                 walks = pools.put(np.concatenate(both))
+                # The one board of a chunk: player 0's part of ``walk`` begins at 0, player 1's
+                # after it.
                 begin = pools.put(np.array([[0, len(both[0]), 0]]))
                 kind, alike = int(boards.played[board]), float(solved_for[board])
                 if self.rules.weights_vary:
@@ -378,6 +383,8 @@ class _Compiler:
         known: dict[tuple[int, int, int], int] = {}
         chunks = sum(of_round.size for of_round in numbers.values())
         above = np.zeros(chunks, dtype=np.int64)
+        # Count the entries and rows of each chunk first: they set the offsets at which the second
+        # loop writes the rows.
         entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
         for r in self.streets:
             for number, group in enumerate(groups[r]):
@@ -410,6 +417,8 @@ class _Compiler:
                             if (p, *own) not in known:
                                 known[p, *own] = beyond.append(everywhere.between(p, *own))
                         begin = [known[p, *own] for own in kinds]
+                        # A row has the number of classes, the first sequence above, and the offset
+                        # in ``beyond``.
                         own_rows = self.symmetry.n_classes(p, r), after, begin
                         row[row_offset[here, p] + nth] = np.stack(own_rows, axis=1)
         entry_offset = tiled(entries, above > 0)

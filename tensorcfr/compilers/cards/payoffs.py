@@ -88,6 +88,7 @@ class Payoffs:
             before = first_board[r] if walks else 0
             for terminals in self._grouped(form, ends):
                 nodes = [one.node for one in terminals]
+                # Lanes without a terminal repeat the first terminal.
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
                 first = np.array(
                     [
@@ -275,9 +276,13 @@ class Payoffs:
             # the same.
             leads = classes.first[of_hand] == hand
             own.append(codes_of(of_hand, cards, none)[leads])
+            # The missing card of a short hand gets different numbers for both players, so it never
+            # matches.
             others.append(codes_of(of_hand, cards, none + 1))
             levels.append(strength[order])
             first.append(leads)
+        # Only the order of strengths matters, so number the distinct strengths of both players
+        # together.
         _, place = np.unique(np.concatenate(levels), return_inverse=True)
         count = int(place.max()) + 1 if len(place) else 0
         places = np.split(place, [len(levels[0])])

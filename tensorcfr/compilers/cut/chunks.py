@@ -58,7 +58,7 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
         graph: The public states of the game to solve, with two players.
         cuts: Where to cut the tree, then the forests of its chunks, and so on.  Depths count from
             the last cut.  Nothing is cut where nobody acts any more.
-        limit: Most sequences of a chunk with several subtrees.
+        limit: Maximum number of sequences in a chunk with several subtrees.
         alone: Whether each subtree is a chunk of its own.
     """
     chunks = _Chunks(graph, cuts, 0 if alone else limit)
@@ -82,6 +82,7 @@ def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
     total, before = 0, NO_PARENT
     for node in above.cut.tolist():
         own, parent = int(size[above.state[node]]), int(above.tree.parent[node])
+        # ``above.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
         joins = total + own <= limit and (parent == before or total <= limit // SPLIT)
         if not (groups and joins):
             groups.append([])
@@ -133,6 +134,7 @@ class _Chunks:
         roots = Roots(*np.full((2, len(above.state)), -1, dtype=np.int32))
         for nodes in _groups(above, self.size, self.limit):
             chunk, states = len(self.shape), above.state[nodes]
+            # Node 0 of a forest is artificial, and its children are the roots in this order.
             roots.chunk[nodes], roots.node[nodes] = chunk, np.arange(1, len(nodes) + 1)
             entry, mask, sequences = zip(
                 *(self._entries(player, nodes, built, forest) for player in range(2)), strict=True
@@ -179,6 +181,8 @@ class _Chunks:
         steps, entry = steps[order], np.argsort(order)[entry]
         before = steps < 0
         weight = above.tree.weight[above.tree.parent[steps]].astype(np.int64)
+        # The last column of ``_possible`` has the mask of all hands: the empty sequence does not
+        # depend on the hand.
         mask = self._possible[player, np.where(before, -1, weight)]
         if forest is not None:
             mask[before] = forest.mask[player][-1 - steps[before]]

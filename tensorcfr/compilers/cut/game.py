@@ -47,9 +47,9 @@ AUTO = "auto"
 """Value of ``cut`` that cuts games with at least :data:`~tensorcfr._util.limits.CUT_FROM`
 sequences, and no others."""
 CutLike = bool | int | Sequence[int] | Sequence[str]
-"""Place to cut.  :data:`AUTO` or True chooses by size.  A number is the number of public edges
-above the cut; several numbers cut again below each cut.  Public labels name the nodes below which
-everything is a chunk."""
+"""Place to cut.  :data:`AUTO` or True chooses by size.  A number is the number of public steps
+above the cut, which are actions or public chance outcomes; several numbers cut again below each
+cut.  Public labels name the nodes below which everything is a chunk."""
 
 
 def compile_rules(
@@ -73,8 +73,8 @@ def compile_rules(
         symmetric: Whether to merge infosets with indistinguishable payoffs and to remove decisions
             with one action.
         source: Name and parameters by which the rules can be loaded again, if any.
-        limit: Most sequences of a chunk with several subtrees; by default derived from the
-            second-level cache.
+        limit: Maximum number of sequences in a chunk with several subtrees; by default derived
+            from the second-level cache.
 
     Raises:
         GameError: The rules break their contract, or there are more than two players.
@@ -135,7 +135,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
     Args:
         game: A two-player game with a public tree.
         nodes: Nodes of its public tree, none below another; everything below them is in chunks.
-        limit: Most sequences of a chunk with several subtrees.
+        limit: Maximum number of sequences in a chunk with several subtrees.
 
     Raises:
         GameError: The payoffs are extremely large or small.
@@ -286,6 +286,7 @@ def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
     """Cut a game as :data:`CutLike` describes, with public states in place of labels."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
+        # A game that fits one chunk as a whole is not cut, because no size is at most -1.
         fits = size <= (limit if size[graph.root] > limit else -1)
         return chunks.build(graph, [lambda states, depth: fits[states]], limit=limit)
     if isinstance(cut, np.ndarray):

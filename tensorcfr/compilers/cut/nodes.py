@@ -290,6 +290,7 @@ class TreeNodes(TabledNodes):
     def _find_own(self, label: str) -> FoundInfoset | None:
         """Find the infoset with a label that the game makes itself."""
         hashes = self._index[:, 0]
+        # Several infosets may share a hash; compare the labels of all of them.
         begin = int(np.searchsorted(hashes, hash(label)))
         end = int(np.searchsorted(hashes, hash(label), side="right"))
         for _, node, hand in self._index[begin:end].tolist():

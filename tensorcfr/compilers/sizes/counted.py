@@ -35,11 +35,11 @@ CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a card game's chunk may take in single
 precision.  The scratch holds a reach and a value for every sequence."""
 ALL_LINES = 1 << 40
-"""Most sequences of a chunk that contains all lines; larger than any game."""
+"""Sequence limit for a chunk that contains all lines; larger than any chunk."""
 MOST_ENTRIES = 1 << 22
-"""Most entries of chunks behind the trunk of a card game, unless the caller chooses the cut.  On a
-flop with 46 million entries, chunks of turns above chunks of rivers save a fifth of the memory and
-a tenth of the time."""
+"""Maximum number of entries of chunks behind the trunk of a card game, unless the caller chooses
+the cut.  On a flop with 46 million entries, chunks of turns above chunks of rivers save a fifth of
+the memory and a tenth of the time."""
 BYTES_OF_ENTRY = 12
 """Bytes per payoff of a pair of hands, for one player."""
 BYTES_OF_CHUNK = 600
@@ -192,10 +192,11 @@ def deal_to_cut_at(
 
 
 def sequences_of_chunk(rules: CardGame) -> int:
-    """Return the most sequences of a card game's chunk with several lines, on this machine.
+    """Return the maximum number of sequences in a card game's chunk with several lines.
 
-    With hands of three or four cards, the sums over sets of cards fill the cache anyway.  Then a
-    chunk has all lines, so that most groups of terminals have all lanes.
+    The number depends on the cache of this machine.  With hands of three or four cards, the sums
+    over sets of cards fill the cache anyway.  Then a chunk has all lines, so that most groups of
+    terminals have all lanes.
     """
     if rules.hands[0].shape[1] >= WIDE_FROM:
         return ALL_LINES
@@ -213,7 +214,7 @@ COPIES = 6
 BYTES_OF_NODE = 540
 """Bytes per public node while the betting is unfolded."""
 LONGEST_ROUND = 1_000
-"""Most actions of a line between two deals."""
+"""Maximum number of actions of a line between two deals."""
 LOOK_FROM = 1 << 12
 """Number of public nodes from which on their memory is reserved."""
 MOST_NODES = 10**200

@@ -192,7 +192,7 @@ def estimate(
         name: The name of the game.
         seconds: Time for all passes, in seconds; a single pass may take five times as long.
         seed: Seed of the samples.
-        allowed: Most bytes that the estimate may take.
+        allowed: Memory limit of the estimate in bytes.
 
     Raises:
         GameError: The histories do not end.

@@ -70,7 +70,8 @@ def game_size(
             from sampled histories.  If it does not suffice, the size has ``is_whole=False`` or an
             infinite error, and the true numbers are larger.
         seed: Seed of the estimator.
-        memory_limit: Most bytes for making and reading the rules; by default the free memory.
+        memory_limit: Memory limit in bytes for making and reading the rules; by default the free
+            memory.
         parameters: Parameters of a built-in game.
 
     Raises:
