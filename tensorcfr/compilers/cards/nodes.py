@@ -29,8 +29,8 @@ from .rules import (
 )
 
 BOARDS_KEPT = 16
-"""Number of boards whose possible hands are cached.  Queries visit all lines of one board
-together."""
+"""Number of cached masks of possible hands, one per board and player.  Queries visit all lines of
+one board together."""
 ANY_CARD = ALL_HANDS = "*"
 """Wildcard: any card that can be dealt, or all hands of the player at the start of a label."""
 
