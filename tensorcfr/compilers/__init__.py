@@ -25,7 +25,7 @@ __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
 HOOK = Kind((Callable,), "a function")
 
 LONGEST_LABEL = 10_000
-"""Characters of a public label at which to cut, at most."""
+"""Largest length of a public label in ``cut``, in characters."""
 CUT = AnyOf(
     (
         OneOf((cut_game.AUTO,)),
@@ -57,44 +57,63 @@ def compile_game(
             * the name of a built-in game, with its parameters as keywords or in the name:
               ``compile_game("leduc", ranks=4)``, ``compile_game("leduc(ranks=4)")``;
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
-            * a file of Gambit, ``compile_game("game.efg")`` or ``"game.nfg"``, or a
-              ``pygambit.Game``;
-            * a file with a spot of hold'em, ``"spot.toml"`` or ``"spot.txt"`` (see
+            * a Gambit file, ``compile_game("game.efg")`` or ``"game.nfg"``, or a ``pygambit.Game``;
+            * a file with a hold'em spot, ``"spot.toml"`` or ``"spot.txt"`` (see
               :mod:`tensorcfr.formats.spots`);
-            * a game of OpenSpiel, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
-              ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``); limit
-              games of ``universal_poker`` between two players become ``limit_poker``.
-        symmetry: Whether to merge infosets with indistinguishable payoffs (hands that differ only
-            in suits, say) for solving; solutions are of the whole game in any case.
-        memory_limit: Bytes that compiling may take; by default the machine's free memory.
-        cut: Whether to cut the public tree of a game of private hands between two players into
-            chunks, which takes less memory and is faster where the game is large.  ``"auto"`` cuts
-            a :class:`PublicTreeGame` of 131,072 sequences or more, and every game of cards; True
-            cuts by the cache sizes of this machine; a number of public steps or a set of public
-            labels say where to cut; several numbers of steps cut again below each cut; False lays
-            the game out, which some algorithms and analyses need.  In a game of cards a number
-            says after which deal chunks begin: the betting after each later deal is chunks of the
-            betting before it.
-        teams: ``((0, 2), (1, 3))``: players 0 and 2 share their payoffs, and so do players 1 and 3;
-            each gets the mean of their team's.  What a player knows does not change.  See
+            * an OpenSpiel game, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
+              ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``);
+              two-player limit games of ``universal_poker`` become ``limit_poker``.
+        symmetry: Whether to merge infosets with indistinguishable payoffs for solving, for example
+            hands that differ only in suits.  Solutions always cover the whole game.
+        memory_limit: Memory limit in bytes; by default the free memory of the machine.
+        cut: Where to cut the public tree of a two-player game with private hands into chunks.  A
+            large game in chunks needs less memory and is solved faster.  One of
+
+            * ``"auto"``: cut a :class:`PublicTreeGame` with at least 131,072 sequences, and every
+              card game;
+            * True: derive the cut from the cache sizes of this machine;
+            * a number: cut after this many public steps (actions or public chance outcomes).
+              Several numbers cut again below each cut.  In a card game, the number is the deal
+              after which chunks begin, and each later deal begins further chunks below these;
+            * public labels: cut at the public nodes with these labels;
+            * False: compile a flat game, which some algorithms and analyses need.
+        teams: Players that share their payoffs: with ``((0, 2), (1, 3))``, players 0 and 2 form one
+            team, players 1 and 3 the other.  Each player gets the mean payoff of the team.  The
+            information of the players stays the same.  See
             :func:`tensorcfr.evaluation.team_exploitability`.
-        progress: Called with a :class:`CompileProgress` about ten times a second while the rules of
-            a large game are read, which is the slow part; an exception that it raises ends the
-            compile.
+        progress: Function that is called with a :class:`CompileProgress` about ten times a second
+            while the rules of a large game are read, which is the slow part.  An exception that it
+            raises stops the compile.
         parameters: Parameters of a built-in game.
 
     Returns:
-        The compiled game.  Its arrays are those of :mod:`tensorcfr.model.arrays`: the history tree
-        in :attr:`CompiledGame.tree`, the sequence form in :attr:`CompiledGame.form`.
+        The compiled game.  Its history tree is ``game.tree``, with the root as node 0, nodes
+        numbered breadth first, and these arrays among others:
+
+        * ``game.tree.parent``: int64 (nodes,), the node one edge above; -1 for the root;
+        * ``game.tree.first_child``: int64 (nodes + 1,); the children of node ``h`` are
+          ``first_child[h]`` to ``first_child[h + 1] - 1``, in the order of the actions;
+        * ``game.tree.player``: int8 (nodes,), the acting player; -1 at chance nodes, -2 at
+          terminals;
+        * ``game.tree.infoset``: int64 (nodes,), the infoset; -1 at chance nodes, -2 at terminals;
+        * ``game.tree.probability``: float64 (nodes,), the chance probability of the edge into the
+          node; 1 after an action;
+        * ``game.tree.terminal``: int64 (terminals,), the terminal nodes in ascending order;
+        * ``game.tree.utility``: float64 (terminals, players), payoffs in units of ``game.unit``.
+
+        A game of private hands expands ``game.tree`` at the first access.  The sequence form that
+        solvers use is ``game.form``.  :mod:`tensorcfr.model.arrays` declares all arrays.  A game in
+        chunks has ``game.chunks`` in place of both; ``game.flat()`` converts it.
 
     Raises:
-        GameError: The game does not exist or its rules break their contract; the message names
-            the history or infoset.
-        FormatError: A file is not in its format; names file, line and column.
-        ImperfectRecallError: A player forgets an own action.
-        MemoryLimitError: The game needs more than ``memory_limit``; gives both figures.
-        ValueError: ``teams`` are not two, overlap, or leave a player out.
-        MissingExtraError: OpenSpiel or pygambit is not installed; names the extra.
+        GameError: The game does not exist or its rules break their contract; the message names the
+            history or infoset.
+        FormatError: A file is malformed; the message names file, line and column.
+        ImperfectRecallError: A player forgets one of their own actions.
+        MemoryLimitError: The game needs more than ``memory_limit``; the message gives both amounts.
+        ValueError: ``teams`` does not contain two teams, the teams overlap, or a player is missing;
+            or the game cannot be cut at ``cut``.
+        MissingExtraError: OpenSpiel or pygambit is not installed; the message names the extra.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
@@ -122,7 +141,7 @@ def compile_game(
                 rules, name, own, cut=cut, symmetric=symmetry, source=found_by
             )
         if cut is not False and cut != cut_game.AUTO:
-            raise ValueError(f"{name} is no game of private hands: it cannot be cut")
+            raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
         try:
             walked = histories.walk(rules, own)
         except MemoryLimitError as error:

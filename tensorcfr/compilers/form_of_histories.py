@@ -1,6 +1,6 @@
-"""The sequence form of a game compiled from histories: levels, buckets and lanes.
+"""Sequence form of a game that is compiled from histories: levels, buckets and lanes.
 
-The twin for games of private hands is :mod:`.form_of_public_tree`.
+The counterpart for games of private hands is :mod:`.form_of_public_tree`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from .histories import WalkedGame
 
 @dataclass(frozen=True)
 class Sequences:
-    """Sequences in the order in which the walk found their infosets.
+    """Sequences in the order in which their infosets were visited first.
 
-    Sequence ``i < n_players`` is the empty one of player ``i``; action ``a`` of infoset ``I``
-    is ``first[I] + a``.
+    Sequence ``i < n_players`` is the empty sequence of player ``i``.  Action ``a`` of infoset ``I``
+    is sequence ``first[I] + a``.
     """
 
     first: np.ndarray
     """int64 (infosets,): sequence of the first action."""
     parent: np.ndarray
-    """int64 (infosets,): the owner's last sequence before the infoset."""
+    """int64 (infosets,): last sequence of the infoset's player before the infoset."""
     last: np.ndarray
     """int64 (players, terminals): last sequence of each player at each terminal."""
     reach: np.ndarray
@@ -35,11 +35,11 @@ class Sequences:
 
 
 def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
-    """The sequence form of a walked game.
+    """Build the sequence form of a history tree.
 
     Returns:
-        The sequence form; and int64 (infosets,): the infosets, numbered as in the walk, in their
-        final order.
+        The sequence form; and int64 (infosets,): the infosets of the history tree in their final
+        order.
 
     Raises:
         ImperfectRecallError: Two histories of an infoset differ in earlier actions of its player;
@@ -59,10 +59,11 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
 
 
 def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
-    """Each player's last sequences, and the parents of the infosets.
+    """Find each player's last sequence at every terminal, and the parent sequence of every infoset.
 
     Raises:
-        ImperfectRecallError: As in :func:`build`.
+        ImperfectRecallError: Two histories of an infoset differ in earlier actions of its player;
+            the message names both.
     """
     tree, n_players = walked.tree, walked.n_players
     first = n_players + np.cumsum(n_actions) - n_actions
@@ -71,7 +72,8 @@ def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
     infoset = tree.infoset[deciding]
     own_last = last[tree.player[deciding], deciding]
     parent = np.empty(len(n_actions), dtype=np.int64)
-    parent[infoset[::-1]] = own_last[::-1]  # Of the first history of each.
+    # Reversed, so that the first history of each infoset is written last and determines the parent.
+    parent[infoset[::-1]] = own_last[::-1]
     wrong = parent[infoset] != own_last
     if wrong.any():
         raise _forgotten(walked, last, first, int(deciding[wrong.argmax()]))
@@ -81,7 +83,7 @@ def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
 def _forgotten(
     walked: WalkedGame, last: np.ndarray, first: np.ndarray, node: int
 ) -> ImperfectRecallError:
-    """The error that a player comes to the infoset of a node by different own sequences."""
+    """Return the error for a player who reaches an infoset by different sequences of their own."""
     tree = walked.tree
     player, own = int(tree.player[node]), last[tree.player[node]]
     same = np.flatnonzero(tree.infoset == tree.infoset[node])
@@ -102,7 +104,7 @@ def _forgotten(
 
 
 def _same_above(walked: WalkedGame, node: int) -> int | None:
-    """An ancestor of a node in the same infoset; None if there is none."""
+    """Return an ancestor of a node in the same infoset, or None if there is none."""
     tree = walked.tree
     above = int(tree.parent[node])
     while above >= 0 and tree.infoset[above] != tree.infoset[node]:
@@ -111,7 +113,7 @@ def _same_above(walked: WalkedGame, node: int) -> int | None:
 
 
 def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:
-    """``by 'bet' at 'Jpb'``, or ``without having acted``."""
+    """Return ``by 'bet' at infoset 'Jpb'``, or ``without having acted``."""
     if sequence < walked.n_players:
         return "without having acted"
     infoset = int(np.searchsorted(first, sequence, side="right")) - 1
@@ -122,17 +124,17 @@ def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:
 def lay_out(
     owner: np.ndarray, n_actions: np.ndarray, sequences: Sequences, n_players: int
 ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Give infosets and sequences their final places: buckets of lanes.
+    """Assign infosets and sequences their final positions in buckets and lanes.
 
     Args:
         owner: int64 (infosets,): player of each infoset.
-        n_actions: int64 (infosets,): its number of actions.
+        n_actions: int64 (infosets,): number of actions of each infoset.
         sequences: The sequences.
-        n_players: Players.
+        n_players: Number of players.
 
     Returns:
         The fields of :class:`SequenceForm` that describe the layout; int64 (infosets,): the
-        infosets in their final order; int64 (sequences,): the final place of every sequence.
+        infosets in their final order; int64 (sequences,): the final position of every sequence.
     """
     n_sequences = n_players + int(n_actions.sum())
     ends = np.bincount(sequences.last.ravel(), minlength=n_sequences)
@@ -145,9 +147,10 @@ def lay_out(
         *(layout[name].tolist() for name in names), strict=True
     ):
         lanes = order[begin : begin + count]
-        # Lanes whose sequences end the game equally often are adjacent, which makes the slices of
-        # the payoff operator wide; among these, the children of one sequence, so that the passes
-        # read their parents in order.
+        # Buckets are visited from the shallowest level on, so the parents of these lanes already
+        # have their final positions.  Lanes whose sequences end the game equally often are
+        # adjacent, which makes the slices of the payoff operator wide.  Among these lanes, the
+        # children of one sequence are adjacent, so that a pass reads its parents in order.
         own = sequences.first[lanes] + np.arange(actions)[:, None]
         by = np.lexsort((place[sequences.parent[lanes]], *ends[own]))
         order[begin : begin + count] = lanes[by]
@@ -157,7 +160,7 @@ def lay_out(
 
 
 def _infoset_levels(owner: np.ndarray, sequences: Sequences) -> np.ndarray:
-    """Own infosets before each infoset, int64 (infosets,)."""
+    """Return the number of the player's infosets above each infoset, int64 (infosets,)."""
     n_players = int(sequences.last.shape[0])
     level = np.full(len(owner), -1, dtype=np.int64)
     from_root = sequences.parent < n_players

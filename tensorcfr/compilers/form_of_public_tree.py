@@ -1,10 +1,10 @@
-"""The sequence form of private hands x public tree, without expanding their product.
+"""Sequence form of private hands x public tree, without expanding their product.
 
-Lanes are hands x public nodes.  Public nodes that were reached by the same actions are adjacent,
-so that the last sequences of terminals of one kind are contiguous for both players.  These
-contiguous runs are the blocks of the payoff operator.
+Lanes are hands x public nodes.  Public nodes that follow the same actions are adjacent, so that the
+last sequences of similar terminals are contiguous for both players.  These contiguous runs are the
+blocks of the payoff operator.
 
-The twin for games compiled from histories is :mod:`.form_of_histories`.
+The counterpart for games that are compiled from histories is :mod:`.form_of_histories`.
 """
 
 from __future__ import annotations
@@ -23,64 +23,72 @@ from .payoff_blocks import NO_STEP, Entries, places_of
 from .tables import smallest_int
 
 BYTES_PER_NODE = 130
-"""Bytes per public node for the layout: last steps, levels, and sorts."""
+"""Bytes per public node for the layout: last own actions, levels, and sorts."""
 BYTES_PER_INFOSET = 8
 """Bytes per infoset for layout and checks."""
 
 
 @dataclass
 class Steps:
-    """Each player's last own step before every public node.
+    """Each player's last own action before every public node.
 
-    A step is identified by the public node that it leads into.
+    An action is identified by the public node after it.
     """
 
     last: np.ndarray
-    """int32 (players, nodes): the player's last own step; before the first the entry, ``NO_STEP``
-    in a whole game."""
+    """int32 (players, nodes): the player's last own action; before their first action, the code of
+    an entry, which is ``NO_STEP`` in a whole game."""
     level: np.ndarray
-    """int16 (players, nodes): the level of an infoset here, if it is the player's."""
+    """int16 (players, nodes): level of an infoset of the player at the node."""
     turn: np.ndarray
-    """int16 (nodes,): larger at a node than at its parent, unless the node is a terminal."""
+    """int16 (nodes,): processing order of the nodes; larger at a node than at its parent, except at
+    terminals."""
     reachable: np.ndarray
     """bool (nodes,): whether some deal reaches the node."""
 
 
 class Forest(NamedTuple):
-    """Entries into a part of a game: subtrees whose roots are the children of node 0.
+    """Entries into a part of a game.  The roots of the part are the children of node 0.
 
     Node 0 is an artificial chance node.
     """
 
     entry: np.ndarray
-    """int64 (players, roots): which of the player's entries leads to each root."""
+    """int64 (players, roots): the player's entry that leads to each root."""
     mask: tuple[np.ndarray, ...]
-    """int64 (entries,), for each player: row of the masks of :func:`possible_hands`, the hands with
-    a sequence in each entry."""
+    """int64 (entries,) for each player: row of the masks of :func:`possible_hands`, for the hands
+    that have a sequence in the entry."""
 
 
 class Built(NamedTuple):
-    """A sequence form, and the places of public nodes in it."""
+    """Sequence form, with the positions of public nodes in it."""
 
     form: SequenceForm
     tree: PublicTree
-    """The public tree with buckets and ranks."""
+    """Public tree with buckets and ranks."""
     last: np.ndarray
-    """int32 (players, nodes): the player's last own step, or entry; see :class:`Steps`."""
+    """int32 (players, nodes): the player's last own action or the code of an entry; see
+    :class:`Steps`."""
     entered: Entries
-    """The sequences of the entries."""
+    """Sequences of the entries."""
 
 
 def build(tree: PublicTree) -> tuple[SequenceForm, PublicTree]:
-    """The sequence form of a two-player game, and its public tree with buckets and ranks."""
+    """Build the sequence form of a two-player game, and its public tree with buckets and ranks."""
     built = lay_out(tree)
     parts = tuple(part for part in built.form.operator if not part.is_empty)
     return built.form._replace(operator=parts), built.tree
 
 
 def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
-    """The sequence form of a two-player game, or of a part of one, with both parts of its payoff
-    operator, empty or not."""
+    """Build the sequence form of a two-player game, or of a part of one.
+
+    Both parts of the payoff operator are present, even if one is empty.
+
+    Args:
+        tree: The public tree, or the forest of a part below an artificial node 0.
+        forest: The entries into the part; None for a whole game.
+    """
     reserve(BYTES_PER_NODE * tree.n_nodes)
     steps = _trace(tree, forest)
     possible, masks = possible_hands(tree, everybody=forest is not None)
@@ -94,7 +102,7 @@ def lay_out(tree: PublicTree, forest: Forest | None = None) -> Built:
 
 
 def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
-    """Follow every player's last own step down the tree, level by level."""
+    """Propagate every player's last own action down the tree, level by level."""
     nodes, players = tree.n_nodes, tree.n_players
     last = np.full((players, nodes), NO_STEP, dtype=np.int32)
     level = np.zeros((players, nodes), dtype=np.int16)
@@ -109,6 +117,7 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
             last[player, here] = np.where(own, step, last[player, above])
             level[player, here] = level[player, above] + own
         if forest is not None and depth == 1:
+            # The roots of a part are reached through entries, not through own actions.
             last[:, here] = -1 - forest.entry
     exists = tree.exists
     if (stage := _game_stages(tree, exists)) is not None:
@@ -120,12 +129,15 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
 
 
 def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
-    """Stages of decision nodes, if player and number of actions determine them.
+    """Return stages of decision nodes, if player and number of actions determine the stage.
 
     In liar's dice they do: each bid leaves fewer bids.  Then all nodes with the same last bid form
-    one bucket, for any number of bids before it, which gives fewer buckets and longer runs of
-    lanes.  In poker they do not: a raise may follow a raise.  int16 (nodes,), larger at a decision
-    node than at its parent; None if there are none.
+    one bucket, for any number of earlier bids, which gives fewer buckets and longer runs of lanes.
+    In poker they do not, because a raise may follow a raise.
+
+    Returns:
+        int16 (nodes,): stages, larger at a decision node than at its parent; None if there are
+        none.
     """
     acting = np.flatnonzero((tree.first_child[1:] > tree.first_child[:-1]) & exists)
     n_children = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
@@ -137,9 +149,11 @@ def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
     edges = np.unique(of[tree.parent[below]] * len(kinds) + of[below])
     above, below = edges // len(kinds), edges % len(kinds)
     stage = np.zeros(len(kinds), dtype=np.int64)
-    # The longest path through the kinds; a cycle of kinds has none.
+    # The stage of a kind is the length of the longest path to it.  If kinds form a cycle, the
+    # stages still grow after as many passes as there are kinds.
     for _ in range(len(kinds) + 1):
         before = stage.copy()
+        # Relax all edges at once, as Bellman and Ford do.
         np.maximum.at(stage, below, stage[above] + 1)
         if np.array_equal(stage, before):
             found = np.zeros(tree.n_nodes, dtype=np.int16)
@@ -149,15 +163,15 @@ def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
 
 
 def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The hands that each player may hold, under each row of the weight table.
+    """Find the hands that each player may hold, for each row of the weight table.
 
     Args:
         tree: The public tree.
-        everybody: Whether to add a mask of all hands of each player, independent of the weights.
+        everybody: Whether to add one mask of all hands for each player, independent of the weights.
 
     Returns:
-        int64 (players, weights): a mask; and the masks, bool (masks, most hands).  With
-        ``everybody``, the masks of all hands are a column more.
+        int64 (players, weights): index of the mask; bool (masks, most hands): the masks.  With
+        ``everybody``, a last column of the first array has the masks of all hands.
     """
     alive = tree.alive
     most = max(tree.prior.shape)
@@ -175,9 +189,12 @@ def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.nda
 def _buckets(
     tree: PublicTree, steps: Steps, possible: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Decision nodes by player, level, number of actions and possible hands: int64 (nodes,), the
-    bucket, or -1; int64 (4, buckets), player, level, actions and public nodes of each bucket; and
-    int64 (buckets,), its mask."""
+    """Group decision nodes by player, level, number of actions and possible hands.
+
+    Returns:
+        int64 (nodes,): bucket, or -1; int64 (4, buckets): player, level, actions and public nodes
+        of each bucket; int64 (buckets,): mask of each bucket.
+    """
     deciding = np.flatnonzero((tree.player >= 0) & steps.reachable)
     player = tree.player[deciding].astype(np.int64)
     level = steps.level[player, deciding].astype(np.int64)
@@ -185,6 +202,7 @@ def _buckets(
     mask = possible[player, tree.weight[deciding]]
     most = int(actions.max(initial=0)) + 1
     masks, levels = int(possible.max(initial=0)) + 1, int(level.max(initial=0)) + 1
+    # Buckets are numbered by this key: by player first, then by level, as the passes visit them.
     key = ((player * levels + level) * most + actions) * masks + mask
     distinct, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
     bucket = np.full(tree.n_nodes, -1, dtype=np.int64)
@@ -196,12 +214,12 @@ def _buckets(
 
 
 def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Rank of every decision node in its bucket, int64 (nodes,).
+    """Rank every decision node in its bucket, int64 (nodes,).
 
-    Level by level, nodes are sorted by the bucket of their parent, the action, and the rank of the
-    parent; so nodes that follow one action of one bucket are in the order of that bucket.
-    Within a bucket, nodes whose actions end the game equally often are adjacent, which makes the
-    slices of the sparse part of the payoff operator wide.
+    Nodes are sorted level by level, by the bucket of their parent, the action, and the rank of the
+    parent.  So the nodes after one action of one bucket keep the order of that bucket.  Within a
+    bucket, nodes whose actions end the game equally often are adjacent, which makes the slices of
+    the sparse part of the payoff operator wide.
     """
     kind = _kinds(tree, steps, bucket)
     place = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -222,16 +240,17 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
 
 
 def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
-    """Hash of each node's bucket and number of terminals after each action, int64 (nodes,).
+    """Hash each node's bucket and number of terminals after each action, int64 (nodes,).
 
-    It is negative, by level, at nodes without a decision.
+    Nodes without a decision have a negative number that depends on their level.
     """
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
     over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
     for own in steps.last:
         ended = own[over]
         ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
-    # Only equality matters: the tuple is hashed as a sum of products with odd numbers.
+    # Only equality matters, so the counts of all actions are hashed as a sum of products with odd
+    # numbers.
     stepped = np.arange(1, tree.n_nodes)
     action = stepped - tree.first_child[tree.parent[1:]]
     mixed = np.zeros(tree.n_nodes, dtype=np.int64)
@@ -247,13 +266,13 @@ def _layout(
     masks: np.ndarray,
     forest: Forest | None,
 ) -> tuple[SequenceForm, Entries]:
-    """The sequence form, without parents and payoffs, and the entries.
+    """Lay out the sequence form, without parents and payoffs, and the entries.
 
-    The empty sequence of each player comes first.  In a part of a game there are entries instead:
-    those of player 0 come first, and those of player 1 last, hand by hand.
+    The empty sequence of each player comes first.  A part of a game has entries instead: the
+    sequences of player 0's entries come first, the sequences of player 1's last, hand by hand.
 
-    In a part of a game every bucket begins at a multiple of :data:`ALIGNED` sequences: vectors that
-    cross cache lines make passes half as fast again.
+    In a part of a game, every bucket begins at a multiple of :data:`ALIGNED` sequences, because
+    vectors that cross cache lines slow a pass down by half.
     """
     owner, level, actions, nodes = table
     hand_rank = np.zeros((len(masks), masks.shape[1] + 1), dtype=np.int64)
@@ -268,6 +287,7 @@ def _layout(
         return form, Entries(np.arange(tree.n_players), first, none, none)
     mask, count = np.concatenate(forest.mask), len(forest.mask[0])
     own, others = np.split(hand_rank[mask, -1], [count])
+    # Round the size of each bucket up to a multiple of ALIGNED.
     sequences = np.append(0, np.cumsum(-(-lanes * actions // ALIGNED) * ALIGNED))
     middle, end = sequences[form.player_buckets[1:]].tolist()
     before = whole_rows(int(own.sum()))
@@ -281,7 +301,7 @@ def _layout(
 
 
 def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entries) -> np.ndarray:
-    """The owner's last sequence before every infoset, uint32 (infosets,)."""
+    """Return the last sequence of the player before every infoset, uint32 (infosets,)."""
     nodes = tree.by_place
     player = tree.player[nodes].astype(np.int64)
     above = places_of(tree, form, entered, player, steps.last[player, nodes])
@@ -291,6 +311,7 @@ def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entrie
     at = begin = 0
     for bucket, count in enumerate(form.bucket_stride.tolist()):
         here = slice(begin, begin + count)
+        # The lanes of a bucket are ordered by hand, then by node.
         for hand in form.held(bucket).tolist():
             rank = form.hand_rank[above.mask[here], hand]
             parent[at : at + count] = above.sequence[here] + rank * above.stride[here]

@@ -1,4 +1,4 @@
-"""Build the history tree of a game by visiting every history once."""
+"""History tree of a game, built by visiting every history once."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ..model.flat_game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
 
 BYTES_AFTER_WALK = 170
-"""Bytes per history of a compile after the walk, for both forms of the game."""
+"""Bytes per history of a compile after all histories are visited, for both forms of the game."""
 
 
 @dataclass
 class Infosets:
-    """The infosets of a game, in the order in which the walk found them."""
+    """Infosets of a game, in the order in which they were visited first."""
 
     labels: list[str] = field(default_factory=list)
     players: list[int] = field(default_factory=list)
     actions: list[tuple[Hashable, ...]] = field(default_factory=list)
 
     def add(self, label: str, player: int, actions: tuple[Hashable, ...]) -> int:
-        """Register an infoset; returns its index."""
+        """Register an infoset and return its index."""
         self.labels.append(str(label))
         self.players.append(player)
         self.actions.append(actions)
@@ -41,46 +41,48 @@ class Infosets:
 
 @dataclass
 class WalkedGame:
-    """A history tree whose infosets are numbered in the order in which the walk found them."""
+    """History tree whose infosets are numbered in the order in which they were visited first."""
 
     tree: HistoryTree
     infosets: Infosets
     outcome_labels: list[str]
     n_players: int
     unit: float = 1.0
-    """The unit of the utilities of ``tree``; see :func:`unit_of`."""
+    """Unit of the utilities of ``tree``; see :func:`unit_of`."""
 
     def where(self, node: int) -> str:
-        """The name of a history in error messages."""
+        """Return the name of a history for error messages."""
         return name_history(
             history_labels(self.tree, self.infosets.actions, self.outcome_labels, node)
         )
 
 
 def name_history(labels: Sequence[object]) -> str:
-    """``history [J, Q, bet]``, or ``the root``."""
+    """Return ``history [J, Q, bet]``, or ``the root``."""
     return f"history [{', '.join(map(str, labels))}]" if labels else "the root"
 
 
 FAULTS = (RuntimeError, StopIteration, OverflowError, MemoryError)
-"""Errors of rules that say too little; see :func:`raise_named`."""
+"""Exceptions of faulty rules whose messages do not name the cause; see :func:`raise_named`."""
 MOST_PLAYERS = int(np.iinfo(np.int8).max)
-"""Players of a game, at most."""
+"""Largest number of players of a game."""
 
 
 def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
-    """Raise an error of the rules again, with the history: a recursion without end, an iterator
-    that is at its end, a number that is no float, memory that is full.  Others are as they were.
+    """Raise an exception of the rules again, with the name of the history.
+
+    The exceptions are endless recursion, an exhausted iterator, an integer too large for a float,
+    and a lack of memory.  A plain RuntimeError and a MemoryLimitError are raised unchanged.
 
     Args:
         error: One of ``FAULTS``.
-        here: Names the history.
+        here: Function that names the history.
 
     Raises:
-        GameError: Instead of the error.
-        MemoryError: Instead of another one.
+        GameError: In place of the exception.
+        MemoryError: In place of another MemoryError.
     """
-    # Within a generator, the end of an iterator is a RuntimeError.
+    # A generator turns StopIteration into RuntimeError.
     fault = error.__cause__ if isinstance(error.__cause__, StopIteration) else error
     if isinstance(fault, MemoryLimitError) or type(fault) is RuntimeError:
         raise error
@@ -90,10 +92,10 @@ def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
 
 
 def check_rules(name: object, n_players: object) -> None:
-    """Check what rules say of themselves.
+    """Check the name and the number of players of a game.
 
     Raises:
-        GameError: The name is no text, or the number of players none.
+        GameError: The name is not a string, or the number of players is out of range.
     """
     if not isinstance(name, str):
         raise GameError(f"the name of a game must be a string, not {brief(name)}")
@@ -123,12 +125,13 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
 
 
 def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
-    """Visit all histories; ``seen`` is filled."""
+    """Visit all histories and record them in ``seen``."""
     n_players, path = game.n_players, seen.path
     infosets, index_of = seen.infosets, seen.index_of
     kinds, children, depths = seen.kinds, seen.children, seen.depths
     next_look = 0
 
+    # Local names and exact type checks keep this loop fast: it runs once per history.
     rules: Callable[[Any], Any] = game.node
     next_state = game.next
     path.append(_children_of(lambda state, edge: game.root(), None, [None]))
@@ -152,6 +155,8 @@ def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
                     check_decision(node, n_players, seen.here)
                     infoset = index_of[label] = infosets.add(label, player, tuple(actions))
                 elif (
+                    # Comparing identities is enough for rules that return the same tuple each time;
+                    # others are compared element by element.
                     infosets.actions[infoset] is not actions or infosets.players[infoset] != player
                 ):
                     _check_same(node, infoset, seen)
@@ -179,13 +184,16 @@ def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
 def _children_of(
     next_state: Callable[[Any, Any], Any], state: Any, edges: Iterable[Any]
 ) -> Iterator[Any]:
-    """The states after a state.  In ``map``, rules that raise StopIteration would go unnoticed."""
+    """Yield the states after a state.
+
+    The built-in ``map`` would treat a StopIteration of the rules as its normal end.
+    """
     for edge in edges:
         yield next_state(state, edge)
 
 
 def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray) -> HistoryTree:
-    """A history tree without chance probabilities, outcomes and utilities: the caller sets them.
+    """Build a history tree whose chance probabilities, outcomes and utilities the caller sets.
 
     Args:
         kind: int64 (nodes,): infoset, ``CHANCE`` or ``TERMINAL``, in breadth-first order.
@@ -207,18 +215,18 @@ def assemble(kind: np.ndarray, children: np.ndarray, infoset_player: np.ndarray)
 
 
 def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
-    """The labels of the chance outcomes, checked to be distinct."""
+    """Return the labels of the chance outcomes, checked to be distinct."""
     named: dict[str, Hashable] = {}
     for outcome in outcome_of:
         if (other := named.setdefault(str(outcome), outcome)) is not outcome:
             raise GameError(
-                f"chance outcomes {other!r} and {outcome!r} have one label, {str(outcome)!r}"
+                f"chance outcomes {other!r} and {outcome!r} have the same label, {str(outcome)!r}"
             )
     return list(named)
 
 
 def _utilities(walked: WalkedGame, utilities: list[Sequence[float]]) -> np.ndarray:
-    """The utilities as an array, checked: one finite number per player."""
+    """Convert the utilities to float64 (terminals, players), and check that each is finite."""
     shape = len(utilities), walked.n_players
     try:
         table = np.array(utilities, dtype=np.float64).reshape(len(utilities), -1)
@@ -227,17 +235,17 @@ def _utilities(walked: WalkedGame, utilities: list[Sequence[float]]) -> np.ndarr
         is_sound = False
     if is_sound:
         return table
-    # One by one, which names the one that is wrong.
+    # Check the terminals one by one, so that the error names the faulty one.
     pairs = zip(walked.tree.terminal.tolist(), utilities, strict=True)
     checked = [checked_utilities(own, shape[1], partial(walked.where, end)) for end, own in pairs]
     return np.array(checked).reshape(shape)
 
 
 def checked_outcomes(chances: Mapping[Hashable, Any], here: Callable[[], str]) -> list[float]:
-    """The probabilities of the outcomes of a chance node.
+    """Return the probabilities of the outcomes of a chance node.
 
     Raises:
-        GameError: They are no probabilities, or do not sum to 1.
+        GameError: A probability is negative, infinite or not a number, or they do not sum to 1.
     """
     found = []
     for outcome, probability in chances.items():
@@ -259,10 +267,10 @@ def checked_outcomes(chances: Mapping[Hashable, Any], here: Callable[[], str]) -
 
 
 def checked_utilities(given: Any, n_players: int, here: Callable[[], str]) -> tuple[float, ...]:
-    """What a terminal pays.
+    """Return the utilities of a terminal.
 
     Raises:
-        GameError: It is not one finite number for each player.
+        GameError: The utilities are not one finite number for each player.
     """
     try:
         utilities = tuple(map(float, given))
@@ -280,39 +288,41 @@ def checked_utilities(given: Any, n_players: int, here: Callable[[], str]) -> tu
 
 @dataclass
 class _Walk:
-    """The visited histories, in the order of the visits."""
+    """Visited histories, in the order of the visits."""
 
     kinds: list[int] = field(default_factory=list)
-    """Infoset, ``CHANCE`` or ``TERMINAL`` of each history."""
+    """Infoset, ``CHANCE`` or ``TERMINAL`` for each history."""
     children: list[int] = field(default_factory=list)
     """Number of actions or outcomes of each history."""
     depths: list[int] = field(default_factory=list)
+    """Depth of each history; 1 for the root."""
     chances: dict[int, Mapping[Hashable, Any]] = field(default_factory=dict)
-    """Outcomes and their probabilities, by history."""
+    """Outcomes and their probabilities for each chance node."""
     utilities: list[Sequence[float]] = field(default_factory=list)
     """Utilities of each terminal."""
     infosets: Infosets = field(default_factory=Infosets)
     index_of: dict[str, int] = field(default_factory=dict)
-    """Infoset by label."""
+    """Infoset of each label."""
     path: list[Iterator[Any]] = field(default_factory=list)
-    """For every node of the current path, the states still to be visited below it."""
+    """States still to be visited below every node of the current path."""
 
     def next(self) -> str:
-        """The name of the history that comes next."""
+        """Return the name of the history that is visited next."""
         self.depths.append(len(self.path))
         return self.here()
 
     def here(self) -> str:
-        """The name of the current history."""
+        """Return the name of the current history."""
         return self.name(len(self.depths) - 1)
 
     def first(self, infoset: int) -> str:
-        """The name of the first history of an infoset."""
+        """Return the name of the first history of an infoset."""
         return self.name(self.kinds.index(infoset))
 
     def name(self, node: int) -> str:
-        """The name of a visited history."""
-        # Step back over earlier siblings to the parent, up to the root.
+        """Return the name of a visited history."""
+        # In depth-first order, the parent is the last earlier history of smaller depth, and the
+        # histories of equal depth in between are earlier siblings.  Repeat up to the root.
         labels: list[object] = []
         depth, edge = self.depths[node], 0
         for before in range(node - 1, -1, -1):
@@ -326,8 +336,9 @@ class _Walk:
         return name_history(labels[::-1])
 
     def breadth_first(self, game: str, n_players: int) -> WalkedGame:
-        """The walked game, in breadth-first order."""
-        # A walk visits the histories of one depth from left to right: a stable sort suffices.
+        """Return the history tree in breadth-first order."""
+        # A depth-first traversal visits the histories of one depth from left to right, so a stable
+        # sort by depth gives the breadth-first order.
         order = np.argsort(np.array(self.depths, dtype=np.int32), kind="stable")
         kind_by_visit = np.array(self.kinds, dtype=np.int64)
         kind = kind_by_visit[order]
@@ -357,7 +368,7 @@ def check_depth(depth: int, where: Callable[[], str]) -> None:
     """Refuse a history that is too long.
 
     Raises:
-        GameError: The history is too long; names it, shortened.
+        GameError: The history is too long; the message begins with its first actions.
     """
     if depth > DEEPEST:
         begin = where()[:60]
@@ -365,7 +376,7 @@ def check_depth(depth: int, where: Callable[[], str]) -> None:
 
 
 def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
-    """Check the first history of an infoset: label, player, actions."""
+    """Check label, player and actions at the first history of an infoset."""
     check_infoset(node, n_players, here)
     check_actions(node.actions, f"infoset {node.infoset!r}", here)
 
@@ -379,7 +390,7 @@ def check_infoset(node: Decision, n_players: int, here: Callable[[], str]) -> No
 
 
 def check_player(player: object, n_players: int, of: str, here: Callable[[], str]) -> None:
-    """Check the player of a decision; ``of`` is what errors call it."""
+    """Check the player of a decision; ``of`` names the decision in errors."""
     if not isinstance(player, (int, np.integer)) or not 0 <= player < n_players:
         raise GameError(
             f"{of} belongs to player {player!r}, but the players are 0 to {n_players - 1}, "
@@ -388,7 +399,7 @@ def check_player(player: object, n_players: int, of: str, here: Callable[[], str
 
 
 def check_actions(actions: Any, of: str, here: Callable[[], str]) -> None:
-    """Check the actions of a decision; ``of`` is what errors call it."""
+    """Check the actions of a decision; ``of`` names the decision in errors."""
     if isinstance(actions, str) or not hasattr(actions, "__len__"):
         raise GameError(f"the actions of {of} must be a sequence, not {actions!r}, at {here()}")
     if not len(actions):
@@ -415,7 +426,7 @@ def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
 
 
 def check_chance(chances: object, here: Callable[[], str]) -> Mapping[Hashable, Any]:
-    """The outcomes of a chance node, checked, except their probabilities."""
+    """Return the outcomes of a chance node; everything except their probabilities is checked."""
     if not isinstance(chances, Mapping):
         raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {here()}")
     if not chances:
@@ -424,18 +435,18 @@ def check_chance(chances: object, here: Callable[[], str]) -> Mapping[Hashable, 
 
 
 SMALLEST, LARGEST = 2.0**-40, 2.0**40
-"""Range of the largest payoff of a game with unit 1: about 1e-12 to 1e12."""
+"""Range of the largest absolute payoff of a game with unit 1: about 1e-12 to 1e12."""
 
 
 def unit_of(largest: float) -> float:
-    """The unit for a given largest absolute payoff: 1 or a power of two.
+    """Return the unit for a given largest absolute payoff: 1 or a power of two.
 
-    Regrets are sums of payoffs times probabilities, and weights make them larger still: at the ends
-    of the range of floats, 1e-310 or 5e307, sums overflow, products vanish, and every strategy
-    stays uniform without an error.  The compiler divides the payoffs of such a game by a unit near
-    their size, a power of two, which changes no digit; results are multiplied by it when shown.
-    Payoffs between :data:`SMALLEST` and :data:`LARGEST` stay unchanged: they are far from both ends
-    of the range, in single precision too.
+    Regrets are sums of payoffs times probabilities, and averaging weights enlarge them further.  At
+    the ends of the range of floats, 1e-310 or 5e307, sums overflow and products vanish.  Then every
+    strategy stays uniform without an error.  So the compiler divides the payoffs of such a game by
+    a unit near their size.  Dividing by a power of two changes no digit, and results are multiplied
+    by the unit before they are shown.  Payoffs between :data:`SMALLEST` and :data:`LARGEST` stay
+    unchanged, because they are far from both ends of the range, even in single precision.
     """
     if largest == 0.0 or SMALLEST <= largest <= LARGEST:
         return 1.0
@@ -446,13 +457,13 @@ def check_range(name: str, utilities: np.ndarray, least_sum: float | None = None
     """Refuse payoffs whose differences are not finite.
 
     Args:
-        name: The game.
-        utilities: float64 (terminals, players): finite; or the least and the largest of each
-            player, with the least sum at a terminal.
-        least_sum: That sum; without it, it is that of the utilities.
+        name: The name of the game.
+        utilities: float64 (terminals, players): finite utilities; or float64 (bounds, players), at
+            least the smallest and the largest utility of each player.
+        least_sum: Smallest sum over the players at a terminal; None computes it from ``utilities``.
 
     Raises:
-        GameError: The gain of a best response, or the sum of gains, may be infinite.
+        GameError: The gain of a best response, or the sum of the gains, may be infinite.
     """
     if not len(utilities) or least_sum == np.inf:
         return
@@ -463,5 +474,5 @@ def check_range(name: str, utilities: np.ndarray, least_sum: float | None = None
     if not (np.isfinite(gains).all() and np.isfinite(total)):
         raise GameError(
             f"{name}: utilities from {utilities.min():g} to {utilities.max():g} are too large: "
-            "their differences are no finite numbers; divide them all by one number"
+            "their differences are not finite; divide all of them by one number"
         )

@@ -1,4 +1,4 @@
-"""Compile a game as one flat form, from its histories or from a public tree."""
+"""Compiler of flat games: one sequence form, from histories or from a public tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .histories import Infosets, WalkedGame
 from .symmetry import merge
 
 BYTES_EXPANDED = 240
-"""Bytes per history of a compile that expands the public tree."""
+"""Peak bytes per history of a compile that expands the public tree."""
 
 
 def compile_rules(
@@ -32,14 +32,14 @@ def compile_rules(
     symmetry: bool = True,
     read: public_tree.Read | None = None,
 ) -> FlatGame:
-    """Compile the rules of a game of private hands.
+    """Compile the rules of a game of private hands into a flat game.
 
     Args:
         rules: The rules.
         name: The name of the game.
         budget: Memory budget of the compile.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
-        read: What the rules have answered, if they were asked before.
+        read: The answers of the rules, if they were read before.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
@@ -62,13 +62,13 @@ def lay_out(
     *,
     symmetry: bool = True,
 ) -> FlatGame:
-    """As :func:`compile_rules`, of a game that was cut, under a budget of its own.
+    """Compile a game again as a flat game, under a memory budget of its own.
 
     Args:
         rules: The rules.
         name: The name of the game.
-        limit: Bytes that it may take...
-        own_limit: ...where the caller says nothing else.
+        limit: Default memory limit in bytes.
+        own_limit: Memory limit in bytes; None for the default.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
     with budget(f"laying out {name}", limit if own_limit is None else own_limit) as own:
@@ -78,20 +78,20 @@ def lay_out(
 def assemble(
     rules: PublicTreeGame, public: PublicGame, name: str, *, unit: float, symmetry: bool
 ) -> FlatGame:
-    """The compiled game of a public tree of two players, checked and read-only.
+    """Compile the public tree of a two-player game into a checked, read-only flat game.
 
     Args:
-        rules: Its hands and labels.
-        public: The public tree, buckets and ranks not set.
+        rules: The rules, for hands and labels.
+        public: The public tree; buckets and ranks are not set.
         name: The name of the game.
-        unit: That of the payoffs.
+        unit: Unit of the payoffs in ``public``.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
     form, tree = form_of_public_tree.build(public.tree)
     public = public._replace(tree=tree)
     places = InfosetPlaces(public, form)
-    # Labels made here are compared with each other.  Labels made on demand must be distinct by
-    # their parts, because they are never all made.
+    # Labels that are made now are compared with each other.  Labels that are made on demand are
+    # never all made, so their parts must already make them distinct.
     lazy = form.n_infosets >= limits.LAZY_LABELS_FROM and type(rules).label is PublicTreeGame.label
     lazy = lazy and public.ambiguity() is None
     game = FlatGame(
@@ -108,14 +108,14 @@ def assemble(
 
 
 def _finished(game: FlatGame) -> FlatGame:
-    """A compiled game, checked and read-only."""
+    """Check a compiled game and make its arrays read-only."""
     check(game)
     game.freeze()
     return game
 
 
 def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
-    """The history tree of a game of three or more players, which have no public form."""
+    """Expand the history tree of a game with three or more players, which has no public form."""
     tree = public.tree
     histories = count_histories(tree)
     budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")
@@ -123,7 +123,7 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Bu
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width
     outcomes = outcome_labels(public)
-    # Infosets are numbered by public node, then by hand; those without a history are dropped.
+    # Infosets are numbered by public node, then by hand; infosets without a history are dropped.
     expanded = expand(tree, lambda node, hand: first[node] + hand, *public.outcome_codes(outcomes))
     decided = expanded.infoset >= 0
     used, infoset = np.unique(expanded.infoset[decided], return_inverse=True)
@@ -140,10 +140,10 @@ def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Bu
 
 
 def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> FlatGame:
-    """Compile a walked game, as private hands x public tree if it has that form.
+    """Compile a history tree, as private hands x public tree if it has that form.
 
     Args:
-        walked: The history tree, infosets numbered in the order of the walk.
+        walked: The history tree, with infosets numbered in the order of the visits.
         name: The name of the game.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
@@ -153,6 +153,7 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
         return _number_infosets(walked, name, order, form=form)
     form, tree = form_of_public_tree.build(found.game.tree)
     public = found.game._replace(tree=tree)
+    # ``place`` is the final index of each infoset, and ``order`` its inverse permutation.
     place = InfosetPlaces(public, form).infosets(found.node, found.hand)
     order = np.empty(len(place), dtype=np.int64)
     order[place] = np.arange(len(place))
@@ -161,8 +162,14 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
 
 
 def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: Any) -> FlatGame:
-    """The compiled game, checked and read-only, from the final order of the infosets of a walk and
-    the other views in that order."""
+    """Build a compiled game, checked and read-only, with its infosets in the final order.
+
+    Args:
+        walked: The history tree, with infosets numbered in the order of the visits.
+        name: The name of the game.
+        order: int64 (infosets,): the infosets in the final order.
+        views: The other views of the game, in the final order.
+    """
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
     infoset = walked.tree.infoset.copy()
@@ -186,13 +193,13 @@ Place = tuple[int, int]
 
 
 def outcome_labels(public: PublicGame) -> tuple[str, ...]:
-    """Labels of the chance outcomes: hands, then public chance."""
+    """Return the labels of the chance outcomes: hands first, then public outcomes."""
     drawn = np.unique(public.tree.edge[public.tree.chance >= 0])
     return tuple(dict.fromkeys(chain(*public.hands, (public.edges[edge] for edge in drawn))))
 
 
 def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[str, ...], ...]:
-    """Action labels of every infoset; equal tuples are one object."""
+    """Return the action labels of every infoset; equal tuples are one object."""
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     actions = ((node, public.actions(node)) for node in places.nodes.tolist())
     by_node = {node: known.setdefault(own, own) for node, own in actions}
@@ -202,7 +209,7 @@ def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[st
 def infoset_labels(
     rules: PublicTreeGame, public: PublicGame, places: InfosetPlaces
 ) -> tuple[str, ...]:
-    """The label of every infoset, by the game's own function, checked."""
+    """Return the label of every infoset, made by ``rules.label`` and checked to be distinct."""
     place_of: dict[str, Place] = {}
     public_label = {node: public.node_label(node) for node in places.nodes.tolist()}
     for node, hand in sorted(_places_in_order(places)):
@@ -226,17 +233,18 @@ def add_label(public: PublicGame, label: str, place: Place, place_of: dict[str, 
 
 
 def not_text(label: object, of: str) -> str:
-    """What is wrong with a label that is no string, of a :func:`holder`."""
+    """Return the error message for an infoset label that is not a string; ``of`` is from
+    :func:`holder`."""
     return f"label {label!r} of {of} is not a string"
 
 
 def used_twice(label: str, first: str, second: str) -> str:
-    """What is wrong with a label of two :func:`holder`."""
+    """Return the error message for a label of two infosets; both are named by :func:`holder`."""
     return f"infoset label {label!r} is used twice: by {first}, and by {second}"
 
 
 def holder(player: int, hand: str, steps: Sequence[str]) -> str:
-    """The name in error messages of an infoset: a player with a hand after public steps."""
+    """Return the name of an infoset in error messages: a player with a hand after public edges."""
     where = f"public history [{', '.join(steps)}]" if steps else "the public root"
     return f"player {player} with {hand!r} at {where}"
 
@@ -248,7 +256,7 @@ def _holder(public: PublicGame, node: int, hand: int) -> str:
 
 
 def _places_in_order(places: InfosetPlaces) -> list[Place]:
-    """The place of every infoset, in the order of the infosets."""
+    """Return the public node and hand of every infoset, in the order of the infosets."""
     form = places.form
     found: list[Place] = []
     for bucket, first in enumerate(places.first.tolist()):

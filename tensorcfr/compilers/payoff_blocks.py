@@ -1,6 +1,6 @@
-"""The payoff operator of hands x public tree: blocks where they are cheaper, else entries.
+"""Payoff operator of hands x public tree: blocks where they are faster, single entries elsewhere.
 
-Blocks have programs: how to multiply by a matrix of hands in few operations; see
+A block has one program per player, which multiplies by a matrix of hands in few operations; see
 :class:`tensorcfr.payoff.program.Program`.
 """
 
@@ -20,51 +20,53 @@ from ..payoff.entries import payoff_entries
 from ..payoff.program import Class, Program
 
 NO_STEP = -1
-"""Last own step of a player who has not acted: the player's entry 0."""
+"""Code in place of a last own action, for a player who has not acted: the player's entry 0."""
 ENTRY_NS = 1.2
-"""Nanoseconds per entry of the sparse part.  Rough, like the next two: only the comparison between
-a block and its entries matters."""
+"""Nanoseconds per single entry.  This and the next two costs are rough: only the comparison between
+a block and its entries depends on them."""
 LOOP_NS = 6.0
-"""Nanoseconds to start a loop over the terminals of a block."""
+"""Nanoseconds to start one loop over the terminals of a block."""
 LANE_NS = 0.1
-"""Nanoseconds per terminal of such a loop."""
+"""Nanoseconds per terminal in such a loop."""
 BYTES_PER_ENTRY = 140
-"""Bytes per entry while the sparse part is sorted."""
+"""Peak bytes per single entry while the entries are sorted."""
 BYTES_PER_END = 200
-"""Bytes per terminal for its layout."""
+"""Peak bytes per terminal for its layout."""
 
 
 class Entries(NamedTuple):
-    """The first sequences of each player.
+    """First sequences of each player.
 
-    The entry of a whole game is the empty sequence of each player.  Each entry of a part of a game
-    is a public step before the part, with one sequence per hand.  In place of a last own step,
-    ``-1 - e`` is entry ``e`` of the player.
+    In a whole game, each player has one entry, the empty sequence.  In a part of a game, an entry
+    is an edge of the public tree above the part, with one sequence per hand.  The code ``-1 - e``
+    in place of a last own action is entry ``e`` of the player.
     """
 
     first: np.ndarray
-    """int64 (players,): entry ``e`` of player ``i`` is ``[first[i] + e]`` of the other arrays."""
+    """int64 (players,): offset of each player's entries; entry ``e`` of player ``i`` is element
+    ``first[i] + e`` of the other arrays."""
     sequence: np.ndarray
     """int64 (entries,): sequence of the first possible hand."""
     stride: np.ndarray
-    """int64 (entries,): distance between the sequences of consecutive hands; 0 for the empty
+    """int64 (entries,): distance between the sequences of consecutive hands; 0 for an empty
     sequence, which all hands share."""
     mask: np.ndarray
-    """int64 (entries,): row of ``hand_rank``: the hands that are possible."""
+    """int64 (entries,): row of ``hand_rank`` that numbers the possible hands."""
 
 
 @dataclass
 class Ends:
-    """The terminals of a game; terminals with equal last steps are one."""
+    """Terminals of a game.  Terminals with equal last own actions are combined into one."""
 
     step: np.ndarray
-    """int64 (2, ends): last own step of each player, or entry."""
+    """int64 (2, ends): last own action of each player, or the code of an entry."""
     matrix: np.ndarray
-    """int64 (ends,): row of ``tables``."""
+    """int64 (ends,): index into ``tables``."""
     coefficient: np.ndarray
-    """float64 (ends,): multiple of the table."""
+    """float64 (ends,): factor on the table."""
     tables: np.ndarray
-    """float64 (tables, 2, hands, hands): probability times utility of every deal."""
+    """float64 (tables, 2, hands, hands): probability times utility of every deal, for each
+    player."""
 
 
 def build(
@@ -74,11 +76,12 @@ def build(
     form: SequenceForm,
     entered: Entries,
 ) -> tuple[PayoffPart, ...]:
-    """The parts of the payoff operator: single entries, then blocks; each may be empty.
+    """Build the parts of the payoff operator: single entries, then blocks.  Either part may be
+    empty.
 
     Args:
         tree: The public tree of a two-player game, with buckets and ranks.
-        last: int32 (2, nodes): each player's last own step, or entry.
+        last: int32 (2, nodes): each player's last own action, or the code of an entry.
         reachable: bool (nodes,): whether some deal reaches the node.
         form: The sequence form, without payoffs.
         entered: The entries.
@@ -92,6 +95,8 @@ def build(
         (find_program(table[0]), find_program(np.ascontiguousarray(table[1].T)))
         for table in ends.tables
     ]
+    # Sorting by both groups, then by matrix, then by sequence puts the terminals of one block next
+    # to each other.
     order = np.lexsort((places[0].sequence, ends.matrix, places[1].group, places[0].group))
     run = _runs(order, places, ends.matrix)
     first = np.flatnonzero(run)
@@ -107,16 +112,17 @@ def build(
 
 @dataclass
 class Places:
-    """Sequences of last steps; int64 (steps,) each."""
+    """Sequences after last own actions; int64 (steps,) each."""
 
     group: np.ndarray
-    """Bucket and action, as one number; the entry, as a negative one, before the first step."""
+    """Number of bucket and action, combined; the negative code of the entry if the player has not
+    acted."""
     sequence: np.ndarray
-    """Sequence with the first possible hand."""
+    """Sequence of the first possible hand."""
     stride: np.ndarray
     """Distance between the sequences of consecutive hands."""
     mask: np.ndarray
-    """Row of ``hand_rank``: the possible hands."""
+    """Row of ``hand_rank`` that numbers the possible hands."""
 
 
 def places_of(
@@ -126,20 +132,21 @@ def places_of(
     player: np.ndarray,
     step: np.ndarray,
 ) -> Places:
-    """The sequences of some steps.
+    """Return the sequences after some own actions.
 
     Args:
         tree: The public tree, with buckets and ranks.
-        form: The sequence form, without parents and payoffs maybe.
+        form: The sequence form; its parents and payoffs are not used.
         entered: The entries.
-        player: int64: the player of each step.
-        step: int64: the node after each step, or the entry.
+        player: int64 (steps,): the acting player.
+        step: int64 (steps,): the node after the action, or the code ``-1 - e`` of an entry.
     """
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
     found = Places(step, entered.sequence[entry], entered.stride[entry], entered.mask[entry])
     if not len(form.bucket_lanes):
         return found
+    # A negative step indexes from the end here; np.where discards these elements below.
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
     action = step - tree.first_child[node]
@@ -154,15 +161,15 @@ def places_of(
 
 
 def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
-    """The terminals that some deal reaches, and their tables, each distinct table once."""
+    """Collect the terminals that some deal reaches.  Each distinct table is stored once."""
     terminals = np.flatnonzero((tree.payoff >= 0) & reachable)
     payoff = tree.payoff[terminals].astype(np.int64)
     weight = tree.weight[terminals].astype(np.int64)
     step = last[:, terminals].astype(np.int64)
     pair = weight * len(tree.matrix_table) + tree.matrix[payoff]
     distinct, matrix = np.unique(pair, return_inverse=True)
-    # One by one: the tables of large games take gigabytes, and temporaries would double them.
-    # As many as six for one program.
+    # Fill the tables one at a time: they take gigabytes in large games, and temporaries would
+    # double that.  The search for a program needs up to six further tables.
     reserve(8 * (2 * len(distinct) + 6) * tree.prior.size + BYTES_PER_END * len(terminals))
     tables = np.empty((len(distinct), 2, *tree.prior.shape))
     for table, number in zip(tables, distinct.tolist(), strict=True):
@@ -175,8 +182,13 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
 
 
 def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
-    """Add up terminals with equal last steps, which are adjacent in ``order`` and change at
-    ``first``; each sum is a multiple of a table of its own."""
+    """Add up terminals with equal last own actions.  Each sum is a multiple of a new table.
+
+    Args:
+        ends: The terminals.
+        order: int64 (ends,): order in which terminals with equal last own actions are adjacent.
+        first: int64 (groups,): positions in ``order`` at which these actions change.
+    """
     keep = order[first]
     matrix, coefficient = ends.matrix[keep].copy(), ends.coefficient[keep].copy()
     tables = list(ends.tables)
@@ -184,6 +196,8 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
     counts = np.diff(np.append(first, len(order)))
     for at in np.flatnonzero(counts > 1).tolist():
         same = order[first[at] : first[at] + counts[at]]
+        # Dividing by the largest coefficient lets sums that differ only by a factor share one
+        # table.
         scale = np.abs(ends.coefficient[same]).max() or 1.0
         share = ends.coefficient[same] / scale
         rounded = np.round(share, limits.SHARE_DECIMALS)
@@ -203,8 +217,11 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
 
 
 def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.ndarray:
-    """Where a run begins, bool (ends,): a run shares groups and matrix, and its sequences are
-    consecutive for both players."""
+    """Mark the first terminal of each run, bool (ends,).
+
+    Terminals of a run share their groups and their matrix, and have consecutive sequences for both
+    players.
+    """
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.diff(matrix[order]) != 0
     for own in places:
@@ -219,8 +236,16 @@ def _block_is_cheaper(
     programs: list[tuple[Program, Program]],
     tables: np.ndarray,
 ) -> np.ndarray:
-    """Whether runs of so many terminals take less time as a block than entry by entry, bool
-    (runs,); ``matrix`` is the row of ``tables`` and of ``programs``."""
+    """Return whether each run takes less time as a block than as single entries, bool (runs,).
+
+    Args:
+        length: int64 (runs,): terminals of each run.
+        matrix: int64 (runs,): index into ``programs`` and ``tables``.
+        programs: The programs of both players for each table.
+        tables: float64 (tables, 2, hands, hands): probability times utility of every deal.
+    """
+    # A block runs one loop over its terminals per term of its programs.  As entries, each terminal
+    # has one entry per deal and player.
     loops = np.array([sum(part.n_terms for part in both) for both in programs], dtype=np.float64)
     entries = np.count_nonzero(tables.any(axis=1), axis=(1, 2))
     as_block = loops[matrix] * (LOOP_NS + LANE_NS * length)
@@ -236,13 +261,23 @@ def _blocks(
     places: list[Places],
     programs: list[tuple[Program, Program]],
 ) -> PayoffBlocks:
-    """The blocks of the payoff operator, from int64 (block terminals,), the ends in blocks one
-    after another, and int64 (blocks,), first end and number of ends of each block."""
+    """Build the blocks of the payoff operator.
+
+    Args:
+        ends_in: int64 (block terminals,): the terminals of all blocks, block by block.
+        first: int64 (blocks,): first terminal of each block.
+        length: int64 (blocks,): terminals of each block.
+        ends: All terminals.
+        places: The sequences of the terminals, for each player.
+        programs: The programs of both players for each table.
+    """
     used, matrix = np.unique(ends.matrix[first], return_inverse=True)
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []
     counts = [0]
     for own in places:
+        # Blocks of one group end the same sequences of the player, so one thread must process them
+        # all; blocks of different groups can run in parallel.
         by_group = np.argsort(own.group[first], kind="stable")
         sorted_groups = own.group[first][by_group]
         changes = np.flatnonzero(np.diff(sorted_groups, prepend=sorted_groups[:1] - 1))
@@ -269,7 +304,7 @@ def _blocks(
 def _entries(
     form: SequenceForm, rest: np.ndarray, ends: Ends, places: list[Places]
 ) -> PayoffEntries:
-    """The sparse part: the entries of the ends ``rest``, which are in no block."""
+    """Build the single entries for the terminals ``rest``, which belong to no block."""
     last: list[list[np.ndarray]] = [[], []]
     payoff: list[np.ndarray] = []
     matrix = ends.matrix[rest]
@@ -292,11 +327,13 @@ def _entries(
 
 
 def find_program(table: np.ndarray) -> Program:
-    """A short program for multiplying by a matrix.
+    """Find a short program that multiplies by a matrix.
 
     Args:
         table: float64 (own hands, other's hands): probability times utility.
     """
+    # Proportional columns become one pool of the other player's hands, and proportional rows of the
+    # reduced matrix become one class of own hands.
     columns, weights = _proportional(table.T)
     pools = list(zip(columns, weights, strict=True))
     reduced = (
@@ -311,6 +348,9 @@ def find_program(table: np.ndarray) -> Program:
     terms = [np.flatnonzero(row) for row in scaled]
     count = sum(map(len, terms))
     if count >= limits.CHAIN_FROM_TERMS:
+        # At a showdown, rows in the order of their sums are ranks in order of strength.  The
+        # difference between consecutive ranks has few terms, so each class adds only these to the
+        # previous sum.
         by_strength = np.argsort(scaled.sum(axis=1), kind="stable")
         step = scaled[by_strength]
         change = np.diff(step, axis=0, prepend=0.0)
@@ -329,15 +369,16 @@ def find_program(table: np.ndarray) -> Program:
 
 
 def _proportional(rows: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Classes of rows that are positive multiples of each other; rows of zeros are omitted.
+    """Group rows that are positive multiples of each other.  Rows of zeros are omitted.
 
     Returns:
-        For each class, int64: its rows; and float64: the multiple of each.
+        For each class, its rows, int64 (rows,), and the multiple of each row, float64 (rows,).
     """
     size = np.abs(rows).max(axis=1, initial=0.0)
     classes: dict[bytes, list[list[int]]] = {}
     for index in np.flatnonzero(size).tolist():
         scaled = rows[index] / size[index]
+        # Adding 0.0 turns -0.0 into 0.0, whose bits differ.
         key = (np.round(scaled, limits.HASH_DECIMALS) + 0.0).tobytes()
         candidates = classes.setdefault(key, [])
         for members in candidates:

@@ -18,20 +18,20 @@ from . import histories
 
 @dataclass
 class States:
-    """The public states of a game, in the order in which the walk found them."""
+    """Public states of a game, in the order in which the rules were asked for them."""
 
     name: str
-    """The game's."""
+    """Name of the game."""
     nodes: list[Decision | Chance | Payoff] = field(default_factory=list)
-    """The decision, chance node or payoff of each state, from the rules."""
+    """Decision, chance node or payoff of each state, from the rules."""
     children: list[list[int]] = field(default_factory=list)
     edges: list[list[Hashable]] = field(default_factory=list)
     """Actions or outcomes of each state."""
     reached_from: list[tuple[int, Hashable]] = field(default_factory=list)
-    """The state from which each state was found first, and the step between them."""
+    """State from which each state was reached first, and the edge between them."""
 
     def where(self, state: int) -> str:
-        """The name of a public history in error messages."""
+        """Return the name of a public history for error messages."""
         labels: list[Hashable] = []
         while state:
             state, edge = self.reached_from[state]
@@ -40,11 +40,11 @@ class States:
 
 
 def checked_prior(game: PublicTreeGame) -> np.ndarray:
-    """The prior as a float64 array of the right shape, checked; so are the hands.
+    """Return the prior as float64 (hands of player 0, ...), after checking it and the hands.
 
     Raises:
-        GameError: A field is missing, a player has a hand twice, or the prior has another shape,
-            holds something else than probabilities, or does not sum to 1.
+        GameError: A field is missing, or a player has a hand twice; or the prior has another shape,
+            contains an entry that is not a probability, or does not sum to 1.
     """
     for name in ("hands", "prior"):
         if not hasattr(game, name):
@@ -62,7 +62,7 @@ def checked_prior(game: PublicTreeGame) -> np.ndarray:
     wrong = ~((prior >= 0) & (prior < np.inf))
     if wrong.any():
         raise GameError(
-            f"{game.name}: prior holds {float(prior[wrong][0])!r}, which is no probability"
+            f"{game.name}: prior holds {float(prior[wrong][0])!r}, which is not a probability"
         )
     if abs(prior.sum() - 1.0) > CHANCE_TOLERANCE:
         raise GameError(f"{game.name}: prior sums to {float(prior.sum())!r}, not 1")
@@ -70,7 +70,7 @@ def checked_prior(game: PublicTreeGame) -> np.ndarray:
 
 
 def check_decision(game: PublicTreeGame, states: States, node: Decision, index: int) -> None:
-    """Check one public decision: its label, its player, its actions."""
+    """Check the label, the player and the actions of one public decision."""
     if node.infoset is not None and not isinstance(node.infoset, str):
         raise GameError(f"public label {node.infoset!r} is not a string, at {states.where(index)}")
     if node.infoset is not None and game.states_repeat:
@@ -95,7 +95,7 @@ def check_chance(states: States, node: Chance, index: int) -> None:
 def checked_chance(
     given: object, outcome: Hashable, hands: tuple[int, ...], where: str
 ) -> np.ndarray:
-    """The probability of an outcome as float64 (hands of player 0, ...), read-only."""
+    """Return the probability of an outcome as float64 (hands of player 0, ...), read-only."""
     try:
         return np.broadcast_to(np.asarray(given, dtype=np.float64), hands)
     except (TypeError, ValueError):
@@ -106,7 +106,7 @@ def checked_chance(
 
 
 def checked_coefficient(payoff: Payoff, where: str) -> float:
-    """The coefficient of a payoff: a finite number."""
+    """Return the coefficient of a payoff, checked to be a finite number."""
     if not isinstance(payoff.coefficient, Real) or not np.isfinite(float(payoff.coefficient)):
         raise GameError(
             f"payoff coefficient {payoff.coefficient!r} is not a finite number, at {where}"
@@ -117,7 +117,8 @@ def checked_coefficient(payoff: Payoff, where: str) -> float:
 def checked_matrix(
     game: PublicTreeGame, payoff: Payoff, hands: tuple[int, ...], where: str
 ) -> np.ndarray:
-    """A payoff matrix, float64 (players, hands of player 0, ...)."""
+    """Return a payoff matrix as float64 (players, hands of player 0, ...), after checking its
+    shape."""
     shape = (game.n_players, *hands)
     given = game.matrix(payoff.matrix)
     try:
@@ -135,20 +136,22 @@ def checked_matrix(
 
 
 def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: np.ndarray) -> None:
-    """Check chance probabilities and utilities, for the deals that reach each node.
+    """Check chance probabilities and utilities for the deals that reach each node.
 
-    Values for other deals may be anything.
+    Entries for other deals may be anything.
 
     Args:
         game: The rules.
-        states: Its public states.
+        states: The public states.
         tree: The public tree.
-        state: int (nodes,): state of each public node.
+        state: int (nodes,): public state of each public node.
     """
     possible = tree.alive
     relevant = (tree.player == CHANCE) | (tree.player == TERMINAL)
     pairs = state[relevant].astype(np.int64) * len(possible) + tree.weight[relevant]
     distinct, first = np.unique(pairs, return_index=True)
+    # Nodes with one state and one weight have the same deals and the same answers: check each pair
+    # once, in the order of the tree, so that the error names the first fault.
     in_tree_order = [divmod(pair, len(possible)) for pair in distinct[np.argsort(first)].tolist()]
     for index, weight in in_tree_order:
         given, at = states.nodes[index], int(np.argmax(state == index))
@@ -192,6 +195,6 @@ def _check_probabilities(
 
 
 def _hand_names(game: PublicTreeGame, deal: Sequence[int]) -> str:
-    """``[J, Q]``."""
+    """Return the names of the hands in a deal, like ``[J, Q]``."""
     held = zip(game.hands, deal, strict=True)
     return f"[{', '.join(str(own[hand]) for own, hand in held)}]"

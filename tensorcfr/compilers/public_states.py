@@ -1,7 +1,7 @@
-"""Public states: a game of private hands as a graph, in which equal futures may be one state.
+"""Public states: a game of private hands as a graph, in which equal futures may share a state.
 
-A public tree is a graph, too, in which every node is a state.  A graph is counted, cut and made
-shorter without being unfolded.
+A public tree is a graph, too, in which every node is a state.  A graph can be counted, cut and
+contracted without being unfolded into a tree.
 """
 
 from __future__ import annotations
@@ -20,61 +20,68 @@ from .tables import smallest_int
 
 
 class Graph(NamedTuple):
-    """The public states of a game, each with the states after it."""
+    """Public states of a game, with the states after each."""
 
     tables: PublicTree
-    """Prior, weights, payoffs.  Its arrays over nodes are those over states, but for ``edge`` and
-    ``chance``, which are over steps; ``first_child`` is an index into ``child``, and ``parent`` is
-    not used."""
+    """Prior, chance weights and payoffs.  Arrays over nodes are over states here, except ``edge``
+    and ``chance``, which are over the edges of the graph.  ``first_child`` is an index into
+    ``child``, and ``parent`` is not used."""
     child: np.ndarray
-    """int (steps,): the states after each state."""
+    """int (edges,): the state after each edge, grouped by the state before it."""
     root: int
-    """The state at which the game begins."""
+    """State at which the game begins."""
 
     @property
     def n_states(self) -> int:
-        """States."""
+        """Number of states."""
         return len(self.tables.player)
 
     @property
     def fan(self) -> np.ndarray:
-        """int64 (states,): how many states come after each."""
+        """int64 (states,): number of edges from each state."""
         return np.diff(self.tables.first_child).astype(np.int64)
 
     def steps(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The steps from some states: which of the states each comes from, and its number; int64
-        (steps,)."""
+        """List the edges from some states.
+
+        Returns:
+            int64 (edges,): position in ``states`` of the state before each edge; int64 (edges,):
+            the number of each edge, an index into ``child``.
+        """
         fan = (self.tables.first_child[states + 1] - self.tables.first_child[states]).astype(
             np.int64
         )
         ends = np.cumsum(fan)
+        # Edge ``k`` of the result is edge ``k - (ends - fan)`` of its own state.
         of = np.repeat(np.arange(len(states)), fan)
         return of, np.arange(len(of)) + (self.tables.first_child[states] - (ends - fan))[of]
 
 
 def graph_of_tree(tree: PublicTree) -> Graph:
-    """A tree as a graph: every node is a state."""
+    """Return a tree as a graph in which every node is a state."""
+    # Edge ``e`` leads into node ``e + 1``, because every node except the root has one edge into it.
     first = tree.first_child.astype(np.int64) - 1
     tables = tree._replace(first_child=first, edge=tree.edge[1:], chance=tree.chance[1:])
     return Graph(tables, np.arange(1, tree.n_nodes), 0)
 
 
 def only_one_action(graph: Graph) -> np.ndarray:
-    """Which states are decisions with one action, bool (states,)."""
+    """Return a mask of the decisions with one action, bool (states,)."""
     return (graph.tables.player >= 0) & (graph.fan == 1)
 
 
 def contracted(graph: Graph) -> Graph:
-    """The graph without decisions that have one action.
+    """Remove the decisions with one action from a graph.
 
-    At such a decision there is no regret and no choice: its one sequence has the reach and the
-    value of the sequence before it.  In liar's dice every other public node is of that kind,
-    because a player who faces the highest bid can only call.
+    Such a decision has no regret and no choice: its one sequence has the reach and the value of the
+    sequence before it.  In liar's dice, every second public node is such a decision, because a
+    player who faces the highest bid can only call.
     """
     first = graph.tables.first_child
     skipped = only_one_action(graph)
     target = np.arange(graph.n_states)
     target[skipped] = graph.child[first[:-1][skipped]]
+    # Jump over chains of such decisions: each pass doubles the distance.
     while not np.array_equal(further := target[target], target):
         target = further
     return graph._replace(child=target[graph.child], root=int(target[graph.root]))
@@ -84,24 +91,24 @@ def contracted(graph: Graph) -> Graph:
 
 
 def hands_of(graph: Graph) -> np.ndarray:
-    """int64 (players, states): how many hands each player may hold at each state."""
+    """Count the hands that each player may hold at each state, int64 (players, states)."""
     possible, masks = possible_hands(graph.tables)
     return masks.sum(axis=1)[possible[:, graph.tables.weight]]
 
 
 def acting_hands(graph: Graph) -> np.ndarray:
-    """int64 (states,): hands of the player who acts; 0 where nobody does."""
+    """Count the hands of the acting player at each state, int64 (states,); 0 where nobody acts."""
     player = graph.tables.player
     hands = hands_of(graph)[np.maximum(player, 0), np.arange(graph.n_states)]
     return np.where(player >= 0, hands, 0)
 
 
 def counts_of(graph: Graph, ways: np.ndarray) -> Counts:
-    """What there is of the game that unfolds from public states.
+    """Count the parts of the game that unfolds from public states.
 
     Args:
         graph: The states.
-        ways: From :func:`count_ways`.
+        ways: int64 (states,): from :func:`count_ways`.
     """
     tables, hands, deals = graph.tables, acting_hands(graph), graph.tables.n_deals
     players = range(tables.n_players)
@@ -116,21 +123,28 @@ def counts_of(graph: Graph, ways: np.ndarray) -> Counts:
 
 
 def sequences_below(graph: Graph) -> np.ndarray:
-    """int64 (states,): sequences of both players from each state on, which are as many numbers in
-    each array of a solver."""
+    """Count the sequences of both players from each state on, int64 (states,).
+
+    Each sequence is one number in every array of a solver.
+    """
     return _sum_up(graph, acting_hands(graph) * graph.fan)
 
 
 def nodes_below(graph: Graph) -> np.ndarray:
-    """int64 (states,): nodes of the tree from each state on, itself included."""
+    """Count the nodes of the tree from each state on, itself included, int64 (states,)."""
     return _sum_up(graph, np.ones(graph.n_states, dtype=np.int64))
 
 
 def count_ways(graph: Graph, dtype: type = np.int64) -> np.ndarray:
-    """How many nodes of the tree each state is, (states,); of Python's numbers if ``dtype`` is
-    ``object``."""
+    """Count the nodes of the tree that have each state, (states,).
+
+    Args:
+        graph: The states.
+        dtype: Type of the counts; ``object`` counts in Python integers, without overflow.
+    """
     ways: np.ndarray = np.zeros(graph.n_states, dtype=dtype)
     ways[graph.root] = 1
+    # From the greatest height down: all edges into a state must be counted before its own edges.
     for states in reversed(_by_height(graph)):
         of, step = graph.steps(states)
         np.add.at(ways, graph.child[step], ways[states[of]])
@@ -138,13 +152,15 @@ def count_ways(graph: Graph, dtype: type = np.int64) -> np.ndarray:
 
 
 def leads_back(graph: Graph) -> bool:
-    """Whether some way leads back to a state that it came from, so that a history has no end."""
+    """Return whether a path leads back to a state on it, so that some histories do not end."""
     return bool((_heights(graph) < 0).any())
 
 
 def _heights(graph: Graph) -> np.ndarray:
-    """int64 (states,): steps of the longest way from each state to an end; -1 where a way leads
-    back to a state that it came from."""
+    """Compute the length of the longest path from each state to an end, int64 (states,).
+
+    The length is in edges.  It is -1 if a path from the state can reach a cycle.
+    """
     above = np.repeat(np.arange(graph.n_states), graph.fan)
     height = np.full(graph.n_states, -1, dtype=np.int64)
     found = graph.fan == 0
@@ -152,13 +168,15 @@ def _heights(graph: Graph) -> np.ndarray:
     while found.any():
         height[found] = steps
         steps += 1
+        # A state gets its height as soon as all states after it have theirs; states before a cycle
+        # never do.
         ahead = np.bincount(above, height[graph.child] < 0, graph.n_states)
         found = (height < 0) & (ahead == 0)
     return height
 
 
 def _by_height(graph: Graph) -> list[np.ndarray]:
-    """The states that lead on, those of equal height together, lowest first."""
+    """Group the states that have edges by height, lowest first."""
     height = _heights(graph)
     order = np.argsort(height, kind="stable")
     ends = np.cumsum(np.bincount(height))
@@ -166,7 +184,7 @@ def _by_height(graph: Graph) -> list[np.ndarray]:
 
 
 def _sum_up(graph: Graph, own: np.ndarray) -> np.ndarray:
-    """For each state, the sum of a number of each state over the tree from there on."""
+    """Sum a number of each state over the tree below the state, itself included."""
     total = own.copy()
     for states in _by_height(graph):
         of, step = graph.steps(states)
@@ -178,22 +196,23 @@ def _sum_up(graph: Graph, own: np.ndarray) -> np.ndarray:
 
 
 class Unfolded(NamedTuple):
-    """A tree, or a part of it."""
+    """Tree that is unfolded from public states, or a part of it."""
 
     tree: PublicTree
-    """Its nodes in breadth-first order; where it is cut the leaves have no payoff."""
+    """Nodes in breadth-first order.  Leaves at a cut have no payoff."""
     state: np.ndarray
-    """int (nodes,): state of each node; -1 for the node above a forest."""
+    """int (nodes,): state of each node; -1 for the artificial node above a forest."""
     cut: np.ndarray
-    """int64: the nodes where it is cut, ascending."""
+    """int64 (cut nodes,): the nodes at which the tree is cut, ascending."""
 
 
 Cut = Callable[[np.ndarray, int], np.ndarray]
-"""Where to cut: from the states at one depth, and that depth, bool of the same length."""
+"""Function that selects the nodes at which to cut: from the states at one depth, (states,), and
+that depth, it returns bool (states,)."""
 
 
 BYTES_PER_NODE = 100
-"""Bytes per node of a part of the tree, while it is unfolded and laid out."""
+"""Bytes per node while a part of the tree is unfolded and laid out."""
 
 
 def unfold(
@@ -203,17 +222,18 @@ def unfold(
     cut: Cut | None = None,
     what: str | None = None,
 ) -> Unfolded:
-    """The tree from the root on, or the forest from some states on, up to where it is cut.
+    """Unfold the tree below the root, or the forest below some states, down to the cut.
 
     Args:
         graph: The states.
-        roots: int64: the states to begin at, children of a node that is no part of the game; by
-            default the root alone, without such a node.
-        cut: Where to end.
-        what: What is being done, for errors.
+        roots: int64 (roots,): the states at which a forest begins, below an artificial node 0; by
+            default the tree begins at the root of the graph.
+        cut: Where to end; by default at the terminals.
+        what: Name of the task in error messages.
 
     Raises:
-        MemoryLimitError: There are more nodes than fit the budget; raised before they are there.
+        MemoryLimitError: There are more nodes than fit the budget; raised before they are
+            allocated.
     """
     tables, fan = graph.tables, graph.fan
     kept = np.int32 if max(graph.n_states, len(graph.child)) < 2**31 else np.int64
@@ -246,8 +266,10 @@ def unfold(
     parent, first_child = tree_links(np.concatenate(children))
     player, payoff = tables.player[state], tables.payoff[state]
     weight = tables.weight[state]
+    # A node at the cut is a leaf of this part, but it pays nothing here.
     player[where], payoff[where] = TERMINAL, -1
     if roots is not None:
+        # Node 0 is artificial; any existing weight does.
         player[0], payoff[0], weight[0] = CHANCE, -1, weight[1]
     tree = tables._replace(
         parent=smallest_int(parent),
@@ -264,7 +286,8 @@ def unfold(
 
 
 def _over_nodes(of_steps: np.ndarray, step: np.ndarray) -> np.ndarray:
-    """Numbers of steps as those of the nodes that they lead into, -1 where none does."""
+    """Copy numbers of edges to the nodes after the edges; -1 for nodes without an edge into
+    them."""
     found = np.full(len(step), -1, dtype=of_steps.dtype)
     found[step >= 0] = of_steps[step[step >= 0]]
     return found

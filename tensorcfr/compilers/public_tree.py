@@ -1,7 +1,7 @@
-"""Build the arrays of the public tree from the rules of a game of private hands.
+"""Arrays of the public tree, read from the rules of a game of private hands.
 
-Calls the rules once for every public state.  Array operations then tell the states apart by the
-chance on the way to them, and unfold them into the public tree.
+The compiler calls the rules once for every public state.  Array operations then split states by the
+chance outcomes on the path to them, and unfold the states into the public tree.
 """
 
 from __future__ import annotations
@@ -33,43 +33,46 @@ from .public_states import Graph, unfold
 from .tables import BYTES_PER_DEAL, ChanceProducts, fingerprint, smallest_int
 
 BYTES_PER_STATE = 100
-"""Bytes per public state for its arrays; the memory of the rules is measured during the walk."""
+"""Bytes per public state for its arrays.  The memory of the rules is measured while they are
+read."""
 
 
 class Read(NamedTuple):
-    """What the rules answered, each question asked once; checked."""
+    """Answers of the rules, checked; each question was asked once."""
 
     graph: Graph
-    """The public states, each once for every product of chances on a way to it; the payoffs are in
-    their unit."""
+    """Public states.  Each state of the rules occurs once for every product of chance probabilities
+    on a path to it.  Payoffs are in units of ``unit``."""
     hands: tuple[tuple[str, ...], ...]
     """Labels of each player's hands."""
     edges: tuple[str, ...]
     """Labels of the steps."""
     labels: tuple[str | None, ...] | None
-    """The public label of each state of the graph that has one; None where none can have one."""
+    """Public label of each state of the graph, or None for a state without one; None if no state
+    has a label."""
     unit: float
-    """The unit of the payoffs; see :func:`.histories.unit_of`."""
+    """Unit of the payoffs; see :func:`.histories.unit_of`."""
 
     def unfolded(self, what: str) -> PublicGame:
-        """The public tree and its labels; buckets and ranks are not set yet.
+        """Unfold the public tree and its labels; buckets and ranks are not set yet.
 
         Args:
-            what: What is being done, for errors.
+            what: Name of the task in error messages.
 
         Raises:
             MemoryLimitError: The tree would need more than the budget; raised before it is
                 allocated.
         """
         tree, state, _ = unfold(self.graph, what=what)
-        # The digests of games hold these types.
+        # The digest of a game includes the dtypes of its arrays, so these must not depend on the
+        # graph.
         links = {name: getattr(tree, name).astype(np.int32) for name in ("parent", "first_child")}
         labels = self.labels and tuple(self.labels[i] for i in state.tolist())
         return PublicGame(tree._replace(**links), self.hands, self.edges, labels)
 
 
 def read(game: PublicTreeGame, budget: Budget) -> Read:
-    """Ask the rules for the deal, every public state and every payoff.
+    """Read the deal, every public state and every payoff from the rules.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
@@ -95,7 +98,7 @@ def read(game: PublicTreeGame, budget: Budget) -> Read:
 
 
 def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
-    """The tree with its payoffs scaled to a unit near their size, and the unit."""
+    """Scale the payoffs of a tree to a unit near their size.  Return the tree and the unit."""
     ends: list[np.ndarray] = []
     least = np.inf
     for paid in payoffs_of(tree):
@@ -107,7 +110,9 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     unit = unit_of(float(np.abs(bounds).max(initial=0.0)))
     if unit == 1.0:
         return tree, unit
-    # Both coefficient and matrix may be extreme, in the same direction or in opposite ones.
+    # Coefficient and matrix may both be extreme, in the same direction or in opposite directions.
+    # So scale each matrix to a size near 1, and put the remaining power of two into the
+    # coefficient.
     matrices = tree.matrix_table.reshape(len(tree.matrix_table), -1)
     size = np.where(np.isfinite(matrices), np.abs(matrices), 0.0).max(axis=1, initial=0.0)
     exponent = np.frexp(size)[1]
@@ -117,7 +122,7 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
 
 
 def walk_states(game: PublicTreeGame, budget: Budget) -> States:
-    """Ask the rules once for every public state.
+    """Read every public state from the rules once.
 
     Every state is one node of the tree, unless the game declares that its states repeat.
     """
@@ -159,16 +164,26 @@ def walk_states(game: PublicTreeGame, budget: Budget) -> States:
 def _edges(
     game: PublicTreeGame, states: States, labels: dict[str, int], node: object, index: int
 ) -> list[Hashable]:
-    """The actions or outcomes of a state, checked; its public label is added to ``labels``, which
-    has the state of each."""
+    """Return the actions or outcomes of a state, checked.  Add its public label to ``labels``.
+
+    Args:
+        game: The rules.
+        states: The states so far, for error messages.
+        labels: The state of each public label; modified in place.
+        node: The answer of the rules.
+        index: The state.
+
+    Raises:
+        GameError: The answer breaks the contract, or another state has the label.
+    """
     if isinstance(node, Decision):
         check_decision(game, states, node, index)
         label = node.infoset
         if label is not None and (other := labels.setdefault(label, index)) != index:
             raise GameError(
                 f"public label {label!r} is used at {states.where(other)} and at "
-                f"{states.where(index)}: all is public after the deal, so every decision "
-                "needs a label of its own"
+                f"{states.where(index)}: everything after the deal is public, so every decision "
+                "needs its own label"
             )
         return list(node.actions)
     if isinstance(node, Chance):
@@ -185,11 +200,12 @@ def _edges(
 def read_tables(
     game: PublicTreeGame, states: States, prior: np.ndarray
 ) -> tuple[list[list[int]], list[int], dict[str, np.ndarray]]:
-    """Chance probabilities and payoffs of all states, each distinct one once.
+    """Read the chance probabilities and payoffs of all states; each distinct table is stored once.
 
     Returns:
-        For each state, the row of ``chance_table`` for each of its outcomes; for each state its
-        payoff, or -1; and the tables by the names of their fields in :class:`PublicTree`.
+        For each state, the row of ``chance_table`` for each of its outcomes; for each state, the
+        index of its payoff, or -1; and the tables by the names of their fields in
+        :class:`PublicTree`.
     """
     chances: dict[bytes, int] = {}
     size = 8 * prior.size
@@ -204,7 +220,7 @@ def read_tables(
         number = -1
         if isinstance(node, Chance):
             for outcome, given in node.outcomes.items():
-                # One more, and all of them again in one array.
+                # Reserve this table, and the array into which all of them are copied at the end.
                 reserve(size * (len(chance_table) + 2))
                 table = checked_chance(given, outcome, prior.shape, states.where(index))
                 row = chances.setdefault(fingerprint(table), len(chances))
@@ -232,10 +248,13 @@ def read_tables(
 def graph_of(
     game: PublicTreeGame, states: States, prior: np.ndarray
 ) -> tuple[Graph, np.ndarray, tuple[str, ...]]:
-    """The public states as a graph, each once for every product of chances on a way to it.
+    """Convert public states to a graph.
+
+    Each state occurs once for every product of chance probabilities on a path to it.
 
     Returns:
-        The graph; int64 (states of the graph,): which of the states each is; labels of the steps.
+        The graph; int64 (graph states,): the public state of each graph state; the labels of the
+        edges.
     """
     chances, payoff, tables = read_tables(game, states, prior)
     fan = np.array(list(map(len, states.children)))
@@ -276,17 +295,24 @@ def _told_apart(
     chance: np.ndarray,
     weights: ChanceProducts,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """States told apart by the chance on the way to them, level by level; the products of chances
-    that occur are added to ``weights``.
+    """Split states by the product of chance probabilities on the path to them, level by level.
+
+    Args:
+        first: int64 (states,): first edge of each state.
+        fan: int64 (states,): number of edges of each state.
+        child: int64 (edges,): state after each edge.
+        chance: int64 (edges,): row of the chance table, or -1 after an action.
+        weights: The products of chance probabilities; new products are added.
 
     Returns:
-        All int64: the state and the weight of each that is told apart; for the steps from them, one
-        after the other, the step, and which of them comes after it.
+        Four int64 arrays: the state and the weight of each split state; then, for the edges of the
+        split states one after another, the original edge and the split state after it.
     """
     states = len(fan)
     if (chance < 0).all():
         return np.arange(states), np.zeros(states, dtype=np.int64), np.arange(len(child)), child
-    # The key of a state with a weight; ``known`` are sorted, with their numbers.
+    # A split state has the key ``weight * states + state``.  ``known`` holds the keys so far in
+    # ascending order, and ``number`` their split states.
     level = known = number = np.zeros(1, dtype=np.int64)
     keys, steps, ends = [level], [], []
     while len(level):
@@ -299,7 +325,7 @@ def _told_apart(
         ends.append(end)
         found, at = np.unique(end, return_index=True)
         place = np.minimum(np.searchsorted(known, found), len(known) - 1)
-        # In the order in which they come.
+        # New keys are numbered in the order in which edges reach them, which is breadth first.
         level = end[np.sort(at[known[place] != found])]
         order = np.argsort(level)
         place = np.searchsorted(known, level[order])

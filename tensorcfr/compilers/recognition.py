@@ -1,9 +1,9 @@
-"""Find private hands x public tree in a game compiled from histories.
+"""Recognition of private hands x public tree in a game that is compiled from histories.
 
-A game has that form if chance deals first, each player sees a part of the deal (the player's
-hand) and everything after it, and nobody sees anything else.  The infosets alone decide: deals
-that a player cannot tell apart are one hand, histories that differ only in the deal are one
-public node, and every infoset must be one hand at one public node.
+A game has that form if chance deals first, each player observes a part of the deal (the player's
+hand) and everything after the deal, and nothing else.  The infosets alone decide.  Deals that a
+player cannot distinguish are one hand, and histories that differ only in the deal are one public
+node.  Every infoset must be one hand at one public node.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from .tables import ChanceProducts, fingerprint, smallest_int
 
 @dataclass
 class Recognised:
-    """The game as hands x public tree, and the place of each infoset in it."""
+    """Game as hands x public tree, with the position of each infoset in it."""
 
     game: PublicGame
-    """Its public tree, without buckets and ranks yet, and its labels."""
+    """Public tree, without buckets and ranks yet, and its labels."""
     node: np.ndarray
-    """int64 (infosets,): public node of each infoset, numbered as in the walk."""
+    """int64 (infosets,): public node of each infoset of the history tree."""
     hand: np.ndarray
-    """int64 (infosets,): the owner's hand."""
+    """int64 (infosets,): hand of the infoset's player."""
 
 
 @dataclass
 class _Deals:
-    """The chance outcomes before the first decision."""
+    """Chance outcomes before the first decision."""
 
     of_node: np.ndarray
-    """int64 (nodes,): the deal on the way to each history; -1 before it is complete."""
+    """int64 (nodes,): deal on the path to each history; -1 before the deal is complete."""
     probability: np.ndarray
-    """float64 (deals,)."""
+    """float64 (deals,): probability of each deal."""
     first: slice
-    """The histories directly after the deals."""
+    """Histories directly after the deals, as a range of nodes."""
 
 
 def recognise(walked: WalkedGame) -> Recognised | None:
-    """The game as private hands x public tree, or None if it does not have that form."""
+    """Convert a history tree to private hands x public tree, or return None if it lacks that
+    form."""
     if walked.n_players != 2:
         return None
     deals = _deals(walked.tree)
@@ -55,6 +56,7 @@ def recognise(walked: WalkedGame) -> Recognised | None:
     hand = [_hands(walked.tree, deals, player) for player in range(2)]
     hands = tuple(int(own.max()) + 1 for own in hand)
     pair = hand[0] * hands[1] + hand[1]
+    # Two deals with the same pair of hands would share one cell of the tables over hands.
     if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > HAND_PAIRS_PER_DEAL * len(pair):
         return None
     public = _public_nodes(walked, deals)
@@ -71,7 +73,7 @@ def recognise(walked: WalkedGame) -> Recognised | None:
 
 
 def _deals(tree: HistoryTree) -> _Deals | None:
-    """The deals, if chance acts first and all deals end at one depth; else None."""
+    """Return the deals, or None unless chance acts first and all deals end at one depth."""
     from_root = levels(tree.first_child)
     first = next(from_root)
     reach = np.ones(1)
@@ -91,7 +93,7 @@ def _deals(tree: HistoryTree) -> _Deals | None:
 
 
 def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
-    """The player's hand in each deal, int64 (deals,).
+    """Return the player's hand in each deal, int64 (deals,).
 
     Two deals with a common infoset of the player have the same hand.
     """
@@ -101,6 +103,9 @@ def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
     if not len(acts):
         return np.zeros_like(label)
     while True:
+        # Hands are the connected components of deals that share an infoset.  Each pass takes the
+        # smallest label of every infoset and follows labels one link further, until nothing
+        # changes.
         least = np.full(int(infoset.max()) + 1, len(label))
         np.minimum.at(least, infoset, label[deal])
         new = label.copy()
@@ -116,16 +121,20 @@ class _Public:
     """Public nodes in breadth-first order."""
 
     of_node: np.ndarray
-    """int64 (nodes,): the public node of each history after the deal; -1 before."""
+    """int64 (nodes,): public node of each history after the deal; -1 before."""
     example: np.ndarray
-    """int64 (public nodes,): a history of each."""
+    """int64 (public nodes,): one history of each public node."""
     parent: np.ndarray
-    """int64 (public nodes,)."""
+    """int64 (public nodes,): parent of each public node."""
 
 
 def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
-    """The public nodes: histories that differ only in the deal are one; None if such histories
-    differ in the acting player or the actions."""
+    """Combine histories that differ only in the deal into public nodes.
+
+    Returns:
+        The public nodes; None if histories of one public node differ in the acting player or the
+        actions.
+    """
     tree = walked.tree
     numbers: dict[tuple[str, ...], int] = {}
     actions_of = np.array(
@@ -162,8 +171,11 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
 def _infoset_places(
     tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _Public, infosets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Public node and hand of every infoset, int64 (infosets,) each; None if an infoset has several
-    of either, or if two infosets have both in common."""
+    """Return the public node and the hand of every infoset, int64 (infosets,) each.
+
+    The result is None if an infoset has several nodes or several hands, or if two infosets have
+    both in common.
+    """
     acts = np.flatnonzero(tree.player >= 0)
     deal = deals.of_node[acts]
     held = np.where(tree.player[acts] == 0, hand[0][deal], hand[1][deal])
@@ -186,7 +198,7 @@ def _public_tree(
     public: _Public,
     prior: np.ndarray,
 ) -> tuple[PublicTree, tuple[str, ...]]:
-    """The arrays of the public tree, and the labels of its edges."""
+    """Build the arrays of the public tree.  Return them with the labels of its edges."""
     tree = walked.tree
     nodes = len(public.parent)
     player = tree.player[public.example]
@@ -233,7 +245,7 @@ def _public_tree(
 def _edges(
     walked: WalkedGame, public: _Public, by_chance: np.ndarray
 ) -> tuple[list[int], tuple[str, ...]]:
-    """The edge into every public node, -1 for the root; and the labels of the edges."""
+    """Return the edge into every public node, -1 for the root, and the labels of the edges."""
     tree = walked.tree
     labels: dict[str, int] = {}
     edge = [-1]
@@ -250,28 +262,33 @@ def _edges(
 
 @dataclass
 class _Cells:
-    """The cell of each history after the deal: one table per public node, one cell per deal."""
+    """Table cell of each history after the deal: one table per public node, one cell per deal."""
 
     node: np.ndarray
-    """int64 (histories,): public node."""
+    """int64 (histories,): public node of each history."""
     first: np.ndarray
     """int64 (histories,): hand of player 0."""
     second: np.ndarray
     """int64 (histories,): hand of player 1."""
     hands: tuple[int, ...]
-    """Hands of each player: the shape of a table."""
+    """Number of hands of each player, which is the shape of a table."""
     nodes: int
-    """Public nodes."""
+    """Number of public nodes."""
 
 
 def _payoffs(
     terminals: np.ndarray, cells: _Cells, utility: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The utilities of histories, float64 (histories, 2), as multiples of matrices.
+    """Factor the utilities of histories into coefficients and matrices.
+
+    Args:
+        terminals: int64 (terminals,): the public terminals.
+        cells: The table cell of each history.
+        utility: float64 (histories, 2): utilities of the histories; 0 except at terminals.
 
     Returns:
-        int64 (nodes,): payoff, or -1; float64 (2, payoffs): matrix and coefficient; float64
-        (matrices, 2, hands, hands): the matrices.
+        int64 (nodes,): index of the payoff, or -1; float64 (2, payoffs): matrix and coefficient;
+        float64 (matrices, 2, hands, hands): the matrices.
     """
     scale = np.zeros(cells.nodes)
     np.maximum.at(scale, cells.node, np.abs(utility).max(axis=1))
@@ -288,9 +305,18 @@ def _payoffs(
 def _tables(
     wanted: np.ndarray, cells: _Cells, value: np.ndarray, decimals: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tables of float64 (histories, columns) over the deals of some public nodes, each distinct one
-    once, up to some decimals or, if None, all bits: int64 (nodes,), the table, or -1; float64
-    (tables, columns, hands, hands)."""
+    """Return the distinct tables over the deals of some public nodes.
+
+    Args:
+        wanted: int64 (tables,): the public nodes.
+        cells: The table cell of each history.
+        value: float64 (histories, columns): the entries.
+        decimals: Decimals to which equal tables agree; None compares all bits.
+
+    Returns:
+        int64 (nodes,): index of each node's table, or -1; float64 (distinct, columns, hands,
+        hands): the tables.
+    """
     place = np.full(cells.nodes, -1, dtype=np.int64)
     place[wanted] = np.arange(len(wanted))
     used = np.flatnonzero(place[cells.node] >= 0)

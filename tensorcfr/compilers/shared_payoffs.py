@@ -1,8 +1,8 @@
-"""The rules of a game whose players share the payoffs of their team.
+"""Rules of a game whose players share the payoffs of their team.
 
-Every member gets the mean of the members' payoffs.  So a member's gain is the team's, divided by
-their number, and the sum over all players is that of the game: a game with sum zero keeps it.  Who
-knows what does not change.
+Every member gets the mean of the members' payoffs.  So the gain of a member is the gain of the team
+divided by its number of members.  The sum over all players does not change: a zero-sum game stays
+zero-sum.  The information of the players does not change either.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..rules import Game, PublicTreeGame, Rules, Terminal
 
 
 def share_payoffs(rules: Rules, teams: tuple[tuple[int, ...], ...]) -> Rules:
-    """The same rules with shared payoffs; unchanged where every player is alone.
+    """Return the rules with shared payoffs, or the same rules if every team has one player.
 
     Args:
         rules: The rules.
-        teams: The players of each team, checked.
+        teams: The players of each team, validated.
     """
     if rules.n_players == len(teams):
         return rules
@@ -28,12 +28,12 @@ def share_payoffs(rules: Rules, teams: tuple[tuple[int, ...], ...]) -> Rules:
         mean[np.ix_(team, team)] = 1.0 / len(team)
     if isinstance(rules, Game):
         return _SharedTree(rules, mean)
-    # Of two players of a game of cards, each is alone.
+    # A card game has two players, so two teams of it have one player each.
     return _SharedPublicTree(rules, mean) if isinstance(rules, PublicTreeGame) else rules
 
 
 class _SharedTree(Game):
-    """A game by its histories."""
+    """Game given by its histories, with shared payoffs."""
 
     def __init__(self, rules: Game, mean: np.ndarray) -> None:
         self.rules, self.mean = rules, mean
@@ -52,7 +52,7 @@ class _SharedTree(Game):
 
 
 class _SharedPublicTree(PublicTreeGame):
-    """A game of private hands on a public tree."""
+    """Game of private hands on a public tree, with shared payoffs."""
 
     def __init__(self, rules: PublicTreeGame, mean: np.ndarray) -> None:
         self.rules, self.mean = rules, mean
@@ -66,5 +66,6 @@ class _SharedPublicTree(PublicTreeGame):
         return self.rules.name
 
     def matrix(self, key: Any) -> np.ndarray:
-        # Entries of deals that cannot occur may be anything, even nan; they stay with their deal.
+        # Entries of impossible deals may hold anything, even nan.  The product mixes only the
+        # players of one deal, so such entries do not affect other deals.
         return np.tensordot(self.mean, self.rules.matrix(key), axes=1)

@@ -1,10 +1,10 @@
 """Lossless merging of hands and public outcomes with indistinguishable payoffs.
 
-Suits are an example: no payoff in Leduc distinguishes the J of spades from the J of hearts.  So
-both hands become one hand of twice the probability, and both boards one board.  Hands may be merged
-if they have one colour (:mod:`.colours`).  Infosets of one colour have equal counterfactual values
-against strategies that are equal within colours, so they have equal regrets in every iteration,
-and an equilibrium of the merged game is an equilibrium of the whole game.
+For example, no payoff in Leduc distinguishes the J of spades from the J of hearts.  So both hands
+become one hand with twice the probability, and both boards become one board.  Hands may be merged
+if they have one colour (:mod:`.colours`).  Against strategies that are equal within colours, all
+infosets of one colour have equal counterfactual values.  So they have equal regrets in every
+iteration, and an equilibrium of the merged game is an equilibrium of the whole game.
 """
 
 from __future__ import annotations
@@ -32,32 +32,32 @@ from .public_states import contracted, graph_of_tree, only_one_action, unfold
 from .tables import smallest_int
 
 Fold = Callable[[np.ndarray], np.ndarray]
-"""Sums a table over hands, float64 (hands, hands), into a table over merged hands."""
+"""Function that sums a table over hands, float64 (hands, hands), into a table over merged hands."""
 
 
 class Quotient(NamedTuple):
-    """The merged game, and the images of nodes and hands in it."""
+    """Merged game, with the image of each node and hand in it."""
 
     tree: PublicTree
-    """The merged public tree; buckets and ranks are not set yet."""
+    """Public tree of the merged game; buckets and ranks are not set yet."""
     node: np.ndarray
-    """int64 (nodes,): the merged node of each public node; -1 if no deal reaches it."""
+    """int64 (nodes,): merged node of each public node; -1 if no deal reaches the node."""
     hand: tuple[np.ndarray, ...]
-    """int64 (hands,), for each player: the merged hand of each hand."""
+    """int64 (hands,) for each player: merged hand of each hand."""
 
     @property
     def merges(self) -> bool:
-        """Whether hands or nodes are one in it that are several in the game."""
+        """True if several hands or several nodes have one image."""
         images = (self.node[self.node >= 0], *self.hand)
         return any(len(np.unique(image)) < len(image) for image in images)
 
 
 def _by_colours(tree: PublicTree) -> Quotient | None:
-    """The game with all indistinguishable hands and outcomes merged.
+    """Merge all indistinguishable hands and chance outcomes.
 
     Returns:
-        The merged game; None if nothing can be merged, or if hands of one colour at the root differ
-        further down (suits in a game with flushes, say).
+        The merged game.  None if nothing can be merged, or if hands with one colour at the root
+        differ further down, like suits in a game with flushes.
     """
     colours = root_colours(tree)
     if colours is None:
@@ -75,18 +75,28 @@ def _by_colours(tree: PublicTree) -> Quotient | None:
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
-    """The first node of the class of every node, int64 (nodes,), from the signatures of chance
-    outcomes, uint64 (nodes,); undefined at nodes that no deal reaches."""
+    """Return the first node of each node's class, int64 (nodes,).
+
+    The values at nodes that no deal reaches are undefined.
+
+    Args:
+        tree: The public tree.
+        outcome: uint64 (nodes,): signature of the subgame after each chance outcome.
+        reachable: bool (nodes,): whether some deal reaches the node.
+    """
     found = np.zeros(tree.n_nodes, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         nodes = level.start + np.flatnonzero(reachable[level])
         above = tree.parent[nodes]
         action = nodes - tree.first_child[above]
+        # Levels run from the root down, because the representative of a child is a child of its
+        # parent's representative.
         found[nodes] = tree.first_child[found[above]] + action
         chosen = nodes[tree.player[above] == CHANCE]
         if not len(chosen):
             continue
-        # Among the children of the parent's representative, the first one with the signature.
+        # Of several outcomes with one signature, the representative is the first child of the
+        # parent's representative that has it.
         family = found[tree.parent[chosen]]
         order = np.lexsort((chosen, outcome[chosen], family))
         signature = outcome[chosen][order]
@@ -100,16 +110,16 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
 def quotient_by(
     tree: PublicTree, colour: list[np.ndarray], representative: np.ndarray, kept: np.ndarray
 ) -> Quotient:
-    """The game whose hands are the colours and whose nodes are the representatives.
+    """Build the game whose hands are the colours and whose nodes are the representatives.
 
-    Of hands of one colour the payoffs are averaged, by the probability of each; nothing is lost by
-    that if the payoffs cannot tell them apart, or their player does not.
+    Payoffs of merged hands are averaged by the probability of each hand.  The average loses nothing
+    if the payoffs do not distinguish the hands, or if their player does not.
 
     Args:
         tree: The public tree.
-        colour: int64 (hands,), for each player: colour of each hand.
-        representative: int64 (nodes,): representative of each node; -1 if no deal reaches it.
-        kept: int64: the representatives, ascending.
+        colour: int64 (hands,) for each player: colour of each hand.
+        representative: int64 (nodes,): representative of each node; -1 if no deal reaches the node.
+        kept: int64 (merged nodes,): the representatives, ascending.
     """
     fold = [np.eye(int(own.max()) + 1)[own] for own in colour]
 
@@ -131,7 +141,8 @@ def quotient_by(
     chance_of = np.full(len(kept), -1, dtype=np.int64)
     chance_of[drawn] = chance
     chance_table, weight_table = _ratio(mass[steps[1]], mass[steps[0]]), _ratio(mass, prior)
-    # Nothing has happened at the root, also to deals that never occur.
+    # These rows belong to nodes before any chance outcome: their factor is 1 for every deal, even
+    # for deals with probability 0.
     chance_table[steps[1] == steps[0]] = 1.0
     weight_table[weight[0]] = 1.0
     payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
@@ -156,15 +167,21 @@ def quotient_by(
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """``above / below``, 0 where both are."""
+    """Return ``above / below``, and 0 where ``below`` is 0."""
     return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
 
 
 def _masses(
     tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Probability of the merged deals at every kept node, summed over the nodes merged into it:
-    float64 (masses, merged hands, merged hands), and int64 (kept,), the mass of each node."""
+    """Return the probability of the merged deals at every representative.
+
+    Probabilities are summed over the nodes that are merged into the representative.
+
+    Returns:
+        float64 (masses, merged hands, merged hands): the distinct tables of probabilities; int64
+        (kept,): the index of each representative's table.
+    """
     some = node >= 0
     pairs, count = np.unique(
         node[some] * len(tree.weight_table) + tree.weight[some].astype(np.int64),
@@ -195,11 +212,20 @@ def _payoffs(
     mass: np.ndarray,
     weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Payoffs of the kept terminals: the mean over the terminals and deals merged into each.
-    ``mass`` and ``weight`` are those of :func:`_masses`.
+    """Return the payoffs of the merged terminals: means over the merged terminals and deals.
+
+    Args:
+        tree: The public tree.
+        folded: Function that sums a table over hands into one over merged hands.
+        node: int64 (nodes,): merged node of each node; -1 if no deal reaches the node.
+        kept: int64 (merged nodes,): the representatives.
+        mass: float64 (masses, merged hands, merged hands): from :func:`_masses`.
+        weight: int64 (merged nodes,): index into ``mass``.
 
     Returns:
-        int64 (kept,): the payoff; then coefficient, matrix and matrix table.
+        int64 (merged nodes,): index of the payoff, or -1; float64 (payoffs,): coefficients; int64
+        (payoffs,): index of each payoff's matrix; float64 (matrices, 2, merged hands, merged
+        hands): the matrices.
     """
     over = np.flatnonzero((tree.payoff >= 0) & (node >= 0))
     payoff = tree.payoff[over].astype(np.int64)
@@ -213,12 +239,13 @@ def _payoffs(
     )
     kinds, terminal, count = np.unique(rows, axis=1, return_index=True, return_counts=True)
     first = np.flatnonzero(np.diff(kinds[0], prepend=-1))
-    # Bits distinguish coefficients; the payoff is the coefficient itself.
+    # The key compares coefficients by their rounded bits; the payoff keeps the coefficient itself.
     coefficients = tree.coefficient[payoff][terminal]
     scale = np.maximum.reduceat(np.abs(coefficients), first)
     scale[scale == 0] = 1.0
     share = coefficients / np.repeat(scale, np.diff(np.append(first, len(coefficients))))
-    # Terminals with the same deals and the same shares have one table.
+    # Merged terminals with equal deals and equal shares have one table.  A sum of hashes identifies
+    # the multiset of their members, in any order.
     term = hash_pair(hash_pair(as_uint64(kinds[1]), as_uint64(kinds[2])), as_uint64(count))
     with np.errstate(over="ignore"):
         sums = np.add.reduceat(hash_pair(term, float_bits(share)), first)
@@ -248,15 +275,15 @@ def _payoffs(
 def merged_sequences(
     tree: PublicTree, form: SequenceForm, quotient: Quotient, merged: SequenceForm
 ) -> np.ndarray:
-    """The merged sequence of every sequence, uint32 (sequences,).
+    """Map every sequence to its sequence in the merged game, uint32 (sequences,).
 
     Args:
         tree: The public tree, with buckets and ranks.
         form: Its sequence form.
-        quotient: The merged game; its tree with buckets and ranks.  Nodes without a merged node
-            (-1) have one action; their sequences are mapped to the empty sequence, which also has
-            probability 1.
-        merged: Its sequence form.
+        quotient: The merged game, with buckets and ranks in its tree.  Nodes without an image (-1)
+            are decisions with one action; their sequences map to the empty sequence, whose
+            probability is also 1.
+        merged: The sequence form of the merged game.
     """
     found = np.empty(form.n_sequences, dtype=np.uint32)
     found[form.player_sequences[:-1]] = merged.player_sequences[:-1]
@@ -269,6 +296,8 @@ def merged_sequences(
         if here[0] < 0:
             found[at : at + int(form.bucket_lanes[b])] = merged.player_sequences[player]
             continue
+        # The nodes of one bucket may have images in several merged buckets, so look up the layout
+        # per node.  Sequences of a bucket run by action, then by hand, then by node.
         to = quotient.tree.bucket[here].astype(np.int64)
         lanes, mask, stride = (
             array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
@@ -283,10 +312,10 @@ def merged_sequences(
 
 
 def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
-    """A smaller game with the same solutions, or None if there is none.
+    """Return a smaller game with the same solutions, or None if there is none.
 
-    Omits decisions with one action (:func:`.public_states.contracted`), then merges hands and
-    public outcomes with indistinguishable payoffs (:func:`_by_colours`).
+    Decisions with one action are removed first (:func:`.public_states.contracted`).  Then hands and
+    public outcomes with indistinguishable payoffs are merged (:func:`_by_colours`).
 
     Args:
         tree: The public tree, with buckets and ranks.
@@ -301,7 +330,7 @@ def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
 
 
 def quotient_of(tree: PublicTree) -> Quotient | None:
-    """The public tree of the smaller game, or None if there is none."""
+    """Return the public tree of the smaller game, or None if there is none."""
     short = contraction_of(tree)
     quotient = _by_colours(tree if short is None else short.tree)
     if short is None or quotient is None:
@@ -310,7 +339,7 @@ def quotient_of(tree: PublicTree) -> Quotient | None:
 
 
 def contraction_of(tree: PublicTree) -> Quotient | None:
-    """The public tree without decisions that have one action, or None if there are none."""
+    """Return the public tree without decisions that have one action, or None if there are none."""
     graph = graph_of_tree(tree)
     if not only_one_action(graph).any():
         return None
@@ -321,6 +350,6 @@ def contraction_of(tree: PublicTree) -> Quotient | None:
 
 
 def identity(tree: PublicTree) -> Quotient:
-    """The game itself."""
+    """Return the game itself as a quotient, with nothing merged."""
     hand = tuple(np.arange(hands) for hands in tree.prior.shape)
     return Quotient(tree, np.arange(tree.n_nodes), hand)

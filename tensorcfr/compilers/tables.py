@@ -1,4 +1,4 @@
-"""Tables shared by nodes of a public tree; each distinct table is stored once."""
+"""Tables that nodes of a public tree share; each distinct table is stored once."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import numpy as np
 from .._util.memory import reserve
 
 BYTES_PER_DEAL = 80
-"""Bytes per deal of each payoff table for the search for symmetries: ten arrays of numbers."""
+"""Peak bytes per deal of each payoff table while symmetries are found: ten arrays of numbers."""
 
 
 class ChanceProducts:
-    """Products of chance probabilities on the way to public nodes.
+    """Products of chance probabilities on the paths to public nodes.
 
     Args:
-        shape: Hands of each player.
-        chance_table: float64 (steps, hands of player 0, ...): probability of each kind of chance
-            step, given the hands.
+        shape: Number of hands of each player.
+        chance_table: float64 (outcomes, hands of player 0, ...): probability of each distinct
+            chance outcome, given the hands.
     """
 
     def __init__(self, shape: tuple[int, ...], chance_table: np.ndarray) -> None:
         self.chance_table = chance_table
         self.table = [np.ones(shape)]
-        """The distinct products, float64 (hands of player 0, ...) each; row 0 is the root's."""
+        """Distinct products, float64 (hands of player 0, ...) each; row 0 belongs to the root."""
         self._row_of = {fingerprint(self.table[0]): 0}
         self._after: dict[tuple[int, int], int] = {}
 
     def after(self, weight: np.ndarray, chance: np.ndarray) -> np.ndarray:
-        """Rows of :attr:`table` after a step.
+        """Return the rows of :attr:`table` after one more edge.
 
         Args:
-            weight: int64 (nodes,): row before the step.
-            chance: int (nodes,): row of ``chance_table``; negative after an action, which keeps
-                the row.
+            weight: int64 (nodes,): row before the edge.
+            chance: int (nodes,): row of ``chance_table``; negative after an action, which keeps the
+                row.
         """
         by_chance = chance >= 0
         if not by_chance.any():
@@ -50,9 +50,10 @@ class ChanceProducts:
         return weight
 
     def _row(self, weight: int, chance: int) -> int:
-        """The row of the product of a row and a chance step."""
+        """Return the row with the product of a row and a chance outcome."""
         if (weight, chance) not in self._after:
-            # Deals that cannot reach the node may have any probability, even nan.
+            # Deals that cannot reach the node may have any probability in the rules, even nan: use
+            # 0.
             reserve(self.table[0].nbytes * (len(self.table) + 2))
             given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
             product = self.table[weight] * given
@@ -64,12 +65,13 @@ class ChanceProducts:
 
 
 def fingerprint(table: np.ndarray) -> bytes:
-    """A digest that identifies a table; the bytes of all tables may be gigabytes."""
+    """Return a digest that identifies a table, because keys with the bytes of all tables may take
+    gigabytes."""
     return hashlib.blake2b(np.ascontiguousarray(table).data, digest_size=32).digest()
 
 
 def smallest_int(values: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Integers in the smallest signed type that holds them all."""
+    """Convert integers to the smallest signed dtype that holds them all."""
     array = np.asarray(values, dtype=np.int64)
     low, high = int(array.min(initial=0)), int(array.max(initial=0))
     for dtype in (np.int8, np.int16, np.int32):

@@ -220,7 +220,7 @@ def test_wrong_buckets(buckets: Any, words: str) -> None:
 
 
 def test_games_without_boards_or_cards() -> None:
-    with pytest.raises(ValueError, match="is no game of cards"):
+    with pytest.raises(ValueError, match="is not a card game"):
         abstract_cards(compile_game("kuhn"), (2,))
     ranks = {"ranks": "2345", "suits": 2, "hand": 1, "runout": 2, "stacks": 5, "limps": False}
     push = compile_game(NoLimitPoker(**ranks))

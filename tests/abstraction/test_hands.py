@@ -360,7 +360,7 @@ def test_wrong_buckets_are_refused(leduc: CompiledGame, river: CompiledGame) -> 
         abstract_hands(leduc, [right] * 3)
     with pytest.raises(ValueError, match=r"is no game of private hands.*abstract\(game, infosets"):
         abstract_hands(compile_game("goofspiel(cards=3)"), [None, None])
-    with pytest.raises(ValueError, match="leduc is no game of cards"):
+    with pytest.raises(ValueError, match="leduc is not a card game"):
         buckets_by_strength(leduc, 3)
     with pytest.raises(ValueError, match="count must be a number of buckets"):
         buckets_by_strength(river, 0)

@@ -136,7 +136,7 @@ HISTORIES = [
     Bad(
         "outcomes look alike",
         Said({(): Chance({1: 0.5, "1": 0.5})}),
-        "chance outcomes 1 and '1' have one label, '1'",
+        "chance outcomes 1 and '1' have the same label, '1'",
     ),
     Bad(
         "nan utility",
@@ -295,9 +295,9 @@ PUBLIC_TREES = [
     Bad(
         "negative prior",
         with_prior((0, 1), -0.25),
-        "Dealt: prior holds -0.25, which is no probability",
+        "Dealt: prior holds -0.25, which is not a probability",
     ),
-    Bad("nan prior", with_prior((0, 1), NAN), "Dealt: prior holds nan, which is no probability"),
+    Bad("nan prior", with_prior((0, 1), NAN), "Dealt: prior holds nan, which is not a probability"),
     Bad(
         "equal hands",
         Dealt({}, hands=["JQK", "JJK"]),
@@ -391,7 +391,7 @@ PUBLIC_TREES = [
         "public label used twice",
         Dealt({(): FIRST, ("left",): SECOND, ("right",): SECOND}),
         "public label 'second' is used at public history [left] and at public history "
-        "[right]: all is public after the deal, so every decision needs a label of its own",
+        "[right]: everything after the deal is public, so every decision needs its own label",
     ),
     Bad(
         "labels look alike",

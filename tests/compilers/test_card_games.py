@@ -346,15 +346,15 @@ ONE = [np.array([[0]]), np.array([[0]])]
         (Broken(board=(1, 1)), "must be different cards"),
         (Broken(hands=[np.arange(6)] * 2), r"must be int64 \(hands, 1 to 4\)"),
         (Broken(weights=[np.zeros(6)] * 2), "weights of player 0 must be"),
-        (Broken(board=(2,)), "hand 2 of player 0 has a card that is not there"),
+        (Broken(board=(2,)), "hand 2 of player 0 has a card that cannot be dealt"),
         (Broken(hands=[np.zeros((6, 1), dtype=np.int64)] * 2), "has a hand twice"),
         (Broken(hands=[np.zeros((6, 2), dtype=np.int64)] * 2), "has one card twice"),
-        (Broken(hands=ONE, weights=[np.ones(1)] * 2), "every hand of one player shares a card"),
+        (Broken(hands=ONE, weights=[np.ones(1)] * 2), "every hand of player 0 shares a card"),
         (
             Broken(
                 hands=[np.arange(6)[:, None], np.array([[0, 1]])], weights=[np.ones(6), np.ones(1)]
             ),
-            "equally many cards",
+            "the same number of cards",
         ),
         (
             Broken(hands=[np.array([[0, 1], [1, 0]])] * 2, weights=[np.ones(2)] * 2),
@@ -364,14 +364,17 @@ ONE = [np.array([[0]]), np.array([[0]])]
             Broken(weights=[np.ones(6), np.array([1, 1, 1, 1, 1, np.inf])]),
             "weights of player 1 must be",
         ),
-        (Fixed(Decision(2, None, ("a", "b"))), "after '' there is no decision"),
-        (Fixed(Decision(0, None, ())), "after '' there is no decision"),
-        (Fixed(Decision(0, None, (1, "1"))), "after '' two actions are alike"),
-        (Fixed(Fold((np.inf, -np.inf))), "what '' pays is not finite"),
+        (
+            Fixed(Decision(2, None, ("a", "b"))),
+            "the decision after '' needs player 0 or 1 and an action",
+        ),
+        (Fixed(Decision(0, None, ())), "the decision after '' needs player 0 or 1 and an action"),
+        (Fixed(Decision(0, None, (1, "1"))), "after '' two actions have the same label"),
+        (Fixed(Fold((np.inf, -np.inf))), "the payoffs after '' are not finite"),
         # Both players hold one of six cards: after four more there is none.
-        (Fixed(Fold((1.0, -1.0)), 5), r"after '\(deal\) .* there is no card left"),
+        (Fixed(Fold((1.0, -1.0)), 5), r"after '\(deal\) .* too few cards are left to deal"),
         (Broken(node=lambda state: None), "must be a Decision, a Deal"),
-        (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "is not finite"),
+        (Broken(node=lambda state: Showdown((np.nan, 0), (0, 0), (0, 0))), "are not finite"),
     ],
 )
 def test_broken_rules(rules: CardGame, message: str) -> None:

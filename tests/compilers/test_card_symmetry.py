@@ -168,7 +168,7 @@ def test_locks_of_any_two_cards() -> None:
         if line.count(".") == 2 and line.endswith("."):
             table = hand_table(solution, line)
             np.testing.assert_allclose(table.strategy[:, 0], 0.75, rtol=0, atol=1e-12)
-    with pytest.raises(ValueError, match="'\\*' is any card, and one line is asked for"):
+    with pytest.raises(ValueError, match="'\\*' names any card, but one line is needed here"):
         hand_table(solution, "pass pass *")
 
 
@@ -320,7 +320,7 @@ ALL_SUITS = np.array([[3 * r + s for r in range(3) for s in o] for o in permutat
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        (Wrong(np.zeros((1, 9), dtype=np.int64)), r"symmetries\(\)\[0\] is no permutation"),
+        (Wrong(np.zeros((1, 9), dtype=np.int64)), r"symmetries\(\)\[0\] is not a permutation"),
         (Wrong(np.arange(8)[None]), r"must be int64 \(permutations, 9\)"),
         (Wrong(TURNED, strong=1), "changes strengths: b. to c."),
         (Wrong(ALL_SUITS, strong=1, suit=0, public=()), "changes strengths: a. to b., b. to a."),

@@ -546,7 +546,10 @@ def test_rake() -> None:
         ({"donk": {"turn": "much"}}, r"donk\['turn'\].*'much'"),
         ({"bets": {"preflop": "50%"}}, "not 'preflop'"),
         ({"rake": 2.0}, "rake must be"),
-        ({"ranges": ("AsAh", "AsKd,AhKd")}, "shares a card with every other"),
+        (
+            {"ranges": ("AsAh", "AsKd,AhKd")},
+            "every hand of player 0 shares a card with every hand of player 1",
+        ),
         ({"add": ("",)}, "add takes lines"),
         ({"remove": 5}, "remove must be"),
     ],
@@ -763,7 +766,7 @@ def test_every_hand_of_a_turn(tmp_path: Path) -> None:
     ]:
         with pytest.raises(ValueError, match=message):
             hand_table(solution, line)
-    with pytest.raises(TypeError, match="no game of cards"):
+    with pytest.raises(TypeError, match="is not a card game"):
         hand_table(solve(compile_game("kuhn"), iters=1))
 
 

@@ -213,7 +213,7 @@ def test_size_of_rhode_island() -> None:
         ({"blinds": (2, 1)}, "small blind must not be above"),
         ({"blinds": (0, 0)}, "blinds or an ante"),
         ({"first": (0,)}, "first must have 2 players"),
-        ({"ranks": "2", "suits": 4}, "no card left"),
+        ({"ranks": "2", "suits": 4}, "too few cards are left to deal"),
     ],
 )
 def test_wrong_options(options: dict[str, Any], message: str) -> None:

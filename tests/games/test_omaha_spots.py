@@ -104,7 +104,7 @@ def test_a_lock_of_a_range_is_one_of_each_hand() -> None:
     locked = solve(game, iters=5, locks={"KK$op check bet100": {"call": 1.0}, "AA": {"check": 1.0}})
     table = SolvedSpot(locked).table()
     assert table.strategy[table.hands.index("AsAh5h4s"), 0] == 1.0
-    with pytest.raises(ValueError, match="player 0 can have none of these hands"):
+    with pytest.raises(ValueError, match="player 0 cannot have any of these hands"):
         Locks(game, {"7654": row}).probabilities()
 
 

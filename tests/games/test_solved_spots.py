@@ -322,7 +322,7 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
         ("AA check check 2c fold", "no step 'fold'"),
         ("AA check check", "nobody acts after 'check check'"),
         ("AA check check Td", "'Td' cannot be dealt"),
-        ("QQ check bet60", "player 0 can have none of these hands"),
+        ("QQ check bet60", "player 0 cannot have any of these hands"),
         ("AA:0.5 check bet60", "has weights"),
         ("AX check bet60", "'AX' at character 1 is no group of hands"),
         ("", "a lock names hands and a line"),

@@ -887,7 +887,9 @@ def test_a_rule_with_exponents_matches_no_regret() -> None:
 def test_where_to_cut_must_exist() -> None:
     with pytest.raises(ValueError, match="kuhn has no public node ' raise' to cut at"):
         compile_game("kuhn", cut=[" raise"])
-    with pytest.raises(ValueError, match=r"goofspiel.* is no game of private hands"):
+    with pytest.raises(
+        ValueError, match=r"cannot cut goofspiel.*: cut= needs private hands and a public tree"
+    ):
         compile_game("goofspiel(cards=3)", cut=1)
     with pytest.raises(ValueError, match="cut must be"):
         compile_game("kuhn", cut=-1)
@@ -1163,7 +1165,7 @@ def test_damaged_strategies(tmp_path: Path, interpreted: None) -> None:
     ("changes", "problem"),
     [
         ({"source": "kuhn(cards=6)"}, "cut into other chunks, with other payoffs"),
-        ({"source": "goofspiel(cards=3)"}, "no game of private hands"),
+        ({"source": "goofspiel(cards=3)"}, "goofspiel.* has no private hands"),
         ({"source": "chess"}, "there is no game 'chess'"),
         ({"cut": -1}, "cut is -1"),
         ({"cut": [1.5]}, "not a text"),

@@ -861,7 +861,9 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
     if way.uncompiled and way.kind == "passes":
         return Refused(ValueError, "takes a compiled game")
     if way.cut and kind == "histories":
-        return Refused(ValueError, "games of two can be cut|it cannot be cut")
+        return Refused(
+            ValueError, "only games of two can be cut|cannot cut .*: cut= needs private hands"
+        )
     if way.kind == "subgames" and kind == "histories":
         return Refused(ValueError, "zero-sum|of two players|no game of private hands")
     return None

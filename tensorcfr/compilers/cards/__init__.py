@@ -1,1 +1,1 @@
-"""Games of cards: betting x boards x hands, compiled into chunks."""
+"""Compiler of card games into chunks: betting x boards x hands."""

@@ -1,4 +1,4 @@
-"""A game of cards with every pair of hands spelled out."""
+"""Flat form of a card game, with every pair of hands spelled out."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .rules import (
 
 
 class HandByHand(PublicTreeGame):
-    """A game of cards with every pair of hands spelled out, for small decks.
+    """Card game with every pair of hands spelled out, for small decks.
 
-    Cards are dealt evenly.  Where weights vary by board, what is paid is multiplied by how much
-    likelier hands and board are than that.
+    Cards are dealt with equal probabilities.  If weights vary by board, payoffs are multiplied by
+    the likelihood of hands and board relative to an equal deal.
 
     Args:
-        rules: The game of cards.
+        rules: The card game.
     """
 
     def __init__(self, rules: CardGame) -> None:
@@ -46,15 +46,15 @@ class HandByHand(PublicTreeGame):
 
     @property
     def name(self) -> str:
-        """As the game of cards."""
+        """Name of the card game."""
         return self.rules.name
 
     def root(self) -> tuple[Any, tuple[int, ...]]:
-        """The state of the betting, and the cards that were dealt."""
+        """Return the state of the betting, and the cards that were dealt: none."""
         return self.rules.root(), ()
 
     def node(self, state: tuple[Any, tuple[int, ...]]) -> Decision | Chance | Payoff:
-        """As the game of cards."""
+        """Return the node of a state; payoffs refer to matrices over pairs of hands."""
         betting, dealt = state
         node = self.rules.node(betting)
         if isinstance(node, Decision):
@@ -67,8 +67,16 @@ class HandByHand(PublicTreeGame):
         return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
     def cards(self, dealt: tuple[int, ...], count: int) -> dict[Any, np.ndarray]:
-        """The probability of each card that can come next, or of each ``count`` of them, given the
-        hands."""
+        """Return the probability of each set of ``count`` cards that can be dealt next.
+
+        Args:
+            dealt: The cards that were dealt before.
+            count: Cards of the next deal.
+
+        Returns:
+            The label of each set of cards, with float64 (hands of player 0, hands of player 1): its
+            probability given the hands.
+        """
         rules = self.rules
         free = [card for card in rules.free.tolist() if card not in dealt]
         deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
@@ -85,7 +93,7 @@ class HandByHand(PublicTreeGame):
         return found
 
     def next(self, state: tuple[Any, tuple[int, ...]], action: Any) -> tuple[Any, tuple[int, ...]]:
-        """As the game of cards."""
+        """Return the state after an action or a deal."""
         betting, dealt = state
         if isinstance(node := self.rules.node(betting), Deal):
             cards = read_deal(self.rules, str(action), node.cards) or ()
@@ -93,10 +101,11 @@ class HandByHand(PublicTreeGame):
         return self.rules.next(betting, action), dealt
 
     def matrix(self, key: Any) -> np.ndarray:
-        """What every pair of hands is paid."""
+        """Return the payoffs for every pair of hands, float64 (2, hands of player 0, hands of
+        player 1)."""
         win, tie, lose, *dealt = key
         if isinstance(key, Runout):
-            # On average over all boards.
+            # The payoff is the mean over all boards.
             found = np.array(shares_of_runouts(self.rules, key.cards))
             paid: np.ndarray = np.tensordot(np.array(key[:3]), found, axes=(0, 0))
             return paid
@@ -118,16 +127,16 @@ class HandByHand(PublicTreeGame):
 
 
 def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:
-    """The game as one flat form, with arrays of hands x hands.
+    """Compile a card game into one flat form, with arrays of hands x hands.
 
     Args:
         rules: The rules.
-        name: What the game is called.
-        limit: Bytes that it may take.
-        by_hand: The rules hand by hand; by default those of ``rules``.
+        name: The name of the game.
+        limit: Memory limit in bytes.
+        by_hand: The rules hand by hand; by default made from ``rules``.
 
     Raises:
-        MemoryLimitError: There is not enough memory for that; says both figures.
+        MemoryLimitError: The memory does not suffice; the message gives both amounts.
     """
     with budget(f"laying out {name} hand by hand", limit):
         count_betting(rules, name, is_compiled=True)

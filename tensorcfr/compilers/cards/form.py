@@ -1,4 +1,4 @@
-"""Where the sequences of a game of cards lie: those of the trunk, and those of a chunk."""
+"""Positions of the sequences of a card game, in the trunk and in a chunk."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from ...payoff import PayoffCards
 
 
 class Act(NamedTuple):
-    """What a player has done last: an action of a decision of the betting."""
+    """Last action of a player: an action at a decision of the betting."""
 
     node: int
     action: int
 
 
 Last = Act | None
-"""None: the player has not acted yet."""
+"""Last action of a player; None if the player has not acted yet."""
 
 
 def last_acts(betting: BettingTree) -> list[list[Last]]:
-    """For each player and node, what the player has done last."""
+    """Return each player's last action before every node, as lists (players, nodes)."""
     found: list[list[Last]] = [[None], [None]]
     for node in range(1, betting.n_nodes):
         above = int(betting.parent[node])
@@ -37,8 +37,11 @@ def last_acts(betting: BettingTree) -> list[list[Last]]:
 
 
 class Wait(NamedTuple):
-    """A player's only step on the boards of a round, for a terminal there that follows the player's
-    last action on boards with larger classes of hands, or in buckets."""
+    """Single-action infoset of a player on the boards of a round, inserted above a terminal.
+
+    It is needed if the terminal distinguishes more classes of hands than the player's last action,
+    which was on an earlier board or in buckets.
+    """
 
     player: int
     last: Last
@@ -46,13 +49,13 @@ class Wait(NamedTuple):
 
 
 class SomeBoards:
-    """The solved boards on which a form is played, round by round.
+    """Solved boards on which a form is played, round by round.
 
     Args:
         symmetry: All solved boards.
-        boards: For each round, which of them, int64 (boards,).
-        parent: For each round after the first, the place of the board before the last card among
-            those of the round before.
+        boards: int64 (boards,) for each round: the solved boards of the form.
+        parent: int64 (boards,) for each round: position of the board before the last deal, among
+            the boards of the previous round; not used in the first round.
     """
 
     def __init__(
@@ -63,8 +66,9 @@ class SomeBoards:
         self.classes = [of_round.classes[own] for own, of_round in rounds]
         self.played = [of_round.played[own] for own, of_round in rounds]
         self.prefix: list[list[np.ndarray]] = []
-        """For rounds ``r`` and ``s <= r``, ``prefix[r][s]`` are the places of the boards of round
-        ``s`` from which those of round ``r`` come."""
+        """Positions of earlier boards: ``prefix[r][s]``, for rounds ``r`` and ``s <= r``, is int64
+        (boards of round ``r``,), the position of each board's predecessor among the boards of round
+        ``s``."""
         for r, own in enumerate(boards):
             before = [one[parent[r]] for one in self.prefix[-1]] if r else []
             self.prefix.append([*before, np.arange(len(own))])
@@ -72,7 +76,8 @@ class SomeBoards:
             [np.append(0, np.cumsum(self.n_classes(player, r))) for r in range(len(boards))]
             for player in range(2)
         ]
-        """For each player and round, where the classes of hands on each board begin."""
+        """int64 (boards + 1,) for each player and round: offset of the classes of hands on each
+        board."""
         self.end_begin = [
             [
                 np.append(0, np.cumsum(self.n_classes(player, r, ends=True)))
@@ -80,46 +85,68 @@ class SomeBoards:
             ]
             for player in range(2)
         ]
-        """The same of the classes that terminals tell apart."""
+        """int64 (boards + 1,) for each player and round: offset of the classes that terminals
+        distinguish."""
         self._above: dict[tuple[int, int, int, bool], np.ndarray] = {}
 
     def _own(self, *, ends: bool) -> tuple[tuple[tuple[HandClasses, ...], ...], list[np.ndarray]]:
-        """All classes that terminals tell apart, or all in which hands decide; and which of them
-        the boards of each round have."""
+        """Return the classes of hands on all kinds of boards, and the kind of each board by round.
+
+        Args:
+            ends: Whether to use the classes that terminals distinguish; by default the classes in
+                which hands decide.
+        """
         if ends:
             return self.symmetry.classes, self.classes
         return self.symmetry.played, self.played
 
     def n_classes(self, player: int, r: int, *, ends: bool = False) -> np.ndarray:
-        """int64 (boards,): classes in which hands decide on each board, or which its terminals tell
-        apart."""
+        """Count the classes of hands on each board of a round, int64 (boards,).
+
+        Args:
+            player: The player.
+            r: The round.
+            ends: Whether to count the classes that terminals distinguish; by default the classes in
+                which hands decide.
+        """
         every, kinds = self._own(ends=ends)
         found: np.ndarray = np.array([both[player].n_classes for both in every])[kinds[r]]
         return found
 
     def above(self, player: int, r: int, s: int, *, ends: bool = False) -> np.ndarray:
-        """For all classes on the boards of round ``r``, one after the other, those in which their
-        hands decide on the boards of round ``s`` before them."""
+        """Map classes of hands on the boards of round ``r`` to the classes on the earlier boards of
+        round ``s``.
+
+        Args:
+            player: The player.
+            r: The later round.
+            s: The earlier round.
+            ends: Whether the classes of round ``r`` are the ones that terminals distinguish.
+
+        Returns:
+            int64 (classes of all boards,): the class in which the hands decide in round ``s``.
+        """
         if not len(self.boards[r]):
             return np.empty(0, dtype=np.int64)
         kinds = self.kinds(r, s, ends=ends)
         return np.concatenate([self.between(player, *both, ends=ends) for both in kinds])
 
     def splits(self, r: int, s: int) -> bool:
-        """Whether terminals on some boards of round ``r`` tell more hands apart than decisions on
-        those of round ``s`` before them."""
+        """Return whether terminals of round ``r`` distinguish more hands than decisions of round
+        ``s``."""
         classes, played = self.symmetry.classes, self.symmetry.played
         kinds = self.kinds(r, s, ends=True)
         return any(classes[here] is not played[there] for here, there in kinds)
 
     def kinds(self, r: int, s: int, *, ends: bool = False) -> list[tuple[int, int]]:
-        """For each board of round ``r``, which classes of hands there are on it, and in which hands
-        decide on the board of round ``s`` before it."""
+        """Return the kinds of classes on each board of round ``r`` and on its earlier board of
+        round ``s``."""
         here, there = self._own(ends=ends)[1][r], self.played[s][self.prefix[r][s]]
         return list(zip(here.tolist(), there.tolist(), strict=True))
 
     def between(self, player: int, here: int, there: int, *, ends: bool = False) -> np.ndarray:
-        """For all classes of a player on a board, those in which their hands decide on another."""
+        """Map classes of a player on one kind of board to the classes on an earlier kind, int64
+        (classes,)."""
         key = player, here, there, ends
         if key not in self._above:
             first = self._own(ends=ends)[0][here][player].first
@@ -128,20 +155,20 @@ class SomeBoards:
 
 
 class CardForm:
-    """The sequences of one form.  An action of a player at a public node has a sequence for every
-    class of hands on every board.
+    """Sequences of one form, the trunk or a chunk.
+
+    An action of a player at a public node has one sequence for every class of hands on every board.
 
     Args:
         betting: The betting.
-        last: For each player and node, what the player has done last.
-        where: The boards.
-        entry: For each player, the sequences through which the form is entered, counted from the
-            first of them, by what the player has done last.  They have the boards of the form's
-            first round.
-        entries: For each player, how many these are.
+        last: Each player's last action before every node, from :func:`last_acts`.
+        where: The boards of the form.
+        entry: For each player, the first sequence of each entry by last action, relative to the
+            player's first entry sequence.  Entries have the boards of the form's first round.
+        entries: For each player, the number of entry sequences.
         nodes: The decisions and the terminals of the form, parents first.
-        rooted: Whether the form is entered through the deal of the hands: an infoset of one action
-            for every class of hands, after the empty sequence.
+        rooted: Whether the form begins with the deal of the hands.  The deal is an infoset with one
+            action for every class of hands, after the empty sequence.
     """
 
     def __init__(
@@ -158,10 +185,12 @@ class CardForm:
         self.betting, self.last, self.where = betting, last, where
         self.entry, self.rooted = entry, rooted
         self.first: dict[int | Wait, int] = {}
-        """Per decision, the sequence of its first action, counted from the player's first one."""
+        """Sequence of the first action at each decision, relative to the player's first
+        sequence."""
         self.width: dict[int | Wait, int] = {}
-        """Per decision, the distance between the sequences of consecutive actions."""
+        """Distance between the sequences of consecutive actions at each decision."""
         self.level: dict[int, int] = {}
+        """Level of each decision: the number of the player's decisions above it in this form."""
         by_bucket: dict[tuple[int, int, int], list[int | Wait]] = defaultdict(list)
         for node in nodes:
             if betting.kind[node] != DECISION:
@@ -174,8 +203,8 @@ class CardForm:
             self.level[node] = self._level_after(last[player][node])
             by_bucket[player, self.level[node], int(betting.children[node])].append(node)
         self.buckets = []
-        # Each player's sequences begin with those through which the form is entered, but in a chunk
-        # those of the last player come last.
+        # Entry sequences come first for player 0.  In a chunk, they come last for player 1, so that
+        # the sequences of the chunk itself are contiguous.
         first = 0 if rooted else whole_rows(entries[0])
         used = list(entries) if rooted else [first, 0]
         for player, depth, actions in sorted(by_bucket):
@@ -194,7 +223,7 @@ class CardForm:
             self.buckets.append((player, depth, actions, members, width, begin))
         self.ends = [0, used[0], used[0] + used[1]]
         self.entered = self.ends[:2]
-        """For each player, the first of the sequences through which the form is entered."""
+        """First entry sequence of each player."""
         if not rooted:
             self.entered[1] = whole_rows(self.ends[2])
             self.ends[2] = self.entered[1] + entries[1]
@@ -206,33 +235,40 @@ class CardForm:
         return node.round if isinstance(node, Wait) else int(self.betting.round[node])
 
     def _waits(self, node: int) -> list[Wait]:
-        """The steps that a terminal needs."""
+        """Return the single-action infosets that a terminal needs."""
         r = int(self.betting.round[node])
         found = []
         for player in range(2):
             last = self.last[player][node]
             s = self.round_of(last)
+            # The last action has one sequence for several classes that this terminal distinguishes.
             if self.where.splits(r, s):
                 found.append(Wait(player, last, r))
         return found
 
     def round_of(self, last: Last) -> int:
-        """The round of a last action, or of the way in."""
+        """Return the round of a last action, or of the entries if the action is above the form."""
         if last is not None and last.node in self.level:
             return int(self.betting.round[last.node])
         return 0 if self.rooted else len(self.where.boards) - 1
 
     def ended(self, player: int, last: Last, r: int) -> np.ndarray:
-        """The sequence of the first class of hands that a terminal ends, on every board of a round;
-        int64 (boards,)."""
+        """Return the first sequence that a terminal ends, on every board of a round; int64
+        (boards,).
+
+        The sequence belongs to the first class of hands on the board.
+        """
         wait = Wait(player, last, r)
         if wait not in self.first:
             return self.sequences(player, last, r)
         return self.ends[player] + self.first[wait] + self.where.end_begin[player][r][:-1]
 
     def sequences(self, player: int, last: Last, r: int) -> np.ndarray:
-        """The sequence of the first class of hands after a player's last action, on every board of
-        a round; int64 (boards,)."""
+        """Return the first sequence of a player's last action, on every board of a round; int64
+        (boards,).
+
+        The sequence belongs to the first class of hands on the board.
+        """
         if last is None or last.node not in self.first:
             return np.full(
                 len(self.where.boards[r]), self.entered[player] + self.entry[player][last]
@@ -242,16 +278,25 @@ class CardForm:
         return first + self.where.begin[player][s][self.where.prefix[r][s]]
 
     def sequences_above(self, player: int, last: Last, r: int, *, ends: bool) -> np.ndarray:
-        """For all classes on the boards of a round, one after the other, the sequence of the
-        player's last action with their hands; of the classes that terminals tell apart, or of those
-        that decide."""
+        """Return the sequence of the player's last action for all classes on the boards of a round.
+
+        Args:
+            player: The player.
+            last: The last action.
+            r: The round.
+            ends: Whether to use the classes that terminals distinguish; otherwise the classes in
+                which hands decide.
+
+        Returns:
+            int64 (classes of all boards,): the sequences, board by board.
+        """
         s = self.round_of(last)
         count = self.where.n_classes(player, r, ends=ends)
         each = np.repeat(self.sequences(player, last, r), count)
         return each + self.where.above(player, r, s, ends=ends)
 
     def form(self, cards: PayoffCards) -> SequenceForm:
-        """The sequence form, with its payoffs."""
+        """Build the sequence form, with its payoffs."""
         parents: list[np.ndarray] = []
         rows: list[tuple[int, ...]] = []
         for player in range(2):
@@ -265,6 +310,8 @@ class CardForm:
                 for node in nodes:
                     r, ends = self._round(node), isinstance(node, Wait)
                     before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    # Members of a bucket are in the order of ``self.first``, and parents are
+                    # appended in that order.
                     above = self.sequences_above(player, before, r, ends=ends)
                     parents.append(above.astype(np.uint32))
                 start = self.ends[player] + begin

@@ -1,9 +1,9 @@
-"""From the rules of a game of cards to a trunk and chunks.
+"""Compiler of card games into a trunk and chunks.
 
-The trunk is the betting before the last deal, or an earlier one; a chunk is the betting between one
-deal and the next, on one board, for some of the lines that lead there.  Boards with equal classes
-of hands share the structure of a chunk: hands that have a card of the board keep their lanes, and
-the payoffs leave them out.
+The trunk is the betting before the last deal, or before an earlier one.  A chunk is the betting
+between one deal and the next on one board, for some of the lines that lead there.  Boards with
+equal classes of hands share the structure of a chunk.  Hands that share a card with the board keep
+their lanes there, and the payoffs exclude them.
 """
 
 from __future__ import annotations
@@ -60,20 +60,21 @@ def compile_rules(
     limit: int | None = None,
     bucketed: Callable[[tuple[Boards, ...], Symmetry], Symmetry] | None = None,
 ) -> CutGame:
-    """Compile a game of cards into chunks.
+    """Compile a card game into chunks.
 
     Args:
         rules: The rules.
-        name: What the game is called.
-        budget: The bytes that compiling may take.
-        cut: The deal after which chunks begin, from 1: the betting after it, and after every later
-            deal, is chunks of the betting before.  True for the last one; by default the sizes say.
-        symmetric: Whether boards that are alike are solved once, and hands that are alike on a
-            board, too.
-        source: Name and parameters of a built-in game, which files keep.
-        limit: Sequences that a chunk may have, if it has several lines; by default what the cache
-            of this machine says.
-        bucketed: Makes, from all boards and what is alike, the same with hands in buckets.
+        name: The name of the game.
+        budget: Memory budget of the compile.
+        cut: The deal after which chunks begin, from 1.  The betting after this deal and after every
+            later deal is in chunks below the betting before it.  True is the last deal; None
+            chooses by size.
+        symmetric: Whether to solve equivalent boards once, and equivalent hands on a board once.
+        source: Name and parameters of a built-in game, which files store.
+        limit: Maximum number of sequences in a chunk with several lines; by default derived from
+            the cache size of this machine.
+        bucketed: Function that receives all boards and their symmetry, and returns the symmetry
+            with hands in buckets.
 
     Raises:
         GameError: The rules break their contract.
@@ -101,7 +102,7 @@ def compile_rules(
         symmetry = bucketed(boards, symmetry)
     if limit is None:
         limit = sequences_of_chunk(rules)
-    where = True if cut == len(deals) else cut  # As in files of games that are cut once.
+    where = True if cut == len(deals) else cut  # Files of games that are cut once store True.
     recipe = Recipe(source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
     compiler = _Compiler(rules, name, betting, boards, symmetry, counts, budget.limit, recipe, cut)
@@ -110,7 +111,7 @@ def compile_rules(
 
 @dataclass
 class _Compiler:
-    """One game of cards on its way to chunks."""
+    """Card game that is being compiled into chunks."""
 
     rules: CardGame
     name: str
@@ -119,20 +120,20 @@ class _Compiler:
     symmetry: Symmetry
     counts: Counts
     limit: int
-    """Bytes that laying it out may take, if the caller says nothing else."""
+    """Default memory limit in bytes for the flat game."""
     recipe: Recipe
     first: int
-    """The deal after which chunks begin; 0 where there is none."""
+    """Deal after which chunks begin; 0 if no cards are dealt."""
 
     def __post_init__(self) -> None:
         self.hands = (len(self.rules.hands[0]), len(self.rules.hands[1]))
         self.last = last_acts(self.betting)
         self.payoffs = Payoffs(self.rules, self.betting, self.boards, self.symmetry, self.last)
         self.streets = range(max(self.first, 1), self.betting.rounds + 1)
-        """The rounds that are in chunks."""
+        """Rounds that are in chunks."""
 
     def run(self) -> CutGame:
-        """The compiled game."""
+        """Compile the game."""
         betting, symmetry = self.betting, self.symmetry
         groups = {r: self._groups(r) for r in self.streets}
         before = self.streets.start
@@ -164,9 +165,11 @@ class _Compiler:
         if self.payoffs.by_pairs:
             shapes = beside_entries(shapes)
         below = self._entries(trunk, forms, groups, numbers)
+        # Each chunk is a shape of its own, because its ``walk`` arrays belong to its board.
         chunks = chunked(trunk_form, shapes, np.arange(shapes.n_shapes), below)
         if self.payoffs.by_pairs and not betting.rounds:
-            # Nothing is paid by cards: the game is like any that is laid out, to kernels, too.
+            # All payoffs are single entries, so kernels can treat the game as an ordinary flat
+            # form.
             chunks = trunk_alone(trunk_form._replace(operator=trunk_form.operator[:1]))
             check_form(chunks.trunk)
         else:
@@ -197,9 +200,16 @@ class _Compiler:
         )
 
     def _alone(self, r: int, kind: int, group: list[int]) -> CardForm:
-        """The form of a chunk on a board of a round with some classes of hands."""
+        """Build the form of a chunk on one board of a round.
+
+        Args:
+            r: The round.
+            kind: The kind of the board; any board of that kind serves as the example.
+            group: The first nodes of the chunk's lines.
+        """
         rounds = self.symmetry.rounds[: r + 1]
         chain = [int(np.flatnonzero(rounds[-1].played == kind)[0])]
+        # The boards before the example, from the last round back to the first.
         for of_round in rounds[:0:-1]:
             chain.append(int(of_round.parent[chain[-1]]))
         zero = np.zeros(1, dtype=np.int64)
@@ -217,7 +227,7 @@ class _Compiler:
         )
 
     def _entered(self, group: list[int]) -> list[list[Last]]:
-        """For each player the last acts through which a chunk of some lines is entered."""
+        """Return the last actions through which a group of lines is entered, for each player."""
         return [list(dict.fromkeys(self.last[p][n] for n in group)) for p in range(2)]
 
     def _form(
@@ -233,8 +243,10 @@ class _Compiler:
         return CardForm(self.betting, self.last, where, entry, entries, nodes, rooted=rooted)
 
     def _groups(self, r: int) -> list[list[int]]:
-        """The lines that the last card before a round leads to, in groups that fit the cache; in
-        one group if more cards come after it."""
+        """Group the lines after the last deal before a round so that each group fits the cache.
+
+        All lines are in one group if more cards are dealt later.
+        """
         betting = self.betting
         here = np.flatnonzero(betting.round == r).tolist()
         lines = [n for n in here if betting.kind[betting.parent[n]] == DEAL]
@@ -242,6 +254,7 @@ class _Compiler:
             return [lines]
         own = np.where(betting.kind == DECISION, betting.children, 0)
         below = own * np.array(self.hands)[betting.player]
+        # Children have larger numbers than their parents, so their sums are complete here.
         for node in range(betting.n_nodes - 1, 0, -1):
             below[betting.parent[node]] += below[node]
         sizes = [int(below[line]) + sum(self.hands) for line in lines]
@@ -250,22 +263,32 @@ class _Compiler:
         found: list[list[int]] = [[] for _ in range(parts)]
         before = 0
         for line, size in zip(lines, sizes, strict=True):
+            # The middle of a line, by size, determines its part, so that parts have nearly equal
+            # sizes.
             found[min(parts - 1, (before + size // 2) * parts // total)].append(line)
             before += size
         return [group for group in found if group]
 
     def _inside(self, r: int, group: list[int]) -> np.ndarray:
-        """Whether each node is of a round, and in the subtree of one of some nodes, bool
+        """Return whether each node is of round ``r`` and in a subtree of ``group``, bool
         (nodes,)."""
         inside = np.zeros(self.betting.n_nodes, dtype=bool)
         inside[group] = True
+        # Parents have smaller numbers than their children, so the mark passes down in one pass.
         for node in range(min(group) + 1, len(inside)):
             inside[node] |= inside[self.betting.parent[node]]
         return inside & (self.betting.round == r)
 
     def _numbers(self, groups: dict[int, list[list[int]]]) -> dict[int, np.ndarray]:
-        """The chunk of each group of lines on each solved board of the rounds in chunks, int64
-        (boards, groups): board by board, those of later rounds right after the board before."""
+        """Assign a number to each chunk of the rounds in chunks.
+
+        Chunks are numbered board by board.  The chunks of later rounds directly follow the board
+        above them.
+
+        Returns:
+            int64 (boards, groups) for each round: the chunk of each solved board and group of
+            lines.
+        """
         boards = self.symmetry.rounds
         sizes: dict[int, np.ndarray] = {}
         found: dict[int, np.ndarray] = {}
@@ -277,13 +300,15 @@ class _Compiler:
             begin = np.cumsum(sizes[r]) - sizes[r]
             if r - 1 in found:
                 parent = boards[r].parent
+                # ``parent`` ascends, so the search finds the first board with the same parent.
+                # Offsets are relative to that board.
                 begin -= begin[np.searchsorted(parent, parent)]
                 begin += found[r - 1][parent, -1] + 1
             found[r] = begin[:, None] + np.arange(len(groups[r]))
         return found
 
     def _note(self, form: CardForm, group: int, place: np.ndarray, stride: np.ndarray) -> None:
-        """Note where the sequences of the decisions of a form lie."""
+        """Record the positions of a form's decisions in ``place`` and ``stride``."""
         for node, first in form.first.items():
             if isinstance(node, Wait):
                 continue
@@ -296,8 +321,11 @@ class _Compiler:
         groups: dict[int, list[list[int]]],
         numbers: dict[int, np.ndarray],
     ) -> CardShapes:
-        """The chunks as shapes: each has its walks, and the amounts of the boards that it is solved
-        for; the rest lies in the pools once for all boards with equal classes of hands."""
+        """Build the shapes of all chunks.
+
+        Each chunk has its own ``walk`` arrays, and the amounts for its number of solved boards.
+        All other arrays are stored in the pools once for all boards with equal classes of hands.
+        """
         pools = Pools()
         bases: dict[tuple[int, int], list[list[tuple[int, int, int]]]] = {}
         amounts: dict[tuple[int, int, int, float], tuple[int, int, int]] = {}
@@ -322,6 +350,8 @@ class _Compiler:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
             for board, both in enumerate(self.payoffs.walks(r)):
                 walks = pools.put(np.concatenate(both))
+                # The one board of a chunk: player 0's part of ``walk`` begins at 0, player 1's
+                # after it.
                 begin = pools.put(np.array([[0, len(both[0]), 0]]))
                 kind, alike = int(boards.played[board]), float(solved_for[board])
                 if self.rules.weights_vary:
@@ -348,11 +378,13 @@ class _Compiler:
         groups: dict[int, list[list[int]]],
         numbers: dict[int, np.ndarray],
     ) -> Entered:
-        """How each chunk is entered: line by line, with the classes of hands on its board."""
+        """Build the entries of each chunk: line by line, with the classes of hands on its board."""
         beyond, everywhere = GrowingArray(np.uint32), trunk.where
         known: dict[tuple[int, int, int], int] = {}
         chunks = sum(of_round.size for of_round in numbers.values())
         above = np.zeros(chunks, dtype=np.int64)
+        # Count the entries and rows of each chunk first: they set the offsets at which the second
+        # loop writes the rows.
         entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
         for r in self.streets:
             for number, group in enumerate(groups[r]):
@@ -385,6 +417,8 @@ class _Compiler:
                             if (p, *own) not in known:
                                 known[p, *own] = beyond.append(everywhere.between(p, *own))
                         begin = [known[p, *own] for own in kinds]
+                        # A row has the number of classes, the first sequence above, and the offset
+                        # in ``beyond``.
                         own_rows = self.symmetry.n_classes(p, r), after, begin
                         row[row_offset[here, p] + nth] = np.stack(own_rows, axis=1)
         entry_offset = tiled(entries, above > 0)

@@ -1,4 +1,4 @@
-"""The public nodes of a game of cards in chunks: betting x boards."""
+"""Public nodes of a card game in chunks: betting x boards."""
 
 from __future__ import annotations
 
@@ -29,37 +29,40 @@ from .rules import (
 )
 
 BOARDS_KEPT = 16
-"""Boards whose possible hands are kept, about: all lines of a board are asked about together."""
+"""Number of cached masks of possible hands, one per board and player.  Queries visit all lines of
+one board together."""
 ANY_CARD = ALL_HANDS = "*"
-"""In a line, any card that can be dealt; in front of it, all hands of the player."""
+"""Wildcard: any card that can be dealt, or all hands of the player at the start of a label."""
 
 
 @dataclass(frozen=True, eq=False)
 class CardNodes(PublicNodes):
-    """Node ``n`` of the betting on board ``b`` of its round has the number ``b * nodes + n``."""
+    """Public nodes of a card game.  Node ``n`` of the betting on board ``b`` of its round has
+    number ``b * nodes + n``."""
 
     name_of_game: str
-    """For errors."""
+    """Name of the game in error messages."""
     rules: CardGame
     betting: BettingTree
-    """The betting, the same on every board."""
+    """Betting tree, which is the same on every board."""
     boards: tuple[Boards, ...]
-    """The boards of each round."""
+    """Boards of each round."""
     symmetry: Symmetry
-    """Which of them are solved, and which hands on them are alike."""
+    """Boards that are solved, and the classes of equivalent hands on them."""
     dealing: Dealing
-    """With which probability hands and boards are dealt."""
+    """Probabilities of hands and boards."""
     board_begin: list[list[np.ndarray]]
-    """For each player and round, where the classes of hands on each solved board begin, int64
-    (boards + 1,)."""
+    """int64 (boards + 1,) for each player and round: offset of the classes of hands on each solved
+    board."""
     node_place: np.ndarray
-    """int64 (kinds, nodes, 2): for every kind of board (in a chunk) and decision the group of lines
-    of its round that it is in, -1 for the trunk, and the sequence of its first class of hands on
-    the first board; in a chunk, from the chunk's first sequence."""
+    """int64 (kinds, nodes, 2): position of each decision, for every kind of board.  The first
+    column is its group of lines, or -1 in the trunk.  The second column is the sequence of its
+    first class of hands on the first board, relative to the chunk's first sequence in a chunk."""
     node_stride: np.ndarray
     """int64 (kinds, nodes): distance between the sequences of consecutive actions."""
     chunks: Mapping[int, np.ndarray]
-    """For each round in chunks, int64 (solved boards, groups of lines): the chunk of each."""
+    """int64 (solved boards, groups of lines) for each round in chunks: the chunk of each board and
+    group."""
     chunk_base: np.ndarray
     """int64 (chunks,): :attr:`ChunkedForm.base`."""
     is_of_cards = True
@@ -76,20 +79,20 @@ class CardNodes(PublicNodes):
 
     @classmethod
     def of(cls, game: CompiledGame) -> CardNodes:
-        """The nodes of a game of cards.
+        """Return the public nodes of a card game.
 
         Raises:
-            TypeError: The game is of another kind.
+            TypeError: The game is not a card game.
         """
         if not isinstance(game.nodes, CardNodes):
-            raise TypeError(f"{game.name} is no game of cards")
+            raise TypeError(f"{game.name} is not a card game")
         return game.nodes
 
     # ---------------------------------------------------------------------------- hand by hand
 
     @cached_property
     def _by_hand(self) -> HandByHand:
-        """The rules with arrays of hands x hands, which nothing that passes over the game needs."""
+        """Rules with arrays of hands x hands; passes of a solver do not need them."""
         return HandByHand(self.rules)
 
     def dealt(self, node: int) -> np.ndarray:  # noqa: D102
@@ -106,7 +109,11 @@ class CardNodes(PublicNodes):
         return [cards[step.label] for step in self.children(node)]
 
     def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
-        """All cards that neither player holds are as likely; no array of hands x hands is made."""
+        """Return the probability of each outcome for given pairs of hands, float64 (pairs,
+        outcomes).
+
+        All cards that neither player holds are equally likely.  No array of hands x hands is made.
+        """
         before = len(self.cards(node))
         dealt = np.array([self.cards(step.node)[before:] for step in self.children(node)])
         held = np.zeros((len(hands), len(self.rules.cards)), dtype=bool)
@@ -150,11 +157,11 @@ class CardNodes(PublicNodes):
         return ", ".join([*words, *self.rules.described(self.state(node))])
 
     def chips(self, node: int) -> Chips | None:
-        """The chips at a node; None if the game has none to show."""
+        """Return the chips at a node, or None if the game shows none."""
         return self.rules.chips(self.state(node))
 
     def state(self, node: int) -> Any:
-        """The state of the rules at a node."""
+        """Return the state of the rules at a node."""
         state = self.rules.root()
         for step in self.path(node):
             actions = getattr(self.rules.node(state), "actions", ())
@@ -174,11 +181,11 @@ class CardNodes(PublicNodes):
         return int(boards[self.betting.round].sum())
 
     def number(self, node: int, board: int) -> int:
-        """The number of a node of the betting, on a board of its round."""
+        """Return the number of a node of the betting on a board of its round."""
         return board * self.betting.n_nodes + node
 
     def at(self, number: int) -> tuple[int, int]:
-        """Node of the betting, and board of its round.
+        """Return the node of the betting, and the board of its round.
 
         Raises:
             ValueError: There is no such node.
@@ -231,7 +238,7 @@ class CardNodes(PublicNodes):
         for r, numbers in self.chunks.items():
             for board, number in np.argwhere(numbers == part - 1).tolist():
                 where[r], group = board, number
-        # The same for all kinds of boards on which the node is played.
+        # The group of a decision is the same for all kinds of boards on which it is played.
         here = self.node_place[:, :, 0].max(axis=0) == group
         nodes = np.flatnonzero(here & (betting.kind == DECISION))
         for r in [*where] if where else np.unique(betting.round[nodes]).tolist():
@@ -283,13 +290,13 @@ class CardNodes(PublicNodes):
         return [f"{names[hand]}{line}" for hand in hands]
 
     def cards(self, node: int) -> tuple[int, ...]:
-        """The cards that lie on the board at a public node."""
+        """Return the cards on the board at a public node."""
         at, board = self.at(node)
         dealt = self.boards[int(self.betting.round[at])].cards[board]
         return (*self.rules.board, *dealt.tolist())
 
     def free(self, node: int, player: int) -> np.ndarray:
-        """Whether each hand of a player has no card of the board, bool (hands,)."""
+        """Return whether each hand of a player shares no card with the board, bool (hands,)."""
         return without(self.rules.hands[player], np.array(self.cards(node)))
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
@@ -304,7 +311,8 @@ class CardNodes(PublicNodes):
 
     @cached_property
     def _possible(self) -> dict[tuple[int, int, int], np.ndarray]:
-        """The possible hands by round, board and player, of the boards asked about last."""
+        """Cache of the possible hands on recent boards, bool (hands,) by round, board and
+        player."""
         return {}
 
     def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
@@ -313,7 +321,7 @@ class CardNodes(PublicNodes):
         return found
 
     def to_deal(self, node: int) -> int:
-        """How many cards are still to come."""
+        """Count the cards that are still to be dealt."""
         return sum(self.betting.deals[int(self.betting.round[self.at(node)[0]]) :])
 
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
@@ -322,24 +330,32 @@ class CardNodes(PublicNodes):
         return self.rules.weights_on(player, self.cards(node)) * met * self.share(node)
 
     def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
-        """For every hand of a player, how much it meets of the hands of which the other player has
-        ``left``, float64 (hands of the other player,); float64 (hands,)."""
+        """Sum the weights of the disjoint hands of the other player, for every hand of a player.
+
+        Args:
+            node: The public node.
+            player: The player.
+            left: float64 (hands of the other player,): the weights.
+
+        Returns:
+            float64 (hands,): the sums.
+        """
         if self._hides_board(node):
             apart = self.dealing.apart
             found: np.ndarray = (apart if player == 0 else apart.T) @ left
             return found
         met = weight_met(Weighted(self.rules, [left, left]), player)
-        # Differences of sums leave rounding where all that is left shares a card with a hand.
+        # If all weight is on hands that share a card with a hand, the difference of sums leaves a
+        # rounding error in place of 0.
         met[met <= 1e-12 * left.sum()] = 0.0
         return met
 
     def _hides_board(self, node: int) -> bool:
-        """Whether a board that was drawn before the hands lies face down."""
+        """Return whether a board that was drawn before the hands is still face down."""
         return bool(self.dealing.boards) and not self.betting.round[self.at(node)[0]]
 
     def share(self, node: int) -> float:
-        """What makes a probability of a node of the weights of two hands, and of how much each
-        meets of the other."""
+        """Return the factor that turns products of hand weights into probabilities at a node."""
         at, board = self.at(node)
         r = int(self.betting.round[at])
         weight = self.dealing.weights(self.boards[r].cards[board : board + 1])
@@ -367,27 +383,27 @@ class CardNodes(PublicNodes):
     # ----------------------------------------------------------------------------------- labels
 
     def find_line(self, line: str | Sequence[str]) -> int:
-        """The public node of a line such as ``"check bet120 call 7s"``.
+        """Return the public node of a line such as ``"check bet120 call 7s"``.
 
         Raises:
-            ValueError: There is no such line; names the step.
+            ValueError: There is no such line, or it has a wildcard; the message names the step.
         """
         found = self.find_lines(line)
         if len(found) > 1:
-            raise ValueError(f"line: {ANY_CARD!r} is any card, and one line is asked for")
+            raise ValueError(f"line: {ANY_CARD!r} names any card, but one line is needed here")
         return found[0]
 
     def find_node(self, name: str | Sequence[str]) -> int | None:
-        """As :meth:`find_line`, or None."""
+        """Return the public node of a line, or None if there is none."""
         with suppress(ValueError):
             return self.find_line(name)
         return None
 
     def find_lines(self, line: str | Sequence[str]) -> list[int]:
-        """The public nodes of a line that may have ``*`` for any card: ``"check check *"``.
+        """Return the public nodes of a line that may have ``*`` for any card: ``"check check *"``.
 
         Raises:
-            ValueError: There is no such line; names the step.
+            ValueError: There is no such line; the message names the step.
         """
         nodes, taken = [0], list[str]()
         for step in steps_of(line):
@@ -395,7 +411,8 @@ class CardNodes(PublicNodes):
             taken.append(str(step))
             at, _ = self.at(nodes[0])
             if self.betting.kind[at] == DEAL:
-                # Not child by child: before a flop there are 22,100 boards.
+                # Select boards by array operations: a flop has 22,100 boards, too many to visit one
+                # by one.
                 boards = self.boards[int(self.betting.round[at]) + 1]
                 fit = np.isin(boards.parent, [self.at(node)[1] for node in nodes])
                 if step != ANY_CARD:
@@ -420,8 +437,10 @@ class CardNodes(PublicNodes):
         return nodes
 
     def find(self, label: str) -> FoundInfoset | None:
-        """An infoset by one hand and a line, ``"AsKs check bet66"``; None if there is none, or if
-        the label names several."""
+        """Find an infoset by one hand and a line, ``"AsKs check bet66"``.
+
+        The result is None if there is no such infoset, or if the label names several.
+        """
         try:
             nodes, named = self._hands_at(label)
         except ValueError:
@@ -433,22 +452,28 @@ class CardNodes(PublicNodes):
         return FoundInfoset(_spelled(label), nodes[0], layout, int(hands[0]))
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
-        """What a label locks: hands and a line, ``"AA-TT,AKs check bet66"``.
+        """Return the hands and the line that a label locks, ``"AA-TT,AKs check bet66"``, and the
+        actions.
 
         Raises:
-            ValueError: There is no such line, nobody acts after it, or the player can have none of
-                the hands.
+            ValueError: There is no such line, nobody acts after it, or the player cannot have any
+                of the hands.
         """
         steps = self.children(self._hands_at(label)[0][0])
         return _spelled(label), tuple(step.label for step in steps)
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
-        """All boards and hands that a label names."""
+        """Return all public nodes that a label names, each with the named hands, bool (hands,)."""
         nodes, named = self._hands_at(label)
         return [(node, named) for node in nodes]
 
     def _hands_at(self, label: str) -> tuple[list[int], np.ndarray]:
-        """The public nodes, and the hands, bool (hands,), that a label names."""
+        """Return the public nodes and the hands, bool (hands,), that a label names.
+
+        Raises:
+            ValueError: There is no such line, nobody acts after it, or the player cannot have any
+                of the hands.
+        """
         game = self.name_of_game
         if not label.split():
             raise ValueError(f"{game}: a lock names hands and a line, 'AA-TT,AKs check bet66'")
@@ -462,16 +487,17 @@ class CardNodes(PublicNodes):
         except ValueError as error:
             raise ValueError(f"lock of {label!r}: {error}") from None
         if not any((named & self.free(node, player)).any() for node in nodes):
-            raise ValueError(f"lock of {label!r}: player {player} can have none of these hands")
+            raise ValueError(f"lock of {label!r}: player {player} cannot have any of these hands")
         return nodes, named
 
 
 def _words(label: str) -> list[str]:
-    """Hands, then the steps of a line; ``start`` alone is all hands at the first decision."""
+    """Return the hands of a label, then the steps of its line; ``start`` on its own is all hands at
+    the first decision."""
     hands, *line = label.split()
     return [ALL_HANDS if hands == START and not line else hands, *steps_of(line)]
 
 
 def _spelled(label: str) -> str:
-    """Hands and a line, as they are kept: one blank between two words, and no ``start``."""
+    """Return a label in its stored spelling: words separated by one blank, without ``start``."""
     return " ".join(_words(label))

@@ -1,4 +1,4 @@
-"""The payoffs of a game of cards: terminals in groups, and the walks of every board."""
+"""Payoffs of a card game: groups of terminals, and hands by strength on every board."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from .rules import Dealing, same_hands, shares_of_runouts, without
 
 @dataclass(frozen=True, eq=False)
 class _Terminal:
-    """A terminal of the betting, or a part of its payoffs."""
+    """Terminal of the betting, or a part of its payoffs."""
 
     kind: int
     node: int
     pays: np.ndarray
-    """float64 (players, 3): what a win, a tie and a loss pays."""
+    """float64 (players, 3): payoffs for a win, a tie and a loss."""
     rows: list[int]
-    """The sequence of each player that it ends, on the first board."""
+    """Sequence of each player that the terminal ends, on the first board."""
 
 
 class Payoffs:
-    """Makes the payoffs of the forms of a game.
+    """Builder for the payoffs of the forms of a card game.
 
     Args:
         rules: The rules.
         betting: The betting.
         boards: The boards of each round.
-        symmetry: Which of them are solved.
-        last: For each player and node, what the player has done last.
+        symmetry: The solved boards, and the classes of hands on them.
+        last: Each player's last action before every node.
     """
 
     def __init__(
@@ -51,13 +51,13 @@ class Payoffs:
         self.symmetry = symmetry
         self.dealing = Dealing(rules, betting.deals)
         self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
-        """Whether the payoffs before the first deal are worked out pair by pair."""
+        """True if the payoffs before the first deal are computed for each pair of hands."""
         self.solved_for = [
             of_round.alike * self.dealing.weights(own.cards[of_round.board])
             for own, of_round in zip(boards, symmetry.rounds, strict=True)
         ]
-        """For each round float64 (solved boards,): for how many boards each is solved, times their
-        weight."""
+        """float64 (solved boards,) for each round: number of boards that each solved board
+        represents, times their weight."""
         self.same = same_hands(rules)
         self.kind = PayoffSubsets if rules.hands[0].shape[1] >= WIDE_FROM else PayoffCards
         shows = np.unique(betting.round[betting.kind == SHOWDOWN])
@@ -66,13 +66,13 @@ class Payoffs:
     def of(
         self, form: CardForm, inside: np.ndarray, walks: list[list[list[np.ndarray]]]
     ) -> PayoffCards:
-        """The payoffs of a form.
+        """Build the payoffs of a form.
 
         Args:
             form: The form.
-            inside: Whether each node belongs to it.
-            walks: For its rounds, those of all boards; none for a form on one board, whose walks
-                come in later.
+            inside: bool (nodes,): whether each node belongs to the form.
+            walks: For each round of the form, the ``walk`` arrays of all boards; empty for a form
+                on one board, whose arrays are added later.
         """
         where = form.where
         group, sequence, amount = [], [], []
@@ -88,6 +88,7 @@ class Payoffs:
             before = first_board[r] if walks else 0
             for terminals in self._grouped(form, ends):
                 nodes = [one.node for one in terminals]
+                # Lanes without a terminal repeat the first terminal.
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
                 first = np.array(
                     [
@@ -101,6 +102,7 @@ class Payoffs:
                     group.append((len(nodes), before + board, terminals[0].kind))
                     sequence.append(first[:, lanes, board])
                     amount.append(pays * alike)
+        # Invariant C7: groups ascend by board.
         order = sorted(range(len(group)), key=lambda k: group[k][1])
         places, walk = [], []
         used, varies = 0, self.rules.weights_vary
@@ -130,7 +132,8 @@ class Payoffs:
         )
 
     def entries(self, form: CardForm) -> PayoffEntries:
-        """The payoffs of a form before the first deal, for pairs of classes of hands."""
+        """Build the payoffs of a form before the first deal, as entries for pairs of classes of
+        hands."""
         ends = np.flatnonzero((self.betting.kind >= FOLD) & (self.betting.round == 0)).tolist()
         both = self.symmetry.classes[0]
         counts = [own.n_classes for own in both]
@@ -157,7 +160,7 @@ class Payoffs:
                         win, tie, lose = amounts[node, :, player].tolist()
                         won, tied, lost = shared[int(runs[node])]
                         table = win * won + tie * tied + lose * lost
-                    # By the other player's classes, then by the own ones.
+                    # Entries are laid out by the other player's classes, then by the player's own.
                     paid.append(table.T if player == 0 else table)
                 after = np.concatenate([first + np.arange(counts[1 - player]) for first, _ in here])
                 rows.append((row, counts[player], len(after)))
@@ -176,12 +179,14 @@ class Payoffs:
         )
 
     def cards(self, r: int, board: int) -> tuple[int, ...]:
-        """The cards of a solved board of a round, with those that lie there from the start."""
+        """Return all cards on a solved board of a round, including the cards that lie there from
+        the start."""
         dealt = self.boards[r].cards[self.symmetry.rounds[r].board[board]]
         return (*self.rules.board, *dealt.tolist())
 
     def weight(self, kind: int, board: tuple[int, ...]) -> np.ndarray:
-        """:attr:`PayoffCards.weight` of the classes of a kind, on a board."""
+        """Return :attr:`PayoffCards.weight` for the classes of one kind on a board, float64 (2,
+        classes)."""
         classes = self.symmetry.classes[kind]
         of_one = [self.rules.weights_on(p, board)[own.first] for p, own in enumerate(classes)]
         sizes = [own.size for own in classes]
@@ -190,8 +195,11 @@ class Payoffs:
     def _classes(
         self, kinds: Iterable[tuple[int, tuple[int, ...]]]
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The arrays of :class:`PayoffCards` over classes of hands: ``lanes``, ``weight``,
-        ``same``; of some kinds, each on a board."""
+        """Return the fields ``lanes``, ``weight`` and ``same`` of :class:`PayoffCards`.
+
+        Args:
+            kinds: The kinds of classes, each with the cards of a board.
+        """
         even = self.rules.hands[0].shape[1] % 2 == 0
         lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
@@ -212,11 +220,11 @@ class Payoffs:
         )
 
     def _grouped(self, form: CardForm, ends: list[int]) -> list[list[_Terminal]]:
-        """Terminals of one round in groups: up to :data:`LANES` of one kind, which end different
-        sequences of both players.
+        """Group terminals of one round, up to :data:`LANES` of one kind in a group.
 
-        Where that takes no more groups, a group of showdowns is followed by the folds to the same
-        bets, lane by lane: the kernel reads or writes the rows of the bets once for both.
+        The terminals of a group end different sequences of both players.  Where the number of
+        groups stays the same, a group of showdowns is followed by the folds to the same bets, lane
+        by lane.  Then the kernel reads or writes the rows of the bets once for both groups.
         """
         shows, folds, found = list[_Terminal](), list[_Terminal](), list[list[_Terminal]]()
         for node in ends:
@@ -226,6 +234,8 @@ class Payoffs:
                 one = _Terminal(kind, node, pays, rows)
                 (folds if kind == cards_part.FOLD else shows).append(one)
         for least in (LANES, 1):
+            # First form only full pairs of groups.  Then accept smaller ones, if the folds need no
+            # more groups than without pairs.
             counts = [len(_called(shows, folds, p)) for p in range(2)]
             counts.append(len(folds) - sum(counts))
             if least == 1 and sum(-(-n // LANES) for n in counts) > -(-len(folds) // LANES):
@@ -242,7 +252,7 @@ class Payoffs:
         return found
 
     def walks(self, r: int) -> Iterator[list[np.ndarray]]:
-        """For every solved board of a round, the walks of both players."""
+        """Yield the ``walk`` arrays of both players for every solved board of a round."""
         boards = self.symmetry.rounds[r]
         for board, kind in zip(boards.board, boards.classes, strict=True):
             yield self._walks_on(self.boards[r].cards[board], r, int(kind))
@@ -262,12 +272,17 @@ class Payoffs:
             classes = self.symmetry.classes[kind][player]
             cards = rules.hands[player][hand]
             of_hand, none = classes.of_hand[hand], len(rules.cards)
-            # Of a player's own hands, the first one of every class.
+            # Only the first hand of each class computes a payoff, because all hands of a class have
+            # the same.
             leads = classes.first[of_hand] == hand
             own.append(codes_of(of_hand, cards, none)[leads])
+            # The missing card of a short hand gets different numbers for both players, so it never
+            # matches.
             others.append(codes_of(of_hand, cards, none + 1))
             levels.append(strength[order])
             first.append(leads)
+        # Only the order of strengths matters, so number the distinct strengths of both players
+        # together.
         _, place = np.unique(np.concatenate(levels), return_inverse=True)
         count = int(place.max()) + 1 if len(place) else 0
         places = np.split(place, [len(levels[0])])
@@ -285,9 +300,13 @@ class Payoffs:
 
 
 def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.ndarray:
-    """What is said of pairs of hands, summed over pairs of their classes; float64 (classes of
-    player 0, classes of player 1).  The sums are the same bits on every machine: files and workers
-    know a game by them."""
+    """Sum a table over pairs of hands to pairs of their classes.
+
+    The sums have the same bits on every machine, because files and workers identify a game by them.
+
+    Returns:
+        float64 (classes of player 0, classes of player 1).
+    """
     for axis, own in enumerate(both):
         order = np.argsort(own.of_hand, kind="stable")
         begin = np.searchsorted(own.of_hand[order], np.arange(own.n_classes))
@@ -296,7 +315,7 @@ def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.
 
 
 def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
-    """Items (2, ...) as an array (2, items, ...)."""
+    """Stack items of shape (2, ...) to an array (2, items, ...)."""
     stacked: np.ndarray = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
     return np.ascontiguousarray(stacked.swapaxes(0, 1))
 
@@ -304,7 +323,7 @@ def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
 def _called(
     shows: list[_Terminal], folds: list[_Terminal], player: int
 ) -> list[tuple[_Terminal, _Terminal]]:
-    """The showdowns after a player's bets that were called, each with the fold to the same bet."""
+    """Return the showdowns after a player's called bets, each with the fold to the same bet."""
     to_bet = {one.rows[player]: one for one in folds}
     return [(one, to_bet[one.rows[player]]) for one in shows if one.rows[player] in to_bet]
 
@@ -312,12 +331,12 @@ def _called(
 def _taken(
     left: list[_Terminal], wanted: list[_Terminal], group: Sequence[_Terminal] = ()
 ) -> list[_Terminal]:
-    """Takes what can be in one group, with what is in it already, out of a list.
+    """Take the terminals that fit one group out of a list, and return them.
 
     Args:
         left: The list; modified in place.
-        wanted: What to take from it, as far as it fits.
-        group: What is in the group already.
+        wanted: The candidates, in order.
+        group: The terminals that are in the group already.
     """
     found = list(group)
     for one in wanted:
@@ -330,8 +349,12 @@ def _taken(
 
 
 def _kinds(amounts: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """A terminal as one or two of the kinds that :class:`PayoffCards` takes: each with what a win,
-    a tie and a loss pays both players, float64 (players, 3)."""
+    """Split a terminal into one or two of the kinds that :class:`PayoffCards` supports.
+
+    Returns:
+        For each part, its kind and the payoffs of both players for a win, a tie and a loss, float64
+        (players, 3).
+    """
     pays = np.stack([amounts[:, 0], amounts[::-1, 1]])
     if (pays == pays[:, :1]).all():
         return [(cards_part.FOLD, pays)]
@@ -339,6 +362,7 @@ def _kinds(amounts: np.ndarray) -> list[tuple[int, np.ndarray]]:
     if (np.abs(pays[:, 0] - pays[:, 2]) > 1e-3 * size).all():
         ties = pays[:, 1].any()
         return [(cards_part.TIES_PAY if ties else cards_part.SHOWDOWN, pays)]
-    # A win that pays like a loss is the mean of two that do not.
+    # The kernel needs different payoffs for a win and a loss.  If they are nearly equal, split the
+    # terminal into two parts in which they differ and whose sum is the terminal.
     apart = 2.0 * size * np.array([1.0, 0.0, -1.0])
     return [(cards_part.TIES_PAY, (pays + sign * apart) / 2.0) for sign in (1.0, -1.0)]

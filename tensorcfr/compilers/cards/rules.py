@@ -1,4 +1,4 @@
-"""What the rules of a game of cards say of cards, hands, weights and betting: checks and sums."""
+"""Checks and sums over the cards, hands, weights and betting of a card game."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from .subsets import Side, all_sets, compare, numbers_of_sets, signs_of, sums_of
 
 
 class Weighted(NamedTuple):
-    """The rules, with other weights."""
+    """Rules with other weights of hands."""
 
     rules: CardGame
     weights: list[np.ndarray]
 
     @property
     def cards(self) -> Any:
-        """Those of the rules."""
+        """Cards of the rules."""
         return self.rules.cards
 
     @property
     def hands(self) -> Any:
-        """Those of the rules."""
+        """Hands of the rules."""
         return self.rules.hands
 
 
 def check(rules: CardGame, name: str) -> None:
-    """Check what the rules say of cards, hands and weights.
+    """Check the cards, hands and weights of the rules.
 
     Raises:
-        GameError: It breaks the contract of :class:`~tensorcfr.rules.CardGame`.
+        GameError: The rules break the contract of :class:`~tensorcfr.rules.CardGame`.
     """
     cards = len(rules.cards)
     if rules.n_players != 2:
-        raise GameError(f"{name} has {rules.n_players} players; games of cards have two")
+        raise GameError(f"{name} has {rules.n_players} players; card games have two")
     if not 0 < cards <= MOST_CARDS:
         raise GameError(f"{name} has {cards} cards; a deck has 1 to {MOST_CARDS}")
     out = (*rules.board, *rules.dead)
@@ -63,11 +63,13 @@ def check(rules: CardGame, name: str) -> None:
             raise GameError(f"{name}: player {player} has {len(hands):,} hands")
         widths.add(hands.shape[1])
         if weights.shape != (len(hands),) or not (np.isfinite(weights) & (weights > 0)).all():
-            raise GameError(f"{name}: the weights of player {player} must be a number above 0 each")
+            raise GameError(f"{name}: the weights of player {player} must be finite and above 0")
         wrong = (hands < 0) | (hands >= cards) | np.isin(hands, out)
         if wrong.any():
             hand = int(np.flatnonzero(wrong.any(axis=1))[0])
-            raise GameError(f"{name}: hand {hand} of player {player} has a card that is not there")
+            raise GameError(
+                f"{name}: hand {hand} of player {player} has a card that cannot be dealt"
+            )
         if (np.diff(np.sort(hands, axis=1), axis=1) == 0).any():
             raise GameError(f"{name}: a hand of player {player} has one card twice")
         if len(np.unique(np.sort(hands, axis=1), axis=0)) != len(hands):
@@ -79,15 +81,15 @@ def check(rules: CardGame, name: str) -> None:
         if not 0.0 < weight < np.inf:
             raise GameError(f"{name}: the board {cards_} to deal has the weight {weight}")
     if rules.boards and rules.weights_vary:
-        raise GameError(f"{name}: weights that vary by board are not for boards that are chosen")
+        raise GameError(f"{name}: weights_vary cannot be combined with a choice of boards")
     if len(widths) > 1:
-        raise GameError(f"{name}: the hands of both players must have equally many cards")
+        raise GameError(f"{name}: the hands of both players must have the same number of cards")
     if Dealing(rules).total <= 0.0:
-        raise GameError(f"{name}: every hand of one player shares a card with every other hand")
+        raise GameError(f"{name}: every hand of player 0 shares a card with every hand of player 1")
 
 
 def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) -> np.ndarray:
-    """The sum of weights of the hands with each card, float64 (cards,)."""
+    """Sum the weights of the hands with each card, float64 (cards,)."""
     found = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
         found += np.bincount(column, weight, minlength=len(found))
@@ -95,22 +97,26 @@ def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) ->
 
 
 def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
-    """For each player, the hand of the other player with the same cards, or the number of the other
-    player's hands; int64 (hands,)."""
+    """Return the other player's hand with the same cards, for each hand; int64 (hands,) for each
+    player.
+
+    The number of the other player's hands marks hands without such a counterpart.
+    """
     first, second = rules.hands
     cards = len(rules.cards)
     return [numbers_of(second, first, cards), numbers_of(first, second, cards)]
 
 
 def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
-    """For every hand of a player, the weights of the other player's hands without a common card,
-    summed; float64 (hands,)."""
+    """Sum the weights of the other player's hands without a common card, float64 (hands,)."""
     other = 1 - player
     weight = rules.weights[other]
     by_card = sums_by_card(rules, other, weight)
     hands = rules.hands[player]
     met: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
     cards = len(rules.cards)
+    # Inclusion and exclusion: a hand that shares two cards was subtracted twice above, so sums over
+    # pairs of cards add it back, and so on.
     for size in range(2, hands.shape[1] + 1):
         by_set = np.zeros(comb(cards, size))
         for one in numbers_of_sets(rules.hands[other], size, cards):
@@ -123,18 +129,18 @@ def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
 def compared(
     rules: CardGame, board: Sequence[int], player: int, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What every hand of a player beats, ties with and loses to at a showdown.
+    """Compare every hand of a player with the other player's hands at a showdown.
 
     Args:
-        rules: The game.
+        rules: The rules.
         board: The cards of the board.
         player: The player.
-        weight: float64 (hands of the other player,): their weights; 0 for hands with a card of the
-            board.
+        weight: float64 (hands of the other player,): weights of the hands; 0 for hands that share a
+            card with the board.
 
     Returns:
-        The weights of the other player's weaker, equal and stronger hands without a common card,
-        summed, float64 (hands,) each; 0 for hands with a card of the board.
+        The total weight of the other player's weaker, equal and stronger hands without a common
+        card, float64 (hands,) each; 0 for hands that share a card with the board.
     """
     cards, sides = np.array(board, dtype=np.int64), []
     for own, hands in enumerate((rules.hands[player], rules.hands[1 - player])):
@@ -155,26 +161,29 @@ def compared(
 def odds_on(
     rules: CardGame, player: int, board: tuple[int, ...], before: tuple[int, ...] | None = None
 ) -> np.ndarray:
-    """How much likelier each hand of a player is on a board than on one before, by default than
-    its weight says; float64 (hands,)."""
+    """Return the likelihood of each hand on a board, relative to an earlier board; float64
+    (hands,).
+
+    Without an earlier board, the likelihood is relative to the weights of the hands.
+    """
     there = rules.weights[player] if before is None else rules.weights_on(player, before)
     found: np.ndarray = rules.weights_on(player, board) / there
     return found
 
 
 def deal_weight(rules: CardGame) -> float:
-    """The sum over all pairs of hands without a common card of the products of their weights."""
+    """Sum the products of weights over all pairs of hands without a common card."""
     return float(rules.weights[0] @ weight_met(rules, 0))
 
 
 def runouts(rules: CardGame, deals: Sequence[int]) -> int:
-    """In how many ways so many cards can be dealt one time after the other, given hands that leave
-    them out."""
+    """Count the ways to deal several sets of cards in turn, given the hands of both players."""
     return ways(len(rules.free) - 2 * rules.hands[0].shape[1], deals)
 
 
 def ways(free: int, deals: Sequence[int]) -> int:
-    """In how many ways so many of some free cards can be dealt one time after the other."""
+    """Count the ways to deal several sets of cards in turn, of ``deals`` cards each, from free
+    cards."""
     return prod(
         comb(max(free - before, 0), dealt)
         for dealt, before in zip(deals, accumulate(deals, initial=0), strict=False)
@@ -182,23 +191,25 @@ def ways(free: int, deals: Sequence[int]) -> int:
 
 
 class Dealing:
-    """With which probability hands and boards are dealt.
+    """Probabilities with which hands and boards are dealt.
 
     Args:
         rules: The rules.
-        deals: How many cards are dealt for the first time, for the second time, ...
+        deals: Number of cards of each deal, in order.
     """
 
     def __init__(self, rules: CardGame, deals: tuple[int, ...] = ()) -> None:
         self.rules, self.deals = rules, deals
         all_weights = sum((rules.boards or {}).values())
         self.boards = {cards: w / all_weights for cards, w in (rules.boards or {}).items()}
-        """The boards that the first deal may show, with probabilities; none for all boards."""
+        """Probabilities of the boards that the first deal may show; empty if it may show all
+        boards."""
 
     @cached_property
     def apart(self) -> np.ndarray:
-        """float64 (hands of player 0, hands of player 1): 0 for hands with a common card, and
-        otherwise how likely the boards of the first deal leave both hands."""
+        """float64 (hands of player 0, hands of player 1): probability that the board of the first
+        deal leaves both hands possible, or 1 if boards are not chosen; 0 for hands with a common
+        card."""
         own, other = self.rules.hands
         found = 1.0 - (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
         if self.boards:
@@ -209,8 +220,8 @@ class Dealing:
                 1.0 - (hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
                 for hands in self.rules.hands
             ]
-            # Boards of equal weight are counted, so that no sum depends on the order in which a
-            # linear algebra library adds.
+            # Boards of equal weight are counted first.  Counts are exact, so the sum does not
+            # depend on the order in which a linear algebra library adds.
             left = np.zeros_like(found)
             for one in np.unique(weight).tolist():
                 alike = weight == one
@@ -220,29 +231,34 @@ class Dealing:
 
     @cached_property
     def total(self) -> float:
-        """The sum over all pairs of hands of the products of their weights, and of how likely the
-        boards leave them."""
+        """Total weight of all pairs of hands: products of their weights and of :attr:`apart`."""
         if not self.boards:
             return deal_weight(self.rules)
         return float((self.apart * np.outer(*self.rules.weights)).sum())
 
     @property
     def pairs(self) -> np.ndarray:
-        """The probability of each pair of hands, float64 (hands of player 0, hands of player 1)."""
+        """float64 (hands of player 0, hands of player 1): probability of each pair of hands."""
         found: np.ndarray = self.apart * np.outer(*self.rules.weights)
         return found / found.sum()
 
     def share(self, r: int) -> float:
-        """What makes a probability of the weights of two hands and of a board of round ``r``; where
-        boards are chosen, after the first deal alone."""
+        """Return the factor that turns weights of two hands and a board of round ``r`` into a
+        probability.
+
+        If boards are chosen, the factor counts only the deals after the first.
+        """
         after = runouts(self.rules, self.deals[:r])
         if self.boards:
             after //= runouts(self.rules, self.deals[: min(r, 1)])
         return 1.0 / float(after) / self.total
 
     def weights(self, cards: np.ndarray) -> np.ndarray:
-        """The weights of boards, int64 (boards, cards): 1 each where none are chosen; float64
-        (boards,)."""
+        """Return the weights of boards, float64 (boards,); 1 each if boards are not chosen.
+
+        Args:
+            cards: int64 (boards, cards): the cards of each board.
+        """
         if not self.boards or not cards.shape[1]:
             return np.ones(len(cards))
         first = cards[:, : self.deals[0]].tolist()
@@ -250,23 +266,32 @@ class Dealing:
 
 
 def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The shares of the boards with so many more cards on which the hands of player 0 win, tie and
-    lose; float64 (hands of player 0, hands of player 1) each.  Of hands with a common card they
-    mean nothing."""
+    """Return the shares of boards on which the hands of player 0 win, tie and lose.
+
+    Args:
+        rules: The rules.
+        cards: Number of cards that are still to be dealt.
+
+    Returns:
+        Three arrays, float64 (hands of player 0, hands of player 1).  Entries of hands with a
+        common card are undefined.
+    """
     every = runouts(rules, (cards,))
     won, tied = (found / every for found in rules.runouts(cards))
     return won, tied, 1.0 - won - tied
 
 
 def cards_label(rules: CardGame, cards: Sequence[int] | np.ndarray) -> str:
-    """The label of cards that are dealt at once: the last of the deck comes first, as players name
-    high cards first."""
+    """Return the label of cards that are dealt together, the last card of the deck first, as
+    players name high cards first."""
     return "".join(str(rules.cards[card]) for card in sorted(cards, reverse=True))
 
 
 def read_deal(rules: CardGame, text: str, count: int) -> tuple[int, ...] | None:
-    """The cards, ascending, that a text such as ``"Td9d6h"`` names; None if it names others than
-    ``count`` different ones."""
+    """Parse the cards of a text such as ``"Td9d6h"``, ascending.
+
+    The result is None unless the text names ``count`` different cards.
+    """
     if not count:
         return None if text else ()
     for card, label in enumerate(map(str, rules.cards)):
@@ -278,13 +303,15 @@ def read_deal(rules: CardGame, text: str, count: int) -> tuple[int, ...] | None:
 
 
 def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
-    """The number of each wanted hand among some hands, whatever the order of its cards; the number
-    of hands where it is none of them; int64 (wanted,).
+    """Find each wanted hand among some hands, in any order of its cards; int64 (wanted,).
 
     Args:
-        hands: int64 (hands, 1 to 4): cards.
-        wanted: int64 (wanted, 1 to 4): cards.
+        hands: int64 (hands, 1 to 4): cards of each hand.
+        wanted: int64 (wanted, 1 to 4): cards of each wanted hand.
         cards: Cards of the deck.
+
+    Returns:
+        int64 (wanted,): index of each wanted hand; the number of hands if it is missing.
     """
     own, others = (np.sort(h, axis=1) @ cards ** np.arange(h.shape[1]) for h in (hands, wanted))
     order = np.argsort(own)
@@ -293,12 +320,12 @@ def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
 
 
 def without(hands: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """Whether hands have none of some cards, bool (hands,)."""
+    """Return whether each hand has none of the given cards, bool (hands,)."""
     return np.logical_not(np.any(np.isin(hands, cards), axis=1))
 
 
 def unfold(rules: CardGame, name: str) -> BettingTree:
-    """The betting as a tree, breadth first.
+    """Unfold the betting into a tree, breadth first.
 
     Raises:
         GameError: The rules break their contract.
@@ -312,6 +339,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
     at = 0
     while at < len(states):
         state = states[at]
+        # Equal states have equal futures, so the rules are asked once for each state.
         node = known.get(state)
         if node is None:
             node = known[state] = rules.node(state)
@@ -324,9 +352,14 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(DECISION)
             steps = list(node.actions)
             if node.player not in (0, 1) or not steps:
-                raise GameError(f"{name}: after {_line(at, parent, step)} there is no decision")
+                raise GameError(
+                    f"{name}: the decision after {_line(at, parent, step)} needs player 0 or 1 and "
+                    "an action"
+                )
             if len(set(map(str, steps))) != len(steps):
-                raise GameError(f"{name}: after {_line(at, parent, step)} two actions are alike")
+                raise GameError(
+                    f"{name}: after {_line(at, parent, step)} two actions have the same label"
+                )
             player[-1] = node.player
         elif isinstance(node, Deal):
             kind.append(DEAL)
@@ -346,7 +379,9 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                     )
             dealt = sum(deals[: rounds[at] + 1])
             if dealt + 2 * rules.hands[0].shape[1] > len(rules.free):
-                raise GameError(f"{name}: after {_line(at, parent, step)} there is no card left")
+                raise GameError(
+                    f"{name}: after {_line(at, parent, step)} too few cards are left to deal"
+                )
         elif isinstance(node, Fold):
             kind.append(FOLD)
             amounts[-1] = np.array([node.utilities] * 3, dtype=np.float64)
@@ -359,7 +394,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             runs[-1] = node.cards
             left = len(rules.free) - 2 * rules.hands[0].shape[1]
             if rules.weights_vary:
-                raise GameError(f"{name}: weights that vary by board are not for a Runout")
+                raise GameError(f"{name}: weights_vary cannot be combined with a Runout")
             if rounds[at] or not 0 <= node.cards <= left:
                 raise GameError(
                     f"{name}: after {_line(at, parent, step)} {node.cards} cards are run out, "
@@ -371,7 +406,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
                 f"a Fold, a Showdown or a Runout, not {type(node).__name__}"
             )
         if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != (3, 2):
-            raise GameError(f"{name}: what {_line(at, parent, step)} pays is not finite")
+            raise GameError(f"{name}: the payoffs after {_line(at, parent, step)} are not finite")
         children.append(len(steps))
         for one in steps:
             states.append(rules.next(state, one))
@@ -394,7 +429,7 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
 
 
 def _line(node: int, parent: list[int], step: list[str]) -> str:
-    """The steps to a node."""
+    """Return the actions and deals before a node, for error messages."""
     steps = []
     while node > 0:
         steps.append(step[node] or "(deal)")
@@ -403,7 +438,7 @@ def _line(node: int, parent: list[int], step: list[str]) -> str:
 
 
 def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
-    """All boards of each round that can be dealt."""
+    """Return all boards of each round that can be dealt."""
     none = np.zeros((1, 0), dtype=np.int64)
     found = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
     for dealt in betting.deals:

@@ -1,7 +1,8 @@
-"""What hands meet, by inclusion and exclusion over the sets of their cards.
+"""Sums over disjoint hands, by inclusion and exclusion over the subsets of a hand's cards.
 
-The hands without a card of a hand are all hands, minus those with each of its cards, plus those
-with each pair of them, minus those with each three, ...: a time that is proportional to the hands.
+The weight of all hands that share no card with a hand is an alternating sum.  It is the weight of
+all hands, minus the hands with each of its cards, plus the hands with each pair of its cards, minus
+the hands with each three, and so on.  The time is proportional to the number of hands.
 """
 
 from __future__ import annotations
@@ -17,29 +18,31 @@ from ..._util.jit import inlined, kernel
 
 
 class Side(NamedTuple):
-    """The hands of a player on a board."""
+    """Hands of one player on a board."""
 
     order: np.ndarray
-    """int64: those that are possible, weakest first."""
+    """int64 (possible,): the possible hands, weakest first."""
     strength: np.ndarray
-    """int64 (hands,)."""
+    """int64 (hands,): strength of each hand."""
     sets: np.ndarray
-    """int64 (hands, sets): the numbers of the sets of cards of each hand, small sets first."""
+    """int64 (hands, sets): numbers of the nonempty subsets of each hand's cards, small subsets
+    first."""
     weight: np.ndarray
-    """float64 (hands,)."""
+    """float64 (hands,): weight of each hand."""
 
 
 def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> Iterator[np.ndarray]:
-    """The sets of so many cards of each hand, as numbers from 0 to ``comb(cards, size) - 1``: those
-    of the combinatorial number system.
+    """Yield the subsets of each hand with ``size`` cards, as numbers below ``comb(cards, size)``.
+
+    The numbers are those of the combinatorial number system.
 
     Args:
         hands: int64 (hands, cards of a hand).
-        size: Cards of a set.
+        size: Cards of a subset.
         cards: Cards of the deck.
 
     Yields:
-        int64 (hands,): one set of each hand.
+        int64 (hands,): one subset of each hand.
     """
     ascending = np.sort(hands, axis=1)
     below = np.array([[comb(card, k + 1) for card in range(cards)] for k in range(size)])
@@ -48,8 +51,10 @@ def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> Iterator[np.nda
 
 
 def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
-    """All sets of cards of each hand but the empty one, with different numbers for different sets;
-    int64 (hands, sets)."""
+    """Return the numbers of all nonempty subsets of each hand's cards, int64 (hands, sets).
+
+    Different subsets have different numbers.
+    """
     found, used = [], 0
     for size in range(1, hands.shape[1] + 1):
         found += [used + one for one in numbers_of_sets(hands, size, cards)]
@@ -58,19 +63,19 @@ def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
 
 
 def signs_of(width: int) -> np.ndarray:
-    """The sign with which hands of so many cards have each of :func:`all_sets`, float64 (sets,)."""
+    """Return the sign of each of :func:`all_sets` in the alternating sum, float64 (sets,)."""
     sizes = np.repeat(np.arange(1, width + 1), [comb(width, k) for k in range(1, width + 1)])
     return (-1.0) ** sizes
 
 
 def sums_of(cards: int, width: int) -> np.ndarray:
-    """Room for a sum for each of :func:`all_sets`, float64."""
+    """Allocate one uninitialised sum for each number in :func:`all_sets`, float64 (sets,)."""
     return np.empty(sum(comb(cards, size) for size in range(1, width + 1)))
 
 
 @inlined
 def _add(sums: np.ndarray, side: Side, hand: int) -> float:
-    """Add a hand to the sums; its weight."""
+    """Add the weight of a hand to the sum of each of its subsets.  Return the weight."""
     weight = side.weight[hand]
     for one in side.sets[hand]:
         sums[one] += weight
@@ -79,7 +84,7 @@ def _add(sums: np.ndarray, side: Side, hand: int) -> float:
 
 @inlined
 def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: int) -> float:
-    """The hands in the sums without a card of a hand."""
+    """Return the weight of the hands in ``sums`` that share no card with a hand."""
     for k in range(signs.shape[0]):
         total += signs[k] * sums[side.sets[hand, k]]
     return total
@@ -89,15 +94,15 @@ def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: in
 def compare(
     mine: Side, theirs: Side, signs: np.ndarray, sums: np.ndarray, found: np.ndarray
 ) -> None:
-    """What hands meet on a board.
+    """Sum the weights of weaker, tied and all disjoint hands on a board, for every hand.
 
     Args:
-        mine: The hands.
+        mine: The player's hands.
         theirs: The hands of the other player.
-        signs: From :func:`signs_of`.
-        sums: float64 (all sets of cards,): scratch.
-        found: float64 (hands, 3): the weights of the weaker hands without a common card, of those
-            that are not stronger, and of all; modified in place where a hand is possible.
+        signs: float64 (sets,): from :func:`signs_of`.
+        sums: float64 (all sets,): scratch.
+        found: float64 (hands, 3): for each possible hand, the weight of the other player's disjoint
+            hands that are weaker, that are not stronger, and in total; modified in place.
     """
     order, others = mine.order, theirs.order
     sums[:] = 0.0
@@ -106,7 +111,8 @@ def compare(
         level, end = mine.strength[order[begin]], begin
         while end < len(order) and mine.strength[order[end]] == level:
             end += 1
-        # The weaker hands first, then those of equal strength.
+        # Both players' hands are in order of strength, so the sums only grow: first add the other
+        # player's weaker hands, then the hands of equal strength.
         for tied in range(2):
             while place < len(others) and theirs.strength[others[place]] < level + tied:
                 total += _add(sums, theirs, others[place])

@@ -1,4 +1,4 @@
-"""Which boards, and which hands on them, a game of cards cannot tell apart."""
+"""Equivalent boards, and equivalent hands on them, under permutations of the cards."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from ...rules import CardGame
 from .rules import numbers_of, without
 
 SAME = 1e-9
-"""Weights that differ by this share of themselves, at most, are the same."""
+"""Largest relative difference between weights that count as equal."""
 
 
 def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarray:
-    """The permutations of cards that leave the board and both ranges as they are, the identity
-    first; int64 (permutations, cards).
+    """Return the permutations of cards that preserve the board and both ranges, the identity first.
+
+    Returns:
+        int64 (permutations, cards): image of each card.
 
     Raises:
-        GameError: What the rules give as permutations is none, or does not contain all products.
+        GameError: An item of ``symmetries()`` is not a permutation, or a product of two is missing.
     """
     cards = len(rules.cards)
     identity = np.arange(cards)
@@ -29,7 +31,7 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
         raise GameError(f"{name}: symmetries() must be int64 (permutations, {cards})")
     wrong = np.flatnonzero((np.sort(given, axis=1) != identity).any(axis=1))
     if len(wrong):
-        raise GameError(f"{name}: symmetries()[{wrong[0]}] is no permutation of the cards")
+        raise GameError(f"{name}: symmetries()[{wrong[0]}] is not a permutation of the cards")
     kept = [identity]
     for one in np.unique(given, axis=0):
         if (one == identity).all() or any(
@@ -47,6 +49,8 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
             kept.append(one)
     found = np.array(kept, dtype=np.int64)
     if len(found) > 1:
+        # Classes of hands are orbits, so the permutations must form a group.  In a finite set of
+        # permutations, closure under products suffices.
         known = {row.tobytes() for row in found}
         if any(one[other].tobytes() not in known for one in found for other in found):
             raise GameError(f"{name}: symmetries() must contain the products of its permutations")
@@ -56,13 +60,13 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
 def symmetry_of(
     rules: CardGame, name: str, boards: tuple[Boards, ...], *, symmetric: bool = True
 ) -> Symmetry:
-    """The boards that are solved for all, and the classes of hands on them.
+    """Find one representative of all equivalent boards, and the classes of hands on it.
 
     Args:
         rules: The rules.
-        name: What the game is called.
+        name: The name of the game.
         boards: All boards of each round.
-        symmetric: Whether to look for any that are alike.
+        symmetric: Whether to look for symmetries; otherwise every board and every hand differs.
 
     Raises:
         GameError: The rules give wrong permutations.
@@ -81,8 +85,9 @@ def symmetry_of(
         turned = before.permutation[of_round.parent]
         card = cards[turned[:, None], of_round.last]
         group = before.classes[above]
-        # By the permutations that leave a board before: the first cards that those which are dealt
-        # can be made, and by which of them.
+        # Each board is mapped to the smallest image of its last cards, under the permutations that
+        # preserve the board before.  ``best`` is that image as one number, and ``by`` the
+        # permutation.
         digits = len(rules.cards) ** np.arange(of_round.dealt)[::-1]
         best, by = np.empty_like(above), np.empty_like(above)
         for g in np.unique(group).tolist():
@@ -100,6 +105,8 @@ def symmetry_of(
         place[of_board[board]] = np.arange(len(board))
         classes = np.empty(len(board), dtype=np.int64)
         for k, b in enumerate(board.tolist()):
+            # ``left`` is the subgroup that also preserves the last cards.  Boards with one subgroup
+            # have the same classes of hands.
             last = of_round.last[b]
             left = tuple(
                 g for g in members[group[b]] if np.array_equal(np.sort(cards[g, last]), last)
@@ -125,20 +132,22 @@ def symmetry_of(
 def count_alike(
     cards: np.ndarray, moved: np.ndarray, free: np.ndarray, deals: Sequence[int]
 ) -> int:
-    """How many pairs of a board and a hand are left if those that are alike are counted once.
+    """Count pairs of a board and a hand, with equivalent pairs counted once.
 
-    The lemma of Cauchy and Frobenius: the mean over all permutations of how many they leave.
+    By the lemma of Cauchy and Frobenius, this is the mean over all permutations of the number of
+    pairs that each one preserves.
 
     Args:
-        cards: int64 (permutations, cards): as in :class:`~tensorcfr.model.cards.Symmetry`.
-        moved: int64 (permutations, hands): what they make of hands, or of anything else.
-        free: int64: cards that can be dealt.
-        deals: How many cards are dealt at once, one time after the other.
+        cards: int64 (permutations, cards): image of each card, as in
+            :class:`~tensorcfr.model.cards.Symmetry`.
+        moved: int64 (permutations, hands): image of each hand, or of any other objects.
+        free: int64 (free,): the cards that can be dealt.
+        deals: Number of cards of each deal, in order.
     """
     total = 0
     for one, to in zip(cards, moved, strict=True):
-        # A permutation leaves the sets of cards that its cycles make up.  How many sets are left
-        # for each time, by how many cards these have yet to get.
+        # A permutation preserves exactly the sets of cards that are unions of its cycles.  ``sets``
+        # counts the partial deals by the number of cards that each deal still needs.
         sets = {tuple(deals): 1}
         for length in _cycles(one, free):
             for left, count in list(sets.items()):
@@ -151,7 +160,7 @@ def count_alike(
 
 
 def _cycles(permutation: np.ndarray, free: np.ndarray) -> list[int]:
-    """The lengths of the cycles that a permutation makes of free cards."""
+    """Return the lengths of a permutation's cycles on the free cards."""
     left, found = set(free.tolist()), []
     while left:
         card, length = left.pop(), 1
@@ -163,33 +172,36 @@ def _cycles(permutation: np.ndarray, free: np.ndarray) -> list[int]:
 
 
 def moved_hands(rules: CardGame, cards: np.ndarray) -> list[np.ndarray]:
-    """For each player, what permutations make of hands; int64 (permutations, hands)."""
+    """Return the images of each player's hands, int64 (permutations, hands) for each player."""
     return [np.array([_moved(rules, one, player) for one in cards]) for player in range(2)]
 
 
 def _moved(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
-    """What a permutation of cards makes of a player's hands, their number for no hand; int64
-    (hands,)."""
+    """Return the image of each hand of a player under a permutation of cards, int64 (hands,).
+
+    The number of hands marks images that are not among the player's hands.
+    """
     hands = rules.hands[player]
     return numbers_of(hands, permutation[hands], len(rules.cards))
 
 
 def _classes(moved: np.ndarray) -> HandClasses:
-    """The classes of hands that a group of permutations makes of each other."""
+    """Return the orbits of hands under a group of permutations."""
     least = moved.min(axis=0)
     first, of_hand, size = np.unique(least, return_inverse=True, return_counts=True)
     return HandClasses(of_hand, first, size)
 
 
 def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Symmetry) -> None:
-    """Check on a few boards that permutations leave the order of strengths as it is, and the
-    weights of hands on the board.
+    """Check on a few boards that permutations preserve the order of strengths and the weights of
+    hands.
 
     Raises:
-        GameError: One does not.
+        GameError: A permutation changes one of them.
     """
     last = boards[-1].cards
     for number, one in enumerate(symmetry.cards[1:], start=1):
+        # A large prime spreads the checked boards over all boards.
         dealt = last[(number * 7919) % len(last)]
         before, after = (*rules.board, *dealt.tolist()), (*rules.board, *one[dealt].tolist())
         for player in range(2):
@@ -208,7 +220,7 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
 
 
 def _moves(rules: CardGame, permutation: np.ndarray) -> str:
-    """What a permutation makes of the cards that it moves."""
+    """Return a text with the image of each card that a permutation moves."""
     return ", ".join(
         f"{rules.cards[card]} to {rules.cards[to]}"
         for card, to in enumerate(permutation.tolist())
@@ -217,5 +229,5 @@ def _moves(rules: CardGame, permutation: np.ndarray) -> str:
 
 
 def _order(strength: np.ndarray) -> np.ndarray:
-    """The places of strengths among them all, from the weakest."""
+    """Return the rank of each strength, from the weakest; equal strengths have one rank."""
     return np.unique(strength, return_inverse=True)[1]

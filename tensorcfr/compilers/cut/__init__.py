@@ -1,1 +1,1 @@
-"""Games of private hands, cut into a trunk and chunks."""
+"""Compiler of games of private hands that are cut into a trunk and chunks."""

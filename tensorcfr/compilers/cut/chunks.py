@@ -1,7 +1,7 @@
-"""From a public tree to a trunk and chunks.
+"""Conversion of a public tree to a trunk and chunks.
 
-The tree is taken as a graph of public states: then it is never unfolded beyond the trunk and one
-forest for each shape.
+The tree is given as a graph of public states.  So only the trunk and one forest per shape are ever
+unfolded.
 """
 
 from __future__ import annotations
@@ -21,42 +21,44 @@ from ..payoff_blocks import places_of
 from ..public_states import Cut, Graph, Unfolded, sequences_below, unfold
 
 SPLIT = 8
-"""Chunks that are smaller than the limit by this factor take in the subtrees below the next node
-of the trunk, too; larger ones end with the children of a node, which makes more of them alike."""
+"""Factor by which a chunk must be smaller than the limit to also include subtrees below the next
+node of the trunk.  Larger chunks end with the children of a node, which makes more chunks equal."""
 
 
 class Roots(NamedTuple):
-    """The nodes of a part below which other chunks begin."""
+    """Nodes of a part below which other chunks begin."""
 
     chunk: np.ndarray
-    """int32 (nodes,): the chunk that a node where the tree is cut belongs to; -1 for the others."""
+    """int32 (nodes,): the chunk that begins at the node, if the tree is cut there; -1 at other
+    nodes."""
     node: np.ndarray
-    """int32 (nodes,): which node of the chunk's forest it is; -1 likewise."""
+    """int32 (nodes,): node of the chunk's forest at a cut; -1 at other nodes."""
 
 
 @dataclass
 class CutTree:
-    """A game in chunks, and which public nodes lie where in it."""
+    """Game in chunks, with the positions of its public nodes."""
 
     form: ChunkedForm
     trunk: PublicTree
-    """The trunk, with buckets and ranks."""
+    """Trunk, with buckets and ranks."""
     shapes: list[PublicTree]
-    """The forest of each shape, likewise, below a node 0 that is no part of the game."""
+    """Forest of each shape, with buckets and ranks; node 0 is artificial and not part of the
+    game."""
     built: list[SequenceForm]
-    """The sequence form of each shape."""
+    """Sequence form of each shape."""
     roots: dict[int, Roots]
-    """Where the trunk, part 0, and chunks, ``c + 1``, are cut."""
+    """Cuts of each part: part 0 is the trunk, part ``c + 1`` is chunk ``c``."""
 
 
 def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False) -> CutTree:
-    """Cut a game.
+    """Cut a game into a trunk and chunks.
 
     Args:
-        graph: The public states, two players, without what is not to be solved.
-        cuts: Where to cut the tree, then the forests of its chunks, and so on, with depths from
-            the last cut on; where nobody acts any more nothing is cut.
-        limit: Sequences that a chunk of several subtrees may have.
+        graph: The public states of the game to solve, with two players.
+        cuts: Where to cut the tree, then the forests of its chunks, and so on.  Depths count from
+            the last cut.  Nothing is cut where nobody acts any more.
+        limit: Maximum number of sequences in a chunk with several subtrees.
         alone: Whether each subtree is a chunk of its own.
     """
     chunks = _Chunks(graph, cuts, 0 if alone else limit)
@@ -75,11 +77,12 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
 
 
 def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
-    """The nodes where the tree is cut, grouped to chunks."""
+    """Group the nodes at which the tree is cut into chunks."""
     groups: list[list[int]] = []
     total, before = 0, NO_PARENT
     for node in above.cut.tolist():
         own, parent = int(size[above.state[node]]), int(above.tree.parent[node])
+        # ``above.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
         joins = total + own <= limit and (parent == before or total <= limit // SPLIT)
         if not (groups and joins):
             groups.append([])
@@ -91,14 +94,15 @@ def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
 
 @dataclass
 class _Chunks:
-    """The chunks of a game as they are found."""
+    """Chunks of a game while they are collected."""
 
     graph: Graph
     cuts: Sequence[Cut]
     limit: int
     built: list[Built] = field(default_factory=list)
-    """The shapes."""
+    """Shapes."""
     shape: list[int] = field(default_factory=list)
+    """Shape of each chunk."""
     entries: Entries = field(default_factory=Entries)
     roots: dict[int, Roots] = field(default_factory=dict)
 
@@ -110,7 +114,7 @@ class _Chunks:
         self._by_structure: dict[tuple[bytes, ...], int] = {}
 
     def cut(self, level: int) -> Cut | None:
-        """Where a part is cut below so many cuts; None if it is not."""
+        """Return the cut below ``level`` other cuts, or None if there is none."""
         if level == len(self.cuts):
             return None
         return lambda states, depth: self.cuts[level](states, depth) & (self.size[states] > 0)
@@ -118,18 +122,19 @@ class _Chunks:
     def add_below(
         self, part: int, level: int, above: Unfolded, built: Built, forest: Forest | None
     ) -> None:
-        """The chunks below a part, which was unfolded and laid out, with those below them.
+        """Add the chunks below a part, and recursively the chunks below them.
 
         Args:
-            part: The part.
-            level: How many cuts are above it.
-            above: Its nodes.
-            built: Its form.
-            forest: How it is entered; None for the trunk.
+            part: The part: 0 for the trunk, ``c + 1`` for chunk ``c``.
+            level: Number of cuts above the part.
+            above: The unfolded nodes of the part.
+            built: Its sequence form.
+            forest: The entries into the part; None for the trunk.
         """
         roots = Roots(*np.full((2, len(above.state)), -1, dtype=np.int32))
         for nodes in _groups(above, self.size, self.limit):
             chunk, states = len(self.shape), above.state[nodes]
+            # Node 0 of a forest is artificial, and its children are the roots in this order.
             roots.chunk[nodes], roots.node[nodes] = chunk, np.arange(1, len(nodes) + 1)
             entry, mask, sequences = zip(
                 *(self._entries(player, nodes, built, forest) for player in range(2)), strict=True
@@ -137,7 +142,8 @@ class _Chunks:
             own = Forest(np.stack(entry), mask)
             how = (own.entry.tobytes(), *(one.tobytes() for one in mask))
             self.entries.add(sequences, part)
-            # The same states may be cut again below one cut and not below another.
+            # Equal states have equal subtrees, but further cuts depend on the path as well, so only
+            # the last level can reuse a shape without unfolding.
             key, is_last = (states.tobytes(), *how), level + 1 == len(self.cuts)
             if is_last and key in self._by_states:
                 self.shape.append(self._by_states[key])
@@ -154,16 +160,29 @@ class _Chunks:
     def _entries(
         self, player: int, nodes: np.ndarray, above: Built, forest: Forest | None
     ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
-        """The entries of a player: which leads to each node; their masks; their sequences in the
-        part above, hand by hand for each."""
+        """Return the entries of a player into a chunk.
+
+        Args:
+            player: The player.
+            nodes: int64 (roots,): the nodes of the part at which the chunk begins.
+            above: The part.
+            forest: The entries into the part; None for the trunk.
+
+        Returns:
+            int64 (roots,): the entry that leads to each root; int64 (entries,): the mask of each
+            entry; for each entry, its sequences in the part, hand by hand.
+        """
         steps, first, entry = np.unique(
             above.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
         )
-        # In the order in which they come, which is alike in chunks that are alike.
+        # Number entries in the order of their first occurrence, which is the same in chunks of
+        # equal structure.
         order = np.argsort(first)
         steps, entry = steps[order], np.argsort(order)[entry]
         before = steps < 0
         weight = above.tree.weight[above.tree.parent[steps]].astype(np.int64)
+        # The last column of ``_possible`` has the mask of all hands: the empty sequence does not
+        # depend on the hand.
         mask = self._possible[player, np.where(before, -1, weight)]
         if forest is not None:
             mask[before] = forest.mask[player][-1 - steps[before]]
@@ -174,7 +193,9 @@ class _Chunks:
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
     def _shape(self, tree: PublicTree, forest: Forest, how: tuple[bytes, ...]) -> int:
-        """The shape of a forest, which may be known from other states."""
+        """Return the shape of a forest, which may be known from other states."""
+        # Two forests share a shape if these arrays and the entries are equal: the sequence form
+        # depends on nothing else.
         arrays = (tree.parent, tree.player, tree.weight, tree.payoff)
         key = (*(array.astype(np.int32).tobytes() for array in arrays), *how)
         if key not in self._by_structure:
@@ -183,7 +204,7 @@ class _Chunks:
         return self._by_structure[key]
 
     def form(self, trunk: SequenceForm) -> ChunkedForm:
-        """The game."""
+        """Return the game in chunks."""
         shapes = pack([built.form for built in self.built])
         shape = np.array(self.shape, dtype=np.int64)
         return chunked(trunk, shapes, shape, self.entries.finish())

@@ -1,4 +1,4 @@
-"""Compiled games in chunks, from the rules of a game of private hands."""
+"""Compiler of games in chunks, from the rules of a game of private hands."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ from .chunks import CutTree
 from .nodes import OwnLabel, TreeNodes, way_to
 
 CACHE_SHARE = 0.5
-"""Share of the second-level cache that the scratch of a chunk may take: a reach for every sequence
-of one player and a value for every sequence of the other.  Regrets and averages stream by.  On
-Bluff(2,2), with 2 MiB of cache, shares of 1/2 and 1 take the same time and shares of 1/4 and 2 some
-percent more: smaller chunks have more short loops over payoffs, larger ones leave the cache."""
+"""Share of the second-level cache that the scratch of a chunk may take.  The scratch holds a reach
+for every sequence of one player and a value for every sequence of the other; regrets and averages
+are streamed.  On Bluff(2,2) with 2 MiB of cache, shares of 1/2 and 1 take equal time, and shares of
+1/4 and 2 a few percent more.  Smaller chunks have more short loops over payoffs; larger chunks
+leave the cache."""
 
 AUTO = "auto"
-"""Cut a game of at least :data:`~tensorcfr._util.limits.CUT_FROM` sequences, and no other."""
+"""Value of ``cut`` that cuts games with at least :data:`~tensorcfr._util.limits.CUT_FROM`
+sequences, and no others."""
 CutLike = bool | int | Sequence[int] | Sequence[str]
-"""Where to cut: :data:`AUTO`; True for where the cache says; the number of public steps before the
-cut, or such numbers for cuts below each other; or the public labels of the nodes below which
-everything is a chunk."""
+"""Place to cut.  :data:`AUTO` or True chooses by size.  A number is the number of public steps
+above the cut, which are actions or public chance outcomes; several numbers cut again below each
+cut.  Public labels name the nodes below which everything is a chunk."""
 
 
 def compile_rules(
@@ -60,22 +62,22 @@ def compile_rules(
     source: str | None = None,
     limit: int | None = None,
 ) -> CompiledGame:
-    """Compile the rules of a game of private hands into chunks, or lay it out if it is not to be
+    """Compile the rules of a game of private hands into chunks, or into a flat game if it is not
     cut.
 
     Args:
         rules: The rules, for two players.
-        name: What the game is called.
-        budget: The bytes that compiling may take.
+        name: The name of the game.
+        budget: Memory budget of the compile.
         cut: Where to cut.
-        symmetric: Whether what the payoffs cannot tell apart is merged, and decisions with one
-            action are left out.
-        source: Under which name the rules can be found again, if they can.
-        limit: Sequences that a chunk of several subtrees may have; by default the second-level
-            cache says.
+        symmetric: Whether to merge infosets with indistinguishable payoffs and to remove decisions
+            with one action.
+        source: Name and parameters by which the rules can be loaded again, if any.
+        limit: Maximum number of sequences in a chunk with several subtrees; by default derived
+            from the second-level cache.
 
     Raises:
-        GameError: The rules break their contract, or more than two play.
+        GameError: The rules break their contract, or there are more than two players.
         ValueError: There is no such place to cut.
         MemoryLimitError: The game would need more than the budget.
     """
@@ -85,7 +87,7 @@ def compile_rules(
             return laid_out.compile_rules(rules, name, budget, symmetry=symmetric)
         cut = True
     if rules.n_players != 2:
-        raise GameError(f"{name} has {rules.n_players} players; games of two can be cut")
+        raise GameError(f"{name} has {rules.n_players} players; only games of two can be cut")
     given: Any = (
         cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
     )
@@ -99,10 +101,10 @@ def compile_rules(
         limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
     recipe = Recipe(source, given, limit, symmetric)
     read = public_tree.read(rules, budget)
-    # Unfolding says how many histories there are of a game without an end.
+    # A game without an end is unfolded, so that its error gives the number of histories.
     lays_out = rules.states_repeat and leads_back(read.graph)
     if is_automatic and not lays_out:
-        # Chunks hold payoffs as they are, in the unit 1.
+        # Chunks always have the unit 1, so a game with another unit stays flat.
         sequences = int(sequences_below(read.graph)[read.graph.root])
         lays_out = read.unit != 1.0 or sequences < CUT_FROM
     if lays_out:
@@ -128,16 +130,15 @@ def compile_rules(
 
 
 def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
-    """A compiled game of private hands in chunks.
+    """Cut a compiled game of private hands into chunks.
 
     Args:
-        game: A game of two players with a public tree.
-        nodes: Nodes of its public tree, none below another one, below which everything is in
-            chunks.
-        limit: Sequences that a chunk of several subtrees may have.
+        game: A two-player game with a public tree.
+        nodes: Nodes of its public tree, none below another; everything below them is in chunks.
+        limit: Maximum number of sequences in a chunk with several subtrees.
 
     Raises:
-        GameError: Its payoffs are extremely large or small.
+        GameError: The payoffs are extremely large or small.
     """
     _check_unit(game.unit, game.name)
     public, given = game.public_game, game.infoset_labels
@@ -146,7 +147,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
     here = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
-        while quotient.node[below] < 0:  # A decision with one action, which is left out.
+        while quotient.node[below] < 0:  # The decision has one action and was removed.
             below = int(tree.first_child[below])
         here[quotient.node[below]] = True
     graph = graph_of_tree(quotient.tree)
@@ -175,8 +176,17 @@ def _from_tree(
     lay_out: Callable[[int | None], FlatGame],
     label: OwnLabel | None,
 ) -> CutGame:
-    """The game of a public tree, of which ``quotient`` was cut; ``label`` is as for
-    :class:`TreeNodes`."""
+    """Build a game in chunks from its public tree and the cut quotient of that tree.
+
+    Args:
+        public: The public tree with its labels.
+        quotient: The game that was cut.
+        cut_tree: Its trunk and chunks.
+        name: The name of the game.
+        recipe: The arguments with which the game can be compiled again.
+        lay_out: Function that compiles the flat game under a memory limit.
+        label: Function that makes labels; see :class:`TreeNodes`.
+    """
     tree = public.tree
 
     def steps(nodes: list[int], _: list[int]) -> list[int] | None:
@@ -185,6 +195,8 @@ def _from_tree(
 
     def alike(node: int, player: int) -> np.ndarray:
         merged, own = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
+        # The probability of the merged infoset, divided by the infoset's own: the number of equally
+        # likely infosets that are merged into it.
         weight = int(merged.weight[quotient.node[node]])
         whole = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
         return np.divide(whole, own, out=np.ones(len(own)), where=own > 0)
@@ -209,8 +221,11 @@ def _from_states(
     budget: Budget,
     recipe: Recipe,
 ) -> CutGame | None:
-    """As :func:`compile_rules`, without unfolding the public tree; None where that cannot be: there
-    is public chance, or hands may be alike."""
+    """Build a game in chunks without unfolding its public tree.
+
+    Returns:
+        The game; None if it has public chance, or if some hands may be indistinguishable.
+    """
     symmetric, whole = recipe.symmetry, read.graph
     tables = whole.tables
     if (tables.player == CHANCE).any():
@@ -243,7 +258,10 @@ def _from_states(
 
 
 def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
-    """What makes labels, where they are not hands and public parts that can be told apart."""
+    """Return a function that makes labels, or None if labels are hand and public label, joined.
+
+    A function is needed if the rules make labels themselves, or if joined labels are ambiguous.
+    """
     if type(rules).label is PublicTreeGame.label and public.ambiguity() is None:
         return None
 
@@ -255,19 +273,20 @@ def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
 
 
 def _check_unit(unit: float, name: str) -> None:
-    """Refuse payoffs that a game in one form would scale: chunks hold them as they are.
+    """Refuse payoffs with a unit other than 1, because chunks do not scale payoffs.
 
     Raises:
-        GameError: They are extremely large or small.
+        GameError: The payoffs are extremely large or small.
     """
     if unit != 1.0:
         raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
 
 
 def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
-    """A game, cut as :data:`CutLike` says; in place of labels are the states below which to cut."""
+    """Cut a game as :data:`CutLike` describes, with public states in place of labels."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
+        # A game that fits one chunk as a whole is not cut, because no size is at most -1.
         fits = size <= (limit if size[graph.root] > limit else -1)
         return chunks.build(graph, [lambda states, depth: fits[states]], limit=limit)
     if isinstance(cut, np.ndarray):
@@ -279,16 +298,21 @@ def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
 
 
 def _at_depth(wanted: int, states: np.ndarray, depth: int) -> np.ndarray:
-    """Cut at a depth."""
+    """Select all states if they are at the wanted depth, and none otherwise."""
     return np.full(len(states), depth == wanted)
 
 
 def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
-    """The nodes of the public tree that is solved that have the given labels, int64."""
+    """Return the nodes of the solved public tree with the given labels, int64 (labels,).
+
+    Raises:
+        TypeError: A label is not a string.
+        ValueError: No node has the label, or its node is not part of the solved tree.
+    """
     found, named = [], public.named()
     for label in cut:
         if not isinstance(label, str):
-            raise TypeError(f"{name} cannot be cut at {label!r}: it takes public labels")
+            raise TypeError(f"{name} cannot be cut at {label!r}: give public labels")
         if (node := named.get(label)) is None:
             way = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
             if way is None:
@@ -296,8 +320,8 @@ def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.nd
             node = way[0][-1]
         if quotient.node[node] < 0:
             raise ValueError(
-                f"{name} cannot be cut at {label!r}: the decision there has one action and is left "
-                "out, or no deal gets there"
+                f"{name} cannot be cut at {label!r}: the decision has one action, or no deal "
+                "reaches it"
             )
         found.append(int(quotient.node[node]))
     return np.array(found, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The public nodes of a game in chunks that is compiled from a public tree."""
+"""Public nodes of a game in chunks that is compiled from a public tree."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ from ..public_states import Graph, nodes_below
 from .chunks import CutTree
 
 Way = tuple[list[int], list[int]]
-"""The states from the root to a node, and the number of the child at each step."""
+"""Path from the root to a node: the states on it, and the number of the child at each edge."""
 OwnLabel = Callable[[int, int, str], str]
-"""The label of an infoset, from its state, its hand, and the public label."""
+"""Function that makes the label of an infoset from its state, its hand, and the public label."""
 
 
 class TreeNodes(TabledNodes):
-    """Public nodes in the order in which one walks the tree, a node before those below it.
+    """Public nodes in depth-first order, each node before the nodes below it.
 
     Args:
         graph: The public states of the whole game.
-        public: Labels of hands, steps and nodes; its tree is that of ``graph``.
-        steps: From the states on the way to a decision, the root first, and the number of the child
-            at each step, those numbers in the game that was cut; None if the decision is not in it.
-        hand: int64 (hands,), for each player: the hand there of each hand.
-        stands_for: From a state and a player, as :attr:`NodeLayout.stands_for`.
+        public: Labels of hands, edges and nodes; its tree is the tree of ``graph``.
+        steps: Function that converts a path to a decision to a path in the game that was cut.  It
+            takes the states on the path, the root first, and the number of the child at each edge.
+            It returns the numbers of the children, or None if the decision is not in that game.
+        hand: int64 (hands,) for each player: the hand in the cut game for each hand.
+        stands_for: Function from a state and a player to :attr:`NodeLayout.stands_for`.
         cut: The game in chunks.
-        own_label: What makes labels; None where they are hand and public label, one after the
-            other, and can be taken apart.
+        own_label: Function that makes labels; None if labels are hand and public label, joined, and
+            can be split again.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class TreeNodes(TabledNodes):
         self._forget()
 
     def _forget(self) -> None:
-        """Remember the way to the root instead of that to the last node."""
+        """Reset the cached path to the path of the root."""
         self._recent = 0, ([self._graph.root], [])
 
     @cached_property
@@ -80,7 +81,7 @@ class TreeNodes(TabledNodes):
         return int(self._below[self._graph.root])
 
     def _way(self, node: int) -> Way:
-        """The way to a node.
+        """Return the path to a node.
 
         Raises:
             ValueError: There is no such node.
@@ -93,6 +94,8 @@ class TreeNodes(TabledNodes):
         states, taken, at = [self._graph.root], list[int](), 0
         while at != node:
             below = self._after(states[-1])
+            # Depth-first numbers: child ``k`` and the nodes below it have numbers less than
+            # ``ends[k]``.
             ends = at + 1 + self._below[below].cumsum()
             taken.append(int(ends.searchsorted(node, side="right")))
             states.append(int(below[taken[-1]]))
@@ -101,7 +104,7 @@ class TreeNodes(TabledNodes):
         return states, taken
 
     def _number(self, way: Way) -> int:
-        """The number of the node at the end of a way."""
+        """Return the number of the node at the end of a path."""
         node = 0
         for state, child in zip(*way, strict=False):
             node += 1 + int(self._below[self._after(state)[:child]].sum())
@@ -111,18 +114,18 @@ class TreeNodes(TabledNodes):
         return self._way(node)[0][-1]
 
     def _children(self, state: int) -> tuple[tuple[str, ...], list[int]]:
-        """The labels of a state's steps, and the states that they lead to."""
+        """Return the labels of a state's edges, and the states after them."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
         labels = tuple(self.public.edges[at] for at in self.tables.edge[begin:end].tolist())
         return labels, self._after(state).tolist()
 
     def _after(self, state: int) -> np.ndarray:
-        """int64: the states after a state."""
+        """Return the states after a state, int64 (children,)."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
         return self._graph.child[begin:end]
 
     def _step(self, state: int, child: int) -> str:
-        """The label of a step."""
+        """Return the label of an edge."""
         return self.public.edges[self.tables.edge[self.tables.first_child[state] + child]]
 
     # ----------------------------------------------------------------------------------- nodes
@@ -175,8 +178,12 @@ class TreeNodes(TabledNodes):
         return NodeLayout(player, actions, chunk, first, stride, lane, alike)
 
     def _place(self, steps: list[int]) -> tuple[int, PublicTree, SequenceForm, int]:
-        """The chunk that some steps of the game that was cut lead to, each the number of a child;
-        the tree and the form of the trunk or of the chunk's shape; and the node there."""
+        """Locate a path of the cut game, given by the number of the child at each edge.
+
+        Returns:
+            The chunk at the end of the path, or ``TRUNK``; the tree and the form of the trunk or of
+            the chunk's shape; the node in that tree.
+        """
         cut = self._cut
         chunk, tree, form, node = TRUNK, cut.trunk, cut.form.trunk, 0
         for step in (None, *steps):
@@ -232,13 +239,13 @@ class TreeNodes(TabledNodes):
         return (node for node, state in self._walk() if self.tables.player[state] == player)
 
     def _walk(self) -> Iterator[tuple[int, int]]:
-        """All nodes in order, each with its state."""
+        """Yield all nodes in depth-first order, each with its state."""
         fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
         states, taken = [self._graph.root], list[int]()
         for node in count():
             self._recent = node, (states, taken)
             yield node, states[-1]
-            self._forget()  # The way changes.
+            self._forget()  # The lists of the cached path are modified below.
             step = 0
             while step == fan[states[-1]]:
                 if not taken:
@@ -250,7 +257,7 @@ class TreeNodes(TabledNodes):
 
     @cached_property
     def _index(self) -> np.ndarray:
-        """int64 (infosets, 3): hash of the label, node and hand of every infoset, by hash.
+        """int64 (infosets, 3): hash of the label, node and hand of every infoset, sorted by hash.
 
         Raises:
             GameError: A label is not a string, or two infosets have one label.
@@ -266,6 +273,7 @@ class TreeNodes(TabledNodes):
                 found.extend((hash(label), node, hand))
         table = np.frombuffer(found, dtype=np.int64).reshape(-1, 3)
         table = table[np.argsort(table[:, 0], kind="stable")]
+        # Equal hashes do not prove equal labels, so compare the labels themselves.
         for at in np.flatnonzero(np.diff(table[:, 0]) == 0).tolist():
             (_, node, hand), (_, other, its) = table[at : at + 2].tolist()
             label = self.labels(node, [hand])[0]
@@ -280,8 +288,9 @@ class TreeNodes(TabledNodes):
         return holder(player, self.public.hands[player][hand], steps)
 
     def _find_own(self, label: str) -> FoundInfoset | None:
-        """The infoset whose label is made by the game itself."""
+        """Find the infoset with a label that the game makes itself."""
         hashes = self._index[:, 0]
+        # Several infosets may share a hash; compare the labels of all of them.
         begin = int(np.searchsorted(hashes, hash(label)))
         end = int(np.searchsorted(hashes, hash(label), side="right"))
         for _, node, hand in self._index[begin:end].tolist():
@@ -293,14 +302,14 @@ class TreeNodes(TabledNodes):
         return self._number(way_to(self.public.tree, state))
 
     def _way_of(self, label: str) -> Way | None:
-        """The way to the node of a public label; None if there is none."""
+        """Return the path to the node with a public label, or None if there is none."""
         if (named := self.named_states.get(label)) is not None:
             return way_to(self.public.tree, named)
         return follow(label, self._graph.root, self._children)
 
 
 def way_to(tree: PublicTree, node: int) -> Way:
-    """The nodes from the root to a node, and the number of the child at each step."""
+    """Return the nodes from the root to a node, and the number of the child at each edge."""
     nodes = [node]
     while nodes[-1]:
         nodes.append(int(tree.parent[nodes[-1]]))

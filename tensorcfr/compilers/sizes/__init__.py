@@ -1,1 +1,1 @@
-"""What a game will take, counted or estimated before it is compiled."""
+"""Size of a game, counted or estimated before it is compiled."""

@@ -1,4 +1,4 @@
-"""What there is of a game, counted from its public states without unfolding them."""
+"""Size of a game, counted from its public states without unfolding them."""
 
 from __future__ import annotations
 
@@ -32,37 +32,38 @@ from ..public_states import (
 from .size import Chunks, Size
 
 CACHE_SHARE = 0.5
-"""Share of the second-level cache that the scratch of a chunk of a game of cards may take in single
-precision: a reach and a value for every sequence."""
+"""Share of the second-level cache that the scratch of a card game's chunk may take in single
+precision.  The scratch holds a reach and a value for every sequence."""
 ALL_LINES = 1 << 40
-"""Sequences of a chunk that is to have all lines."""
+"""Sequence limit for a chunk that contains all lines; larger than any chunk."""
 MOST_ENTRIES = 1 << 22
-"""Entries of chunks behind the trunk of a game of cards, at most, unless it is cut by hand: on a
-flop with 46 million of them, chunks of turns over those of rivers save a fifth of the memory and a
-tenth of the time."""
+"""Maximum number of entries of chunks behind the trunk of a card game, unless the caller chooses
+the cut.  On a flop with 46 million entries, chunks of turns above chunks of rivers save a fifth of
+the memory and a tenth of the time."""
 BYTES_OF_ENTRY = 12
-"""Of a payoff of a pair of hands, for one player."""
+"""Bytes per payoff of a pair of hands, for one player."""
 BYTES_OF_CHUNK = 600
-"""What is kept of each chunk of a game of cards apart from its hands and entries."""
+"""Bytes per chunk of a card game, in addition to its hands and entries."""
 COMPILING = 1.15
-"""What compiling into chunks takes at most, in sizes of the compiled game."""
+"""Peak memory of compiling into chunks, as a multiple of the compiled game's size."""
 COMPILING_CARDS = 3 << 19
-"""Bytes that compiling a game of cards takes in addition, for betting, boards and hands."""
+"""Bytes that compiling a card game takes in addition, for betting, boards and hands."""
 BYTES_OF_WIDE = 120
-"""Bytes that a hand of three or four cards takes in addition, while a game is compiled."""
+"""Additional bytes per hand of three or four cards while a game is compiled."""
 BYTES_OF_TILES = 240
-"""Bytes that a hand of three or four cards takes in addition, while a game is solved: sixteen lanes
-of reaches or values, and what compiling leaves behind."""
+"""Additional bytes per hand of three or four cards while a game is solved: sixteen lanes of reaches
+or values, and the remains of compiling."""
 WORK_OF_WIDE = 8
-"""How many times the work of a hand of two cards one of three or four is at a terminal."""
+"""Work of a hand of three or four cards at a terminal, as a multiple of a hand of two cards."""
 COMPILING_PAIRS = 68
-"""Bytes of a pair of hands while payoffs before the first deal are worked out pair by pair."""
+"""Bytes per pair of hands while payoffs before the first deal are computed pair by pair."""
 SHARED = 16
-"""Numbers of a solver for each byte of a public tree in chunks, about: its shapes are shared."""
+"""Approximate ratio of a solver's numbers to the bytes of a public tree in chunks; chunks share
+their shapes."""
 
 
 def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> Size:
-    """The size of a game of private hands, from its distinct public states.
+    """Count the size of a game of private hands from its distinct public states.
 
     Raises:
         GameError: The rules break their contract, or a history does not end.
@@ -72,12 +73,12 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     states = public_tree.walk_states(rules, budget)
     graph, _, _ = public_tree.graph_of(rules, states, prior)
     if leads_back(graph):
-        raise GameError(f"{name}: a public state comes after itself, does the game end?")
-    # Python's numbers: there may be more histories than 64 bits count.
+        raise GameError(f"{name}: a public state can be reached from itself, does the game end?")
+    # Count in Python integers, because the number of histories may overflow 64 bits.
     ways = count_ways(graph, object)
     counts, own = counts_of(graph, ways), acting_hands(graph) * graph.fan
     over = graph.tables.player == TERMINAL
-    solved = int(ways @ np.where(graph.fan > 1, own, 0))  # The others are left out.
+    solved = int(ways @ np.where(graph.fan > 1, own, 0))  # Decisions with one action are removed.
     ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
     two = rules.n_players == 2
     chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)
@@ -103,14 +104,14 @@ def size_of_cards(
     cut: int | None = None,
     betting: BettingCounts | None = None,
 ) -> Size:
-    """Return the size of a game of cards.
+    """Return the size of a card game.
 
     Args:
         rules: The rules, checked.
-        name: What the game is called.
-        symmetric: Whether boards and hands that are alike are solved once.
-        cut: The deal after which chunks begin; None for that of :func:`deal_to_cut_at`.
-        betting: What :func:`count_betting` found, if it was asked already.
+        name: The name of the game.
+        symmetric: Whether equivalent boards and hands are solved once.
+        cut: The deal after which chunks begin; None for the default from :func:`deal_to_cut_at`.
+        betting: The counts from :func:`count_betting`, if they are known.
 
     Raises:
         GameError: The rules give wrong permutations of the cards.
@@ -130,7 +131,8 @@ def size_of_cards(
     for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
-        # Boards alone: with one thing that no permutation moves.
+        # Count boards without hands: pair each board with one object that all permutations
+        # preserve.
         solved = count_solved(rules, permutations, np.zeros((len(permutations), 1)), deals[:r])
         for player, actions in enumerate((own, other)):
             numbers += actions * lanes[player]
@@ -172,8 +174,11 @@ def size_of_cards(
 def deal_to_cut_at(
     rules: CardGame, name: str, betting: BettingCounts, *, symmetric: bool = True
 ) -> int:
-    """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries, or the
-    first one; 0 where no cards are dealt.  Arguments as for :func:`size_of_cards`."""
+    """Return the last deal after which chunks have at most :data:`MOST_ENTRIES` entries.
+
+    If no deal has so few entries, return the first one; if no cards are dealt, return 0.  The
+    arguments are those of :func:`size_of_cards`.
+    """
     permutations = permutations_of(rules, name, symmetric=symmetric)
     moved = moved_hands(rules, permutations)
     table, deals, _ = betting
@@ -187,9 +192,12 @@ def deal_to_cut_at(
 
 
 def sequences_of_chunk(rules: CardGame) -> int:
-    """Sequences that a chunk of a game of cards may have on this machine, if it has several
-    lines.  With hands of three or four cards the sums of sets of cards fill the cache, and a chunk
-    has all lines: then most groups of terminals have all lanes."""
+    """Return the maximum number of sequences in a card game's chunk with several lines.
+
+    The number depends on the cache of this machine.  With hands of three or four cards, the sums
+    over sets of cards fill the cache anyway.  Then a chunk has all lines, so that most groups of
+    terminals have all lanes.
+    """
     if rules.hands[0].shape[1] >= WIDE_FROM:
         return ALL_LINES
     return int(second_level_cache() * CACHE_SHARE) // 8
@@ -198,51 +206,55 @@ def sequences_of_chunk(rules: CardGame) -> int:
 COLUMNS = ("nodes", "ends", "acts 0", "acts 1", "actions 0", "actions 1", "deals", "runouts")
 DEALS, RUNOUTS = COLUMNS.index("deals"), COLUMNS.index("runouts")
 AT_ONCE = 1 << 13
-"""Public states that are counted between two looks at memory and clock."""
+"""Number of public states that are counted between two checks of memory and clock."""
 BYTES_OF_STATE = 800
-"""Scratch of a state that is counted."""
+"""Bytes of scratch per public state that is counted."""
 COPIES = 6
-"""Arrays as large as the states of a level that putting equal ones together takes."""
+"""Number of arrays, as large as the states of a level, that are needed to combine equal states."""
 BYTES_OF_NODE = 540
-"""What a public node takes while the betting is unfolded."""
+"""Bytes per public node while the betting is unfolded."""
 LONGEST_ROUND = 1_000
-"""Actions of a line between two deals, at most."""
+"""Maximum number of actions of a line between two deals."""
 LOOK_FROM = 1 << 12
-"""Public nodes from which on they are announced."""
+"""Number of public nodes from which on their memory is reserved."""
 MOST_NODES = 10**200
-"""Public nodes after which counting ends: sizes are floats, too."""
+"""Number of public nodes at which counting stops, because sizes must also fit a float."""
 EXACT = 1 << 60
-"""Numbers of lines up to which sums of them are surely right in 64 bits."""
+"""Largest sum of line counts that is computed in 64 bits."""
 
 
 class BettingCounts(NamedTuple):
-    """What there is of the betting of a game of cards."""
+    """Counts of the betting of a card game."""
 
     table: np.ndarray
-    """Python's numbers (rounds, 8): public nodes, terminals, decisions of either player, actions
-    of either player, nodes where cards are dealt, and where they are run out."""
+    """Python integers (rounds, 8): public nodes, terminals, decisions of player 0 and of player 1,
+    actions of player 0 and of player 1, nodes where cards are dealt, and nodes where they are run
+    out."""
     deals: tuple[int, ...]
-    """How many cards are dealt for the first time, for the second time, ..."""
+    """Number of cards of each deal, in order."""
     is_whole: bool = True
-    """Whether all is counted; otherwise the time was over, and there is more."""
+    """True if the count is complete; otherwise the time was over, and the true numbers are
+    larger."""
 
 
 def count_betting(
     rules: CardGame, name: str, *, is_compiled: bool = False, seconds: float = inf
 ) -> BettingCounts:
-    """Count the betting, level by level: public states that are equally many actions after the
-    last deal.  Equal states of a level are one, with the number of lines that lead there.
+    """Count the betting of a card game, level by level.
+
+    A level consists of the public states with equally many actions after the last deal.  Equal
+    states of a level are combined, with the number of lines that lead there.
 
     Args:
         rules: The rules.
-        name: What the game is called.
-        is_compiled: Whether the public nodes are unfolded afterwards, so that they must fit.
-            Otherwise a part is counted where counting all takes too much memory.
-        seconds: Processor time after which a part is counted.
+        name: The name of the game.
+        is_compiled: Whether the public nodes are unfolded afterwards, so that they must fit the
+            memory.  Otherwise counting stops early if it takes too much memory.
+        seconds: Processor time after which counting stops early.
 
     Raises:
-        GameError: Some lines deal other numbers of cards, or have more than :data:`LONGEST_ROUND`
-            actions between two deals.
+        GameError: Some lines deal different numbers of cards, or have more than
+            :data:`LONGEST_ROUND` actions between two deals.
         MemoryLimitError: Counting, or the public nodes, would take more than the budget.
     """
     counted = _Counted(rules, name, is_compiled, time.thread_time() + seconds)
@@ -257,7 +269,7 @@ def count_betting(
 
 @dataclass
 class _Counted:
-    """The betting of a game of cards that is being counted."""
+    """Betting of a card game that is being counted."""
 
     rules: CardGame
     name: str
@@ -270,7 +282,7 @@ class _Counted:
         self.deals: list[int] = []
 
     def run(self) -> bool:
-        """Count all rounds; return whether there was time for that."""
+        """Count all rounds, and return whether the time sufficed."""
         states = self.rules.rows() or _Numbered(self.rules)
         level: _Level = states.root(), np.ones(1, dtype=np.int64)
         while len(level[0]):
@@ -306,10 +318,10 @@ class _Counted:
         return True
 
     def _look(self) -> bool:
-        """Announce the public nodes so far, and return whether there is time left.
+        """Reserve memory for the public nodes so far, and return whether there is time left.
 
         Raises:
-            MemoryLimitError: They would take more than the budget.
+            MemoryLimitError: The public nodes would take more than the budget.
         """
         nodes = sum(int(row[0]) for row in self.table)
         if self.is_compiled and nodes > LOOK_FROM:
@@ -323,7 +335,7 @@ _Level = tuple[np.ndarray, np.ndarray]
 
 
 class _Numbered:
-    """The public states of any game of cards, as rows of one number each."""
+    """Public states of any card game, as rows of one number each."""
 
     def __init__(self, rules: CardGame) -> None:
         self.rules = rules
@@ -351,7 +363,7 @@ class _Numbered:
             node = self.rules.node(state)
             if isinstance(node, Decision):
                 after = [self.rules.next(state, action) for action in node.actions]
-                if node.player in (0, 1):  # Otherwise unfolding says where it is.
+                if node.player in (0, 1):  # Otherwise unfolding raises an error with the line.
                     counts[k, 2 + node.player] = 1
                     counts[k, 4 + node.player] = len(after)
                 found += [(k, self._number(one), False) for one in after]
@@ -366,7 +378,7 @@ class _Numbered:
 
 
 def _product(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The sums of counts over lines, Python's numbers (8,)."""
+    """Sum counts over lines, as Python integers (8,)."""
     if int(counts.max()) * _most(lines) * len(lines) < EXACT:
         return (lines @ counts).astype(object)
     found: np.ndarray = lines.astype(object) @ counts
@@ -378,7 +390,7 @@ def _most(lines: np.ndarray) -> int:
 
 
 def _together(levels: list[_Level]) -> _Level:
-    """Equal states once, with all lines that lead to them."""
+    """Combine equal states, and add up the lines that lead to them."""
     size = sum(rows.nbytes for rows, _ in levels)
     reserve(COPIES * size)
     rows = np.concatenate([rows for rows, _ in levels])
@@ -387,6 +399,7 @@ def _together(levels: list[_Level]) -> _Level:
         return rows, lines
     if _most(lines) * len(lines) >= EXACT:
         lines = lines.astype(object)
+    # If all columns fit one 64-bit key, sorting by that key is faster than a lexicographic sort.
     low = rows.min(axis=0)
     spans = [int(span) + 1 for span in rows.max(axis=0) - low]
     if prod(spans) < 1 << 62:
@@ -402,12 +415,12 @@ def _together(levels: list[_Level]) -> _Level:
 
 
 def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> Counts:
-    """What there is of a game of cards on all boards.
+    """Count a card game on all boards.
 
     Args:
         rules: The rules, checked.
-        table: What :func:`count_betting` found.
-        deals: Likewise.
+        table: The table from :func:`count_betting`.
+        deals: Number of cards of each deal, in order.
     """
     free = len(rules.free)
     pairs = _pairs(rules, deals)
@@ -425,7 +438,8 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
 
 
 def _boards(rules: CardGame, free: int, deals: tuple[int, ...]) -> int:
-    """In how many ways so many of some free cards can be dealt one time after the other."""
+    """Count the ways to deal several sets of cards in turn to the board, of ``deals`` cards
+    each."""
     if not rules.boards or not deals:
         return ways(free, deals)
     return len(rules.boards) * ways(free - deals[0], deals[1:])
@@ -434,7 +448,14 @@ def _boards(rules: CardGame, free: int, deals: tuple[int, ...]) -> int:
 def count_solved(
     rules: CardGame, permutations: np.ndarray, moved: np.ndarray, deals: tuple[int, ...]
 ) -> int:
-    """:func:`count_alike` of the boards that can be dealt."""
+    """Count pairs of a board and a hand after ``deals``, with equivalent pairs counted once.
+
+    Args:
+        rules: The rules.
+        permutations: int64 (permutations, cards): image of each card.
+        moved: int64 (permutations, hands): image of each hand, or of any other objects.
+        deals: Number of cards of each deal, in order.
+    """
     free = rules.free
     if not rules.boards or not deals:
         return count_alike(permutations, moved, free, deals)
@@ -442,7 +463,7 @@ def count_solved(
     for cards in map(list, rules.boards):
         made = np.sort(permutations[:, cards], axis=1).tolist()
         if min(made) == cards:
-            # The first of those that are alike; these permutations leave it.
+            # This board is the first of its orbit; ``kept`` are the permutations that preserve it.
             kept = [k for k, own in enumerate(made) if own == cards]
             left = np.setdiff1d(free, cards)
             found += count_alike(permutations[kept], moved[kept], left, deals[1:])
@@ -450,12 +471,12 @@ def count_solved(
 
 
 def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
-    """The deals of hands and boards that get to a node of each round."""
+    """Return the number of deals of hands and boards that reach a node of each round."""
     ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
     pairs = int(weight_met(ones, 0).sum())
     if not rules.boards:
         return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
-    # On each board the pairs that leave it.
+    # Sum over the boards the pairs of hands that share no card with the board.
     here = 0
     for cards in rules.boards:
         live = [without(own, np.array(cards)).astype(np.float64) for own in rules.hands]
@@ -465,8 +486,8 @@ def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
 
 
 def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
-    """How many pairs of a board, after so many cards were dealt one time after the other, and a
-    hand of a player there are, where the other player has a hand that goes with them."""
+    """Count pairs of a board after ``deals`` and a hand of a player that some hand of the other
+    player allows."""
     hands, r = rules.hands, sum(deals)
     met = weight_met(Weighted(rules, [np.ones(len(own)) for own in hands]), player)
     ones = np.ones(len(hands[1 - player]))
@@ -478,7 +499,8 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
         # Cards on the board cannot take all hands from the other player.
         return len(met) * ways(len(rules.free) - hands[0].shape[1], deals)
     found = 0
-    # The order in which cards come does not matter.
+    # The order of the cards does not matter, so count sets of cards, and multiply by their orders
+    # below.
     for dealt in combinations(rules.free, r):
         live = [without(own, np.array(dealt)).astype(np.float64) for own in hands]
         found += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())

@@ -1,10 +1,11 @@
-"""The size of a game that is not counted, estimated from samples.
+"""Size of a game, estimated from samples.
 
-The estimator is that of P. C. Chen ("Heuristic sampling: a method for predicting the performance of
-tree searching programs", SIAM Journal on Computing 21, 1992), which keeps one history for each
-stratum (depth, who acts, number of actions) with the weight of all that it represents.  With one
-stratum per depth and history it is D. Knuth's ("Estimating the efficiency of backtrack programs",
-Mathematics of Computation 29, 1975).  Both are unbiased; independent passes give the error.
+The estimator is due to P. C. Chen ("Heuristic sampling: a method for predicting the performance of
+tree searching programs", SIAM Journal on Computing 21, 1992).  It keeps one history for each
+stratum (depth, acting player, number of actions), with the weight of all histories that it
+represents.  With one stratum per depth, it becomes the estimator of D. Knuth ("Estimating the
+efficiency of backtrack programs", Mathematics of Computation 29, 1975).  Both are unbiased;
+independent passes give the error.
 """
 
 from __future__ import annotations
@@ -29,58 +30,61 @@ from ..public_checks import checked_prior
 from .size import Size
 
 PASSES = (100, 400)
-"""Passes of the estimator, at least and at most."""
+"""Minimum and maximum number of passes of the estimator."""
 PRECISE = 0.01
-"""Relative standard error at which the estimator ends."""
+"""Relative standard error at which the estimator stops."""
 NEW = 0.1
-"""Share of the nodes of a stratum whose infoset was not met before, up to which the number of
-infosets is told with an upper end of its own."""
+"""Largest share of a stratum's samples whose infoset was sampled only once, for which the upper end
+of the interval may be below the number of nodes."""
 MOST_FOUND = 1e140
-"""Nodes after which a pass ends without an end: the squares of more are beyond a float."""
+"""Number of nodes at which a pass is abandoned, because squares of larger numbers overflow a
+float."""
 LOOK_EVERY = 8
-"""States between two looks at the memory that an estimate has taken."""
+"""Number of states between two checks of the memory that an estimate has taken."""
 
 
 PROBES = 16
-"""Random plays of a probe."""
+"""Number of random plays of a probe."""
 PROBE_SECONDS = 0.5
-"""Longest time of a probe, in seconds."""
+"""Maximum duration of a probe, in seconds."""
 
 
 class _TooMuchError(Exception):
-    """An estimate has taken more memory than it may."""
+    """Exception for an estimate that has taken more memory than it may."""
 
 
 def estimate_quietly(
     rules: Game | PublicTreeGame, name: str, *, seconds: float, allowed: float
 ) -> Size | None:
-    """An estimate; None if the rules cannot be sampled, or take too much memory."""
+    """Estimate a game, or return None if its rules cannot be sampled or take too much memory."""
     try:
         return estimate(_copied(rules), name, seconds=seconds, allowed=allowed)
     except Exception:
-        return None  # The rules are broken, and the walk says where.
+        return None  # The rules are broken; the compiler reports where.
 
 
 def _copied(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
-    """A copy where there is one: rules may remember the states that they were asked for."""
+    """Copy rules that define ``__copy__``, because rules may cache the states that they were asked
+    for."""
     return copy.copy(rules) if hasattr(rules, "__copy__") else rules
 
 
 @dataclass(frozen=True)
 class _Met:
-    """A state that a pass has met."""
+    """State that a pass has visited."""
 
     stratum: Hashable
     totals: tuple[float, ...]
-    """What one such state adds: histories, terminals, decisions, actions, infosets."""
+    """Counts of one such state: histories, terminals, decisions, actions, infosets."""
     n_children: int
     child: Callable[[int], Any]
     label: tuple[int, int] | None = None
-    """Player and hash of the infoset, where histories have some: labels may be long."""
+    """Player and hash of the infoset, for games by histories; a hash, because labels may be
+    long."""
 
 
 class _Histories:
-    """A game history by history."""
+    """Game, visited history by history."""
 
     def __init__(self, rules: Game) -> None:
         self.rules = rules
@@ -89,7 +93,7 @@ class _Histories:
         return self.rules.root()
 
     def meet(self, state: Any) -> _Met:
-        """A state, as a pass has met it."""
+        """Return the node of a state, with its counts and its stratum."""
         node, following = self.rules.node(state), self.rules.next
         edges: Sequence[Any] = ()
         kind, label, totals = TERMINAL, None, (1.0, 1.0, 0.0, 0.0, 0.0)
@@ -103,7 +107,7 @@ class _Histories:
 
 
 class _PublicTree:
-    """A game of private hands, public node by public node, with the deals that get there."""
+    """Game of private hands, visited public node by public node, with the deals that reach each."""
 
     def __init__(self, rules: PublicTreeGame) -> None:
         self.rules = rules
@@ -113,7 +117,7 @@ class _PublicTree:
         return self.rules.root(), self.dealt
 
     def meet(self, state: Any) -> _Met:
-        """A state, as a pass has met it."""
+        """Return the node of a state, with its counts and its stratum."""
         at, alive = state
         node, following = self.rules.node(at), self.rules.next
         deals = float(alive.sum())
@@ -140,17 +144,17 @@ def _walked(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
 
 
 def hands_held(alive: np.ndarray) -> list[int]:
-    """How many hands of each player are in some deal."""
+    """Count the hands of each player that occur in some deal."""
     axes = range(alive.ndim)
     return [int(alive.any(axis=tuple(a for a in axes if a != own)).sum()) for own in axes]
 
 
 def probe(rules: Game | PublicTreeGame, most: float) -> float:
-    """Knuth's estimate of the number of nodes, from few random plays: mostly too small.
+    """Estimate the number of nodes by Knuth's method, from few random plays; mostly too low.
 
     Args:
-        rules: The game.
-        most: The plays end when they find more.
+        rules: The rules.
+        most: Number of nodes at which the plays stop.
     """
     total, deadline = 0.0, time.perf_counter() + PROBE_SECONDS
     try:
@@ -159,6 +163,8 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
             rng, product = Random(number), 1.0
             met = walked.meet(walked.root())
             for _ in range(DEEPEST):
+                # The product of the numbers of children is an unbiased estimate of the nodes at
+                # this depth.
                 product *= met.n_children
                 total += product
                 if total > most * PROBES or time.perf_counter() > deadline:
@@ -167,7 +173,7 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
                     break
                 met = walked.meet(met.child(rng.randrange(met.n_children)))
     except Exception:
-        return 0.0  # The rules are broken, and the walk says where.
+        return 0.0  # The rules are broken; the compiler reports where.
     return total / PROBES
 
 
@@ -179,14 +185,14 @@ def estimate(
     seed: int = 0,
     allowed: float = math.inf,
 ) -> Size:
-    """Chen's estimate of a game's size.
+    """Estimate a game's size by Chen's method.
 
     Args:
-        rules: The game.
-        name: Its name.
-        seconds: How long it may take; a pass may take five times as long.
-        seed: Of the sampling.
-        allowed: Bytes that it may take.
+        rules: The rules.
+        name: The name of the game.
+        seconds: Time for all passes, in seconds; a single pass may take five times as long.
+        seed: Seed of the samples.
+        allowed: Memory limit of the estimate in bytes.
 
     Raises:
         GameError: The histories do not end.
@@ -203,7 +209,7 @@ def estimate(
         totals, own, ended = _pass(walked, rng, begun + 5 * seconds, limit)
         found.append(totals)
         labels.append(own)
-        # More passes say more about infosets, which no compile asks for.
+        # More passes improve only the number of infosets, which no compile needs.
         if len(found) >= PASSES[0] and (is_public or allowed < math.inf):
             each = np.array(found)[:, 0]
             if each.std(ddof=1) / math.sqrt(len(each)) <= PRECISE * each.mean():
@@ -237,15 +243,21 @@ def estimate(
 
 
 Stratum = tuple[int, int, int]
-"""Depth, player, number of actions."""
+"""Depth, acting player and number of actions."""
 Weighted = dict[Stratum, tuple[int, float]]
-"""Of a pass, the infoset (a hash of its label) and the weight of each stratum of decisions."""
+"""Sample of one pass: the infoset (a hash of its label) and the weight for each stratum of
+decisions."""
 
 
 def _pass(
     rules: _Histories | _PublicTree, rng: Random, deadline: float, limit: float
 ) -> tuple[np.ndarray, Weighted, bool]:
-    """One pass: totals, weights of infosets, whether it came to the end."""
+    """Run one pass of the estimator.
+
+    Returns:
+        float64 (6,): histories, terminals, decisions, actions, infosets, nodes; the sampled
+        infosets and weights; whether the pass reached the end of all histories.
+    """
     totals = np.zeros(6)
     weighted: Weighted = {}
     root = rules.meet(rules.root())
@@ -267,6 +279,8 @@ def _pass(
                 child = rules.meet(met.child(index))
                 before, kept = below.get(child.stratum, (0.0, child))
                 total = before + weight
+                # Replacing the kept node with probability proportional to weight makes the node a
+                # sample of its stratum, which keeps the estimate unbiased.
                 one = child if rng.random() * total < weight else kept
                 below[child.stratum] = total, one
         if time.perf_counter() > deadline or totals.max() > MOST_FOUND:
@@ -276,13 +290,16 @@ def _pass(
 
 
 def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
-    """The number of infosets, from the labels that passes have met, and its 95 % interval.
+    """Estimate the number of infosets from the labels of all passes, with a 95 % interval.
 
-    A pass meets one node of each stratum.  Of the infosets of a stratum some were met once, some
-    twice, and the number of those that were not met is estimated from these (A. Chao,
-    "Nonparametric estimation of the number of classes in a population", Scandinavian Journal of
-    Statistics 11, 1984; bias-corrected).  It is a lower bound where infosets differ in size, so the
-    upper end is the number of nodes unless nearly all that is met has been met before.
+    A pass visits one node of each stratum.  Some infosets of a stratum are visited once and some
+    twice; the number of unvisited ones is estimated from both counts (A. Chao, "Nonparametric
+    estimation of the number of classes in a population", Scandinavian Journal of Statistics 11,
+    1984; bias-corrected).  The estimate is a lower bound if infosets differ in size.  So the upper
+    end is the number of nodes, unless few infosets were visited only once.
+
+    Returns:
+        The estimate, and the lower and the upper end of the interval.
     """
     nodes: dict[Stratum, float] = {}
     times: dict[Stratum, Counter[int]] = {}
@@ -306,7 +323,8 @@ def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
         total[0] += min(found, most)
         total[1] += min(max(float(seen), found - width), most)
         total[2] += min(found + width, most) if once <= NEW * drawn else most
-    # Infosets with nodes in several strata were counted in each of them.
+    # Infosets with nodes in several strata were counted once in each, so scale the sums by the
+    # share of distinct ones.
     labels = {(stratum[1], label) for stratum, counts in times.items() for label in counts}
     share = len(labels) / max(1, sum(map(len, times.values())))
     return share * total[0], share * total[1], total[2]

@@ -1,4 +1,4 @@
-"""What is told of a game's size."""
+"""Report of a game's size."""
 
 from __future__ import annotations
 
@@ -10,87 +10,89 @@ from ..._util.plain import plain
 from ...errors import MOST_BYTES, format_bytes
 from .. import histories
 
-# Measured on the built-in games.
+# The constants below were measured on the built-in games.
 BYTES_PER_STEP = 24
-"""Bytes per terminal history where payoffs are single entries: two players, 12 each."""
+"""Bytes per terminal history if payoffs are single entries: 12 for each of two players."""
 BYTES_PER_PUBLIC_NODE = 20
 BYTES_PER_INFOSET = 8
 BYTES_PER_SEQUENCE = 4
 BYTES_LAID_OUT = 230
-"""Per public node, while a public tree is unfolded and laid out."""
+"""Peak bytes per public node while a public tree is unfolded and laid out."""
 SOLVER_BYTES = 51
-"""Per sequence: five float64 arrays of CFR+, and a policy."""
+"""Bytes per sequence: five float64 arrays of CFR+, and a policy."""
 NANOSECONDS_PER_SEQUENCE = 3.0
 NANOSECONDS_PER_ENTRY = 4.0
 NANOSECONDS_FIXED = 300.0
 NANOSECONDS_PER_NUMBER = (0.5, 4.0)
-"""Of one iteration in chunks in single precision, for each sequence and each hand at a terminal."""
+"""Lower and upper bound on the nanoseconds of an iteration in chunks in single precision, per
+sequence and per hand at a terminal."""
 UNITS = (("years", 3.15576e7), ("s", 1.0), ("ms", 1e-3), ("us", 1e-6))
-"""Of time."""
+"""Units of time, in seconds."""
 CHUNK_BYTES = {"float64": (16.0, 16, 8), "float32": (8.0, 8, 4), "int16": (4.25, 16, 4)}
-"""Of a solver in chunks: per number, for regrets and averages, in 16 bits with their scales; per
-number of the trunk in addition, for reaches and values, in 16 bits for its floats; and per entry of
-a chunk, for its value."""
+"""Bytes of a solver in chunks by precision.  The first number is per sequence, for regrets and
+averages; with ``"int16"`` it includes their scales.  The second is per sequence of the trunk in
+addition, for reaches and values; with ``"int16"`` it includes further float arrays of the trunk.
+The third is per entry of a chunk, for its value."""
 
 
 class Chunks(NamedTuple):
-    """What there is of a game that is solved in chunks."""
+    """Counts of a game that is solved in chunks."""
 
     numbers: int
-    """Numbers in each array of a solver."""
+    """Length of each array of a solver."""
     trunk: int
-    """Those of the trunk among them."""
+    """Part of ``numbers`` that belongs to the trunk."""
     entries: int
-    """Sequences through which chunks are entered, all told."""
+    """Number of sequences through which chunks are entered, over all chunks."""
     ends: int
-    """Hands of both players at the public terminals."""
+    """Number of hands of both players at the public terminals, summed over the terminals."""
     nbytes: float
     """Bytes of the arrays of the compiled game, to a few percent."""
     compiling: float
-    """What compiling takes at most, in sizes of the compiled game ..."""
+    """Peak memory of compiling, as a multiple of ``nbytes``."""
     beside: int = 0
-    """... and bytes that do not depend on that size."""
+    """Bytes that compiling takes in addition to ``compiling * nbytes``."""
     scratch: int = 0
-    """Bytes of scratch that grows with the hands, which solving takes in addition."""
+    """Bytes of scratch that solving takes in addition; they grow with the number of hands."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large a game is.  Of numbers that are estimated, ``interval`` says how well."""
+    """Size of a game.  If numbers are estimated, ``interval`` gives their precision."""
 
     name: str
-    """The game."""
+    """Name of the game."""
     n_players: int
-    """Players."""
+    """Number of players."""
     histories: float
-    """Histories: the root, chance nodes, decision nodes and terminals."""
+    """Number of histories: the root, chance nodes, decision nodes and terminals."""
     terminals: float
-    """Terminal histories."""
+    """Number of terminal histories."""
     decisions: float
-    """Decision nodes."""
+    """Number of decision nodes."""
     infosets: float
-    """Infosets of all players.  Where histories are sampled, it is rather too small than too large:
-    ``infosets_interval`` says how well it is known."""
+    """Number of infosets of all players.  If histories are sampled, it tends to be too small;
+    ``infosets_interval`` gives the precision."""
     sequences: float
-    """Sequences of all players, the empty ones included."""
+    """Number of sequences of all players, including the empty ones."""
     public_nodes: int | None
-    """Nodes of the public tree; None where the rules give none."""
+    """Number of nodes of the public tree; None if the rules define none."""
     passes: int = 0
-    """Passes of the estimator; 0 where all is counted."""
+    """Number of passes of the estimator; 0 if everything is counted."""
     relative_error: float = 0.0
-    """Standard error of ``histories``, divided by it; 0 where all is counted, infinite where one
-    pass did not end in the time given."""
+    """Standard error of ``histories``, divided by it; 0 if everything is counted, infinite if a
+    pass did not end in the given time."""
     infosets_interval: tuple[float, float] = (math.nan, math.nan)
-    """95 % interval of ``infosets``.  Where histories are sampled its upper end is the number of
-    decision nodes, unless most of the infosets that passes meet have been met before."""
+    """95 % interval of ``infosets``.  If histories are sampled, its upper end is the number of
+    decision nodes, unless most infosets of a pass were visited in earlier passes."""
     chunks: Chunks | None = None
-    """What is solved where the game is cut into chunks; None where it cannot be cut."""
+    """Counts of the game in chunks; None if it cannot be cut."""
     is_cut: bool = False
-    """Whether the plain call of :func:`tensorcfr.compile_game` cuts it: bytes and seconds are those
-    of that call."""
+    """True if :func:`tensorcfr.compile_game` cuts the game by default; bytes and seconds refer to
+    that call."""
     is_whole: bool = True
-    """Whether everything is counted; otherwise time or memory ended the count, and there is more of
-    everything."""
+    """True if the count is complete.  Otherwise time or memory ended it, and all numbers are too
+    small."""
 
     def __post_init__(self) -> None:
         if self.passes == 0:
@@ -99,12 +101,12 @@ class Size:
 
     @property
     def is_exact(self) -> bool:
-        """Whether all is counted, and nothing estimated."""
+        """True if everything is counted and nothing is estimated."""
         return self.passes == 0 and self.is_whole
 
     @property
     def _solved(self) -> Chunks | None:
-        """What the plain call cuts; None where it lays the game out."""
+        """Counts of the game in chunks; None if it is compiled into a flat game by default."""
         return self.chunks if self.is_cut else None
 
     @property
@@ -120,8 +122,8 @@ class Size:
 
     @property
     def bytes_compiled(self) -> tuple[float, float]:
-        """Bytes of the compiled game, from and to: in games of private hands it depends on how many
-        payoffs are products and how many are single entries."""
+        """Lower and upper bound on the bytes of the compiled game.  For a game of private hands,
+        they depend on how many payoffs are in blocks and how many are single entries."""
         if chunks := self._solved:
             return chunks.nbytes, chunks.nbytes
         if self.public_nodes is None:
@@ -136,7 +138,7 @@ class Size:
 
     @property
     def bytes_compiling(self) -> float:
-        """Bytes that compiling takes at least, the compiled game included."""
+        """Lower bound on the peak memory of compiling in bytes, the compiled game included."""
         if chunks := self._solved:
             return chunks.compiling * chunks.nbytes + chunks.beside
         if self.public_nodes is None:
@@ -145,13 +147,16 @@ class Size:
 
     @property
     def bytes_solving(self) -> float:
-        """Bytes that CFR+ takes in addition, at most, in double precision: less where symmetric
-        infosets are merged."""
+        """Upper bound on the bytes that CFR+ takes in addition, in double precision; fewer if
+        symmetric infosets are merged."""
         return self.bytes_solving_in("float64")
 
     def bytes_solving_in(self, precision: str) -> float:
-        """The same in ``"float64"``, ``"float32"`` or ``"int16"``, which differ only where the game
-        is solved in chunks."""
+        """Return the upper bound on the bytes that CFR+ takes in addition, in a precision.
+
+        The precision, ``"float64"``, ``"float32"`` or ``"int16"``, matters only for a game in
+        chunks.
+        """
         if not (chunks := self._solved):
             return self.sequences * SOLVER_BYTES
         each, of_trunk, of_entry = CHUNK_BYTES[precision]
@@ -159,16 +164,19 @@ class Size:
         return numbers + chunks.scratch
 
     def bytes_in_all(self, precision: str = "float64") -> tuple[float, float]:
-        """Bytes by which the process grows, from and to: the compiled game, and CFR+ with its
-        scratch, an evaluation and a policy."""
+        """Return a lower and an upper bound on the growth of the process, in bytes.
+
+        The growth includes the compiled game, and CFR+ with its scratch, an evaluation and a
+        policy.
+        """
         (low, high), solving = self.bytes_compiled, self.bytes_solving_in(precision)
         least = max(self.bytes_compiling, low + solving)
         return least, max(least, high + solving)
 
     @property
     def seconds_per_iteration(self) -> tuple[float, float]:
-        """Seconds of one iteration of CFR+ on one core of 2020 or later, from and to; in single
-        precision where it is solved in chunks."""
+        """Lower and upper bound on the seconds of one iteration of CFR+ on one core of 2020 or
+        later; in single precision if the game is solved in chunks."""
         if chunks := self._solved:
             work = (chunks.numbers + chunks.ends) * 1e-9
             return NANOSECONDS_PER_NUMBER[0] * work, NANOSECONDS_PER_NUMBER[1] * work
@@ -178,7 +186,7 @@ class Size:
         return 0.5 * low * 1e-9, 2 * (sweep + entries) * 1e-9
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values, for JSON; infinite numbers as None."""
+        """Return all numbers as plain Python values for JSON; infinite numbers become None."""
         return {
             name: plain(getattr(self, name))
             for name in (
@@ -206,14 +214,15 @@ class Size:
         return self.described()
 
     def described(self, cut: str = "cut=True") -> str:
-        """The size in words, some lines.
+        """Return the size as a text of several lines.
 
         Args:
-            cut: How the reader says that the game is to be cut.
+            cut: Spelling of the option that cuts the game, for example in Python or on the command
+                line.
         """
 
         def number(value: float) -> str:
-            # Whole numbers, which may be beyond the digits of a float.
+            # Counts may have more digits than a float, so they are formatted as integers.
             return f"{int(value):,}" if self.is_exact else f"about {three_digits(value)}"
 
         exact = "counted exactly" if self.is_exact else f"estimated from {self.passes:,} passes"
@@ -265,7 +274,7 @@ class Size:
 
 
 def three_digits(value: float) -> str:
-    """A large number, in words that can be read."""
+    """Return a large number with three digits, in words."""
     if not math.isfinite(value):
         return "any number of"
     if value < 1e6:

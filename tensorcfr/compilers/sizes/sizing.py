@@ -1,6 +1,6 @@
-"""How large a game is, told before it is compiled and watched while it is read.
+"""Size of a game before it is compiled, and supervision of a compile while rules are read.
 
-Games of private hands are counted, trees of histories are estimated.
+Games of private hands are counted.  History trees are estimated.
 """
 
 from __future__ import annotations
@@ -22,29 +22,32 @@ from .estimated import estimate, estimate_quietly, probe
 from .size import Size, three_digits
 
 PROBE_AT = 1_000
-"""States read after which random plays probe the whole game; small enough for a game of one long
-history."""
+"""Number of states after which random plays probe the whole game; small enough for a game that
+consists of one long history."""
 MARGIN = 1e6
-"""A game is refused if probes find so many times the nodes that fit.  A probe is unbiased and never
-negative, so by Markov's inequality it finds more than ``MARGIN`` times the true number with a
-probability of less than ``1 / MARGIN``.  Most find too few; the memory of a walk is measured in any
-case."""
+"""Factor by which probes must exceed the nodes that fit before a game is refused.  A probe is
+unbiased and never negative.  So by Markov's inequality, it exceeds ``MARGIN`` times the true number
+with a probability below ``1 / MARGIN``.  Most probes find too few nodes, but the memory of the
+compile is measured as well."""
 LEAST_BYTES = 100
-"""Least number of bytes per history or public node of a compile."""
+"""Lower bound on the bytes per history or public node of a compile."""
 REFUSED_ABOVE = 4.0
-"""A game whose estimate needs so many times the limit is refused before it is walked..."""
+"""Factor by which an estimate must exceed the memory limit for the game to be refused before it is
+read completely ..."""
 REFUSED_ERROR = 0.25
 """... if the relative standard error of the estimate is at most this."""
 ESTIMATE_SHARE = 0.04
-"""Share of the limit that an estimate may take while a game is compiled."""
+"""Share of the memory limit that an estimate may take during a compile."""
 LEAST_ALLOWED = 4 << 20
-"""Bytes that an estimate may take in any case: the growth of a process says no more precisely."""
+"""Bytes that an estimate may always take, because the growth of a process cannot be measured more
+precisely."""
 ESTIMATED_FROM = 0.02
-"""Share of the limit after which the whole game is estimated."""
+"""Share of the memory limit from which on the whole game is estimated."""
 TOLD_AFTER, TOLD_EVERY = 0.5, 0.1
-"""Seconds after which a hook is told how far a walk is, and how often."""
+"""Seconds until the first progress report to a hook, and seconds between reports."""
 WARNED_AFTER = 30.0
-"""Seconds of a walk of unknown length without a hook, after which a warning says how far it is."""
+"""Seconds until a warning reports the progress of a compile without a hook, if its length is
+unknown."""
 
 
 @checked()
@@ -56,24 +59,25 @@ def game_size(
     memory_limit: Limit = None,
     **parameters: Any,
 ) -> Size:
-    """How large a game is, without compiling it.
+    """Count or estimate the size of a game without compiling it.
 
     >>> game_size("leduc").infosets
     936
 
     Args:
-        source: As for :func:`tensorcfr.compile_game`.
-        seconds: Processor time that counting the betting of a game of cards, or the estimator where
-            histories are sampled, may take.  Where it does not suffice, the size says
-            ``is_whole=False``, or an infinite error, and everything is larger than it says.
-        seed: Of the estimator.
-        memory_limit: Bytes that making and reading the rules may take; by default the free memory.
+        source: A game, as for :func:`tensorcfr.compile_game`.
+        seconds: Processor time for counting the betting of a card game, or for estimating a game
+            from sampled histories.  If it does not suffice, the size has ``is_whole=False`` or an
+            infinite error, and the true numbers are larger.
+        seed: Seed of the estimator.
+        memory_limit: Memory limit in bytes for making and reading the rules; by default the free
+            memory.
         parameters: Parameters of a built-in game.
 
     Raises:
-        GameError: As for :func:`tensorcfr.compile_game`.
-        MemoryLimitError: To make the rules takes more than ``memory_limit``.
-        MissingExtraError: As for :func:`tensorcfr.compile_game`.
+        GameError: The game does not exist or its rules break their contract.
+        MemoryLimitError: Making the rules takes more than ``memory_limit``.
+        MissingExtraError: OpenSpiel or pygambit is not installed; the message names the extra.
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
@@ -94,25 +98,26 @@ def game_size(
 
 @dataclass(frozen=True)
 class CompileProgress:
-    """What a progress hook of :func:`tensorcfr.compile_game` is told while rules are read."""
+    """Progress report for the hook of :func:`tensorcfr.compile_game` while rules are read."""
 
     name: str
-    """The game."""
+    """Name of the game."""
     done: int
-    """Histories, or public states, read so far."""
+    """Number of histories or public states that have been read."""
     expected: float | None
-    """About how many there are; None where that is not estimated."""
+    """Estimated total of ``done``; None if it is not estimated."""
     seconds: float
-    """Since the compile began."""
+    """Seconds since the compile began."""
 
 
 class Watch:
-    """Looks at a game while it is read: tells how far that is, and refuses what cannot fit.
+    """Supervisor of a compile while rules are read: reports progress, and refuses a game that
+    cannot fit.
 
     Args:
-        rules: The game.
-        name: Its name.
-        own: The budget of the compile.
+        rules: The rules.
+        name: The name of the game.
+        own: The memory budget of the compile.
         progress: The hook, if any.
     """
 
@@ -130,7 +135,8 @@ class Watch:
         self.is_estimated = isinstance(rules, PublicTreeGame)
 
     def __call__(self, count: int, coming: int) -> None:
-        """Look; ``coming`` bytes are needed for the ``count`` states so far."""
+        """Check memory and time after ``count`` states, for which ``coming`` bytes will be
+        needed."""
         if count >= PROBE_AT and not self.is_probed:
             self._probe()
         now = time.monotonic()
@@ -148,20 +154,21 @@ class Watch:
             self.progress(CompileProgress(self.name, count, expected, now - self.begun))
 
     def explain(self, error: MemoryLimitError) -> MemoryLimitError:
-        """A better error for a walk that ended at its limit: how much the whole game needs."""
+        """Return an error with the memory that the whole game needs, for a compile that hit its
+        limit."""
         if error.about or isinstance(self.rules, PublicTreeGame):
             return error
-        error.__traceback__ = None  # Its frames hold what has been walked.
+        error.__traceback__ = None  # Its frames keep all visited histories in memory.
         size = self._estimate(2.0)
         if size is None or size.bytes_compiling <= error.needed:
             return error
         return self._too_large(size)
 
     def _probe(self) -> None:
-        """Refuse a game of which random plays say that it has far more nodes than fit.
+        """Refuse a game if random plays find far more nodes than fit.
 
         Raises:
-            MemoryLimitError: They do.
+            MemoryLimitError: The game has far more nodes than fit.
         """
         self.is_probed = True
         most = self.own.limit / LEAST_BYTES * MARGIN
@@ -174,23 +181,23 @@ class Watch:
             )
 
     def _warn(self, count: int, seconds: float) -> None:
-        """Say once that a walk takes long, where nobody follows it and its length is unknown."""
+        """Warn once that reading takes long, if there is no hook and the length is unknown."""
         if seconds > WARNED_AFTER and not self.is_warned and self.size is None:
             self.is_warned = True
             warnings.warn(
                 f"{self.own.what}: {count:,} histories read in {seconds:.0f} s, and samples do not "
-                f"say how many there are ({format_bytes(self.own.spent)} of at most "
-                f"{format_bytes(self.own.limit)} taken); progress= follows it, and may end it",
+                f"show how many there are ({format_bytes(self.own.spent)} of at most "
+                f"{format_bytes(self.own.limit)} used); pass progress= to follow and to stop it",
                 stacklevel=2,
             )
 
     def _too_large(self, size: Size) -> MemoryLimitError:
-        """The error that says about how much memory a game needs."""
+        """Return the error that reports about how much memory a game needs."""
         what = f"{self.own.what} (about {three_digits(size.histories)} histories)"
         return MemoryLimitError(what, int(size.bytes_compiling), self.own.limit, about=True)
 
     def _estimate(self, seconds: float) -> Size | None:
-        """An estimate that can be relied upon; None where there is none."""
+        """Return an estimate with a small error, or None if there is none."""
         self.is_estimated = True
         allowed = max(int(ESTIMATE_SHARE * self.own.limit), LEAST_ALLOWED)
         size = estimate_quietly(self.rules, self.name, seconds=seconds, allowed=allowed)
