@@ -1,10 +1,11 @@
 """The exact equilibrium of a two-player zero-sum game, by one linear program.
 
 The sequence form makes optimal play linear.  Own reaches ``x`` of player 0 satisfy ``E x = e``, and
-own reaches ``y`` of player 1 satisfy ``F y = f``: the empty sequence has reach 1, and the reaches
-of an infoset's actions sum to the reach of the sequence that leads there.  With the payoff matrix
-``A`` of player 0 their value is ``x' A y``.  Against a fixed ``x``, player 1's best response is a
-linear program over ``y``; its dual has one variable ``v`` per infoset of player 1.  So
+own reaches ``y`` of player 1 satisfy ``F y = f``.  These equations give the empty sequence reach 1,
+and make the reaches of an infoset's actions sum to the reach of the sequence that leads there.
+With the payoff matrix ``A`` of player 0 their value is ``x' A y``.  Against a fixed ``x``, player
+1's best response is a linear program over ``y``; its dual has one variable ``v`` per infoset of
+player 1.  So
 
     maximise v[0]  over x >= 0 and v,  subject to  E x = e  and  F' v <= A' x
 
