@@ -177,6 +177,7 @@ def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> Correlatio
     deviate = _DEVIATE[kind]
     return CorrelationGap(
         kind,
+        # The diagonal pairs each recommended sequence with its own payoff: everybody follows.
         tuple(game.unit * float(met.trace()) for met in faced),
         tuple(game.unit * deviate(game, player, met) for player, met in enumerate(faced)),
     )
@@ -220,9 +221,12 @@ def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> f
         actions = np.arange(own.start, own.stop, own.step) - begin
         parent = int(form.infoset_parent[infoset]) - begin
         if seen:
+            # Each recommended action has its own best deviation: the player knows the action.
             deviated = [_best(game, player, met[action])[actions].max() for action in actions]
             followed[parent] += np.maximum(followed[actions], deviated).sum()
         else:
+            # One deviation for all recommendations at this infoset, which is compared with
+            # following.
             deviated_before = _best(game, player, met[parent])[actions].max()
             followed[parent] += max(followed[actions].sum(), deviated_before)
     return float(followed[0])
@@ -247,6 +251,7 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
     for player in range(game.n_players):
         own = game.form.of_player(player)
         _check_pure(game, player, strategies)
+        # Profiles with the same strategy of the player look the same to them.
         groups: dict[bytes, list[int]] = {}
         for k, strategy in enumerate(strategies):
             groups.setdefault(strategy[own].tobytes(), []).append(k)

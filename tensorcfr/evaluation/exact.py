@@ -230,6 +230,7 @@ def _plan(
     if len(unknown) > MOST_UNKNOWN:
         raise ValueError(f"{len(unknown):,} reaches are unknown, more than {MOST_UNKNOWN:,}")
     rows = _equations(other, payoff, reaches, reach, tolerance)
+    # Values of the unknowns that the equations leave free.
     known = [Fraction(round(reach[s] * 2**OPEN_BITS), 2**OPEN_BITS) for s in unknown]
     if rows.shape[0] and unknown:
         # The columns: the unknowns, and with a minus the constant.
@@ -263,6 +264,7 @@ def _reaches_by_unknowns(
     unknown: list[int] = []
     found[0] = {0: 1}
     for before, actions in zip(own.parent, own.actions, strict=True):
+        # Below a sequence with reach 0 all reaches are 0.
         if not found[before]:
             continue
         used = [s for s in actions if reach[s] > tolerance]
@@ -299,6 +301,7 @@ def _equations(
     # the equilibrium; the payoffs are player ``own``'s, so the best response is the smallest.
     forms = payoff.T @ sparse.csr_array((c, (s, k)), shape=(len(reaches), columns))
     gain = payoff.T @ reach
+    # Losses are in units of the payoffs here.
     tolerance *= max(float(abs(payoff).max()), 1.0) if payoff.nnz else 1.0
     # From the last infoset up, each infoset adds the gain of its best action to its parent
     # sequence.  All actions within the tolerance of the best one give an equation.
@@ -362,6 +365,7 @@ def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
         payoff: Payoffs to the player, a sparse int64 (own sequences, other's sequences).
         plan: Reaches of the other player's sequences.
     """
+    # Integers over a common denominator: fractions would be reduced after every operation.
     scale = lcm(*(share.denominator for share in plan))
     whole = [int(share * scale) for share in plan]
     entries = payoff.tocoo()

@@ -231,8 +231,7 @@ def _respond(
     own = slice(*form.player_buckets[player : player + 2].tolist())
     buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
     for first, actions, count in zip(*(b[own].tolist() for b in buckets), strict=True):
-        # A bucket's slots are stored action by action: action ``a`` of lane ``i`` is at ``a * count
-        # + i``.
+        # A bucket's numbers are stored action by action: action a of lane i is at a * count + i.
         here = slice(first, first + actions * count)
         table = np.where(locked[here] == FREE, value[here], -np.inf).reshape(actions, count)
         best = table.argmax(axis=0) == np.arange(actions)[:, None]

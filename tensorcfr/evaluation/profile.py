@@ -245,10 +245,12 @@ def judged(
     numbers, room, branch = game.first[bounds], np.zeros(0), 0
     together = TOGETHER if together is None else together
     while branch < len(bounds) - 1:
+        # As many branches as have at most `together` numbers, but at least one.
         after = int(np.searchsorted(numbers, numbers[branch] + together, side="right")) - 1
         begin, branch = int(bounds[branch]), max(branch + 1, after)
         end = int(bounds[branch])
         some = some_chunks(game, begin, end)
+        # One buffer serves all batches.  The numbers before some.first[0] are the trunk's, unused.
         if some.n_numbers > len(room):
             room = aligned(some.n_numbers, reach.dtype)
         room[some.first[0] : some.n_numbers] = weights(begin + 1, end + 1)

@@ -182,8 +182,7 @@ def team_exploitability(
     The strategies of the other team stay as they are: its members play independently.
 
     Args:
-        game: The game.  The result is the same if its players share payoffs (``compile_game(...,
-            teams=...)``).
+        game: The game; it may have been compiled with ``teams=``, which makes no difference.
         policy: The strategies of all players.
         teams: ``((0, 2), (1, 3))``: players 0 and 2 against players 1 and 3.
         memory_limit: Bytes that the beliefs of a team may take; by default the machine's free
@@ -233,6 +232,7 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
                 begin, end = dag.prescriptions[belief : belief + 2].tolist()
                 chosen.append(begin + int(flow[begin:end].argmax()))
         plan[chosen] = 1.0
+        # The smallest positive share of the plan becomes 0, so that every round empties a share.
         shares = flow[chosen]
         probability = min(left, float(shares[shares > 0.0].min()))
         found.append((probability, _played(game, dag, plan, uniform)))
@@ -258,6 +258,7 @@ def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndar
         infosets = dag.infosets_of(belief)
         shares = flow[begin:end].reshape(n_actions[infosets])
         for axis, infoset in enumerate(infosets.tolist()):
+            # A prescription is one action per infoset of the belief: sum over the other infosets.
             others = tuple(other for other in range(shares.ndim) if other != axis)
             strategy[game.sequences(infoset)] = shares.sum(axis=others) / shares.sum()
     return Policy(game, strategy)

@@ -123,6 +123,7 @@ class IterativeSolver(ABC):
         iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
         try:
+            # The schedule changes the scale of the average between runs.
             for factor, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
                 if factor != 1.0:
                     self._scale_average(factor)

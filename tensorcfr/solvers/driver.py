@@ -322,10 +322,12 @@ class _Run:
         solver, request = self.solver, self.request
         self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
-            self.record()  # The strategies that the solve begins with compete.
+            self.record()  # The initial strategies may be the best.
         mark, pace = self.next_mark(), 1
         with interrupts() as interrupted:
             while (status := self.status(interrupted())) is None:
+                # A step ends at the first of these iterations: the end of the solve, the next
+                # checkpoint, the limit of nodes, the next file.
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
                 if (apart := request.checkpoint_iterations) is not None:
@@ -355,6 +357,8 @@ class _Run:
         coming = next(marks(request.checkpoints, done), None)
         if not target or coming is None or not isinstance(request.checkpoints, str):
             return coming
+        # A target is usually reached between two geometric checkpoints: evaluate where it is
+        # expected.
         chance = next_chance(self.trace, done, target)
         return chance if request.is_for_target and not self.keep_best else min(chance, coming)
 
@@ -486,6 +490,7 @@ class _Run:
             self.solver.deadline = time.perf_counter() + self.time_left()
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
+        # At most as long as time is left, so that a time limit is kept.
         soon, late = (
             int(min(seconds, self.time_left()) / max(each, 1e-9))
             for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)

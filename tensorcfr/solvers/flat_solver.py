@@ -86,6 +86,7 @@ class FlatPasses(Passes):
                 for player in movers:
                     value = self.values(player, faced)
                     self.kept.cumulative.trunk[:] += row[0] * self.reached(player)
+                    # The average is complete already: the kernel's own one goes to a dummy array.
                     part = self.whole._replace(average=np.zeros(len(value)), value=value)
                     iteration.update(part, record.rule, player, row, float(floor))
                     self.play()

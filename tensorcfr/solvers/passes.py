@@ -268,6 +268,7 @@ def bytes_of_passes(
     """
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
+    # Per thread: reach and value, the forecast, the averaged reach, and unpacked regrets.
     numbers = threads * (2 + rule.forecast + averaged + (floats != dtype)) * form.most_sequences
     # Without chunks, the state already holds the reaches.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences

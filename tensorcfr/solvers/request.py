@@ -358,12 +358,15 @@ def next_chance(trace: Iterable[TracePoint], after: int, target: float) -> int:
         target: Exploitability to reach.
     """
     known = {point.iteration: point.exploitability for point in trace}
+    # Replay the marks from iteration 1: only evaluations at marks count, so that the next mark does
+    # not depend on further evaluations, such as those at an interruption.
     mark, last, before = 1, 0, math.inf
     while mark <= after:
         found, steepness = known.get(mark, target), STEEPNESS
         if 0.0 < found < before < math.inf:
             steepness = max(steepness, math.log(before / found) / math.log(mark / last))
         last, before = mark, found
+        # Exploitability falls as a power of the iterations: factor by which they must grow.
         way = (found / target) ** (1 / steepness)
         mark = max(mark + 1, round(mark * min(max(way, NEAREST), FARTHEST)))
     return mark

@@ -198,6 +198,7 @@ class SampledSolver(SamplingSolver):
         averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
         orders = Orders(schedule, players, averaging, record.variant.alternating)
         generator = self._generator if generator is None else generator
+        # These kernels may stop early on rules, and count the iterations that are done.
         if record.scheme in ("external", "robust", "average", "outcome"):
             begun = self.iteration
             self.source.done = 0

@@ -116,6 +116,7 @@ class Solver(IterativeSolver):
         record = self._checked(game, asked_algorithm(algorithm, game, precision))
         precision = asked_precision(precision, game, record)
         self.game, self.algorithm, self.iteration = game, record, iteration
+        # A given state decides the precision.
         if state is not None:
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
@@ -249,6 +250,7 @@ class Solver(IterativeSolver):
     def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
         game, form = setting.game, setting.form
         regret = unpacked(form, state.regrets)
+        # Empty sequences have no regret, so that their numbers in the state do not count.
         regret[form.trunk.player_sequences[:-1]] = 0.0
         to = game.merged_numbers
         if to is None or form.trunk is game.chunks.trunk:

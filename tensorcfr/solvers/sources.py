@@ -118,6 +118,7 @@ class TableInfosets:
     def normalised(self, sums: np.ndarray) -> np.ndarray:  # noqa: D102
         first = np.array(self.table.first, np.int64)
         counts = np.diff(first)
+        # reduceat needs at least one segment.
         if not len(counts):
             return sums
         totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)

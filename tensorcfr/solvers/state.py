@@ -249,6 +249,7 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
     kept = frozen_arrays(plain_numbers(state.strategy))
     while part <= form.n_chunks:
         begin = int(begins[part])
+        # Whole parts with BLOCK numbers together, but at least one part.
         last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
         given = state.strategy[begin : begins[last]]
         found = np.ones_like(given)

@@ -164,6 +164,7 @@ def _regrets_of(
     whole = _carried(there, regret * scale, game, shares=True)
     if to is None:
         return whole, strategy
+    # A merged number is the sum of the regrets that it represents.
     found = np.bincount(to, weights=whole, minlength=form.n_numbers)
     found[form.trunk.player_sequences[:-1]] = 0.0
     return found, strategy
@@ -203,6 +204,7 @@ def regrets_for(
             own, shape = slice(first, first + actions * lanes), (actions, lanes)
             sigma, q = table[STRATEGY, own].reshape(shape), table[VALUE, own].reshape(shape)
             strategy[base + own.start : base + own.stop] = sigma.ravel()
+            # Norm of the regrets at the bound: sqrt(T |A|) times the range.
             length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
             found = sigma * (length / np.linalg.norm(sigma, axis=0))
             regret[base + own.start : base + own.stop] = found.ravel()

@@ -125,6 +125,7 @@ def read_arrays(
             raise ValueError(f"{name} was not written by {FORMAT}")
         mapped = {key for key in members if in_files and key.startswith(in_files.prefix)}
         in_memory = {key: member for key, member in members.items() if key not in mapped}
+        # From the sizes that the members declare, before an array is allocated.
         _check_memory(in_memory, name, memory_limit)
         header = parse_header(read_member(members[HEADER], name), name)
         if header["kind"] != kind:
@@ -191,6 +192,7 @@ def digest_of(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
     digest = hashlib.sha256()
     for key in sorted(arrays):
         array = arrays[key]
+        # Dtype and shape count as well: the same bytes may be another array.
         digest.update(f"{key!r} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogatepass"))
         digest.update(array.reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), dtype=np.uint8)
@@ -274,6 +276,7 @@ def _check_memory(members: Mapping[str, Member], name: str, memory_limit: int | 
     Raises:
         FileSizeError: Reading would need more than the limit.
     """
+    # Labels and JSON texts become Python objects, which are larger than their arrays.
     labels = sum(
         math.prod(member.shape) for key, member in members.items() if key.endswith("/text_offset")
     )
@@ -311,6 +314,7 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
             ) from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{name} was not written by {FORMAT}")
+    # The version comes before the fields, because other versions have other fields.
     version = header.get("version")
     if type(version) is int and version > VERSION:
         raise ValueError(

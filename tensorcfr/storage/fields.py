@@ -80,6 +80,7 @@ def number(least: float = -math.inf, most: float = math.inf) -> Check:
     """Return a check for a finite number in a range; its result is a float."""
 
     def check(value: Any, where: str) -> float:
+        # Types are compared exactly, because a bool is an int; an int above 1e308 has no float.
         if type(value) in (int, float) and abs(value) < 1e308 and least <= value <= most:
             return float(value)
         raise _wrong(value, where, f"a finite number{_range(least, most)}")
@@ -91,6 +92,7 @@ def whole(least: int = 0, most: int = MOST) -> Check:
     """Return a check for a whole number in a range."""
 
     def check(value: Any, where: str) -> int:
+        # A bool is an int, too, but not a whole number.
         if type(value) is int and least <= value <= most:
             return value
         raise _wrong(value, where, f"a whole number{_range(least, most)}")

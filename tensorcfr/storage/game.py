@@ -139,6 +139,7 @@ def _(game: FlatGame) -> Arrays:
     labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
     if not game.joins_labels:
         views.append("labels")
+        # Most infosets have one of a few tuples of actions: store each tuple once, and its index.
         kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
         arrays["game/actions/kind"] = np.array(
             [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
@@ -276,6 +277,7 @@ def _unpack_unit(given: Taken) -> float:
         return 1.0
     array = given.take("game/unit", np.float64)
     unit = float(array[0]) if array.shape == (1,) else 0.0
+    # frexp splits a power of two into 0.5 and an exponent.
     if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
         raise ValueError(f"array 'game/unit' is not a power of two: {array[:9].tolist()}")
     return unit

@@ -88,7 +88,7 @@ def unpack_recipe(
         try:
             with budget(f"{what} {name}", limit) as own:
                 found = make(said, own)
-                own.reserve(0)  # Rules that announce nothing are measured.
+                own.reserve(0)  # Measures rules that reserved no memory.
         except MemoryLimitError as error:
             raise FileSizeError(error.what, error.needed, error.limit) from error
     if said["digest"] != found.digest:
@@ -127,6 +127,7 @@ def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
     source, name, digest = said["source"], said["name"], said["digest"]
     if source is not None and is_built_in(source):
         return UncompiledGame(find_built_in(source))
+    # The digest begins with the name and the number of players.
     players = digest.removeprefix(f"{name}, ").partition(" ")[0]
     if not (players.isascii() and players.isdecimal() and len(players) <= 3):
         raise ValueError(f"array {RULES!r} does not say how many players {name} has")
@@ -170,6 +171,7 @@ def _check_counts(
     Raises:
         ValueError: The sizes differ.
     """
+    # Counting takes little time and memory, and compiling a wrong game would take much.
     if isinstance(rules, CardGame):
         check_cards(rules, name)
         betting = count_betting(rules, name, is_compiled=True)

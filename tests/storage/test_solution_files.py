@@ -92,7 +92,7 @@ HEADERS: list[tuple[Spoil, str]] = [
     (put("iterations", 20.0), "header.iterations is 20.0, not a whole number"),
     (put("iterations", True), "header.iterations is True, not a whole number"),
     (put("seconds", -0.5), "header.seconds is -0.5, not a finite number from 0"),
-    (put("seconds", math.nan), "was not written by tensorcfr: its header is no JSON"),
+    (put("seconds", math.nan), "was not written by tensorcfr: its header is not JSON"),
     (put("seconds", "1"), "header.seconds is '1', not a finite number from 0"),
     (put("values", [0.0]), "header.values is a list of 1, not a list of 2"),
     (put("values", 1, None), "header.values[1] is None, not a finite number"),

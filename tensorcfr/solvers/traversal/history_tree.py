@@ -130,6 +130,7 @@ def _visits_once(game: FlatGame) -> bool:
         at, above, infoset = at[inside], above[inside], infoset[inside]
         # Check whether one decision leads to histories of the same infoset by different actions.
         decides = tree.player[above] >= 0
+        # Sorted by infoset and decision, nodes of the same pair are neighbours.
         key = infoset[decides] * tree.n_nodes + above[decides]
         order = np.argsort(key, kind="stable")
         key, step = key[order], at[decides][order]

@@ -39,6 +39,7 @@ def bytes_of(
     if not all_hands:
         node = BYTES_PER_PUBLIC_NODE + BYTES_PER_QUEUED * queue
         return table + node * tree.n_nodes + BYTES_PER_DEAL * tree.prior.size
+    # Matrices of hands: one for each player and payoff table, and one for each weight table.
     matrices = 2 * len(np.unique(terminal_tables(tree))) + len(tree.weight_table)
     rows = 2 * (tree_depth(tree.first_child) + 1) * (int(np.diff(tree.first_child).max()) + 2)
     most = max(tree.prior.shape)
