@@ -172,8 +172,8 @@ def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarra
 
 
 def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
-    """Compute the gap to every kind but ``"ce"``, from the matrices of :func:`meet` of all
-    players."""
+    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`meet`, one per
+    player."""
     deviate = _DEVIATE[kind]
     return CorrelationGap(
         kind,

@@ -382,8 +382,7 @@ def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
 def _strategies(
     game: FlatGame, side: _Side, plan: list[Fraction]
 ) -> list[tuple[str, dict[str, Fraction]]]:
-    """Compute behaviour strategies from own reaches, as pairs of infoset label and
-    probabilities."""
+    """Compute behaviour strategies from own reaches: pairs of infoset label and probabilities."""
     found = []
     for infoset, (before, actions) in enumerate(zip(side.parent, side.actions, strict=True)):
         shares = [Fraction(1, len(actions))] * len(actions)

@@ -89,8 +89,9 @@ def equilibrium(
 
 
 def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
-    """Compute an equilibrium of a two-player zero-sum or constant-sum game with one restricted
-    player.
+    """Compute an equilibrium in which one player may use only some strategies.
+
+    The game has two players and a zero or constant sum.
 
     Args:
         game: The game.

@@ -43,8 +43,7 @@ class Actions(NamedTuple):
     value: np.ndarray
     """float64: counterfactual value of the sequence."""
     best: np.ndarray
-    """float64: counterfactual value of the sequence if the player continues with a best
-    response."""
+    """float64: counterfactual value of the sequence if a best response follows."""
 
 
 class ProfileValues:
@@ -103,8 +102,11 @@ class ProfileValues:
         return Actions(found[STRATEGY], found[REACH], found[VALUE], found[BEST])
 
     def of_part(self, part: int) -> np.ndarray:
-        """Return the arrays of the trunk, part 0, or of chunk ``part - 1``; float64 (ROWS,
-        sequences of the part)."""
+        """Return the arrays of the trunk, part 0, or of chunk ``part - 1``.
+
+        Returns:
+            float64 (ROWS, sequences of the part).
+        """
         return self._trunk if part == 0 else self._chunks.get(part - 1, self._of_chunk)
 
     def raised(self, chunk: int) -> tuple[float, ...]:
@@ -195,8 +197,7 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
 def put_values(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, value: np.ndarray
 ) -> None:
-    """Compute own reaches and counterfactual values of behaviour strategies, in a game without
-    chunks.
+    """Compute own reaches and counterfactual values in a game without chunks.
 
     Args:
         form: The game.
@@ -328,16 +329,18 @@ def own_reach(
 
 
 def strategies_at(policy: Policy, nodes: PublicNodes, node: int) -> np.ndarray:
-    """Return the strategies at a decision, float64 (hands, actions); 0 for hands impossible
-    there."""
+    """Return the strategies at a decision.
+
+    Returns:
+        float64 (hands, actions); 0 for hands that are impossible there.
+    """
     layout = nodes.layout(node)
     found = policy.at(layout.numbers(np.arange(len(layout.lane))))
     return np.where(layout.lane[:, None] >= 0, found, 0.0)
 
 
 def own_reach_of(policy: Policy, nodes: PublicNodes, node: int, player: int) -> np.ndarray:
-    """Compute the same reaches as :func:`own_reach`, from the strategies on the way without any
-    values."""
+    """Compute the reaches of :func:`own_reach` from the strategies on the way, without values."""
     found = np.ones(len(nodes.hands[player]))
     for above, acts, action in nodes.way(node):
         if acts == player:

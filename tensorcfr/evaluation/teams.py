@@ -203,16 +203,18 @@ def team_exploitability(
 
 
 def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float, Policy]]:
-    """Decompose a flow into joint plans with probabilities, whose mixture has the flow's own
-    reaches.
+    """Decompose a flow into joint plans, whose mixture has the same own reaches.
 
-    Each round follows the largest share at every belief, and subtracts this plan with the largest
+    Each round follows the largest share at every belief.  It subtracts this plan with the largest
     probability that leaves no share negative, until nothing is left.
 
     Args:
         game: The game.
         dag: Beliefs of the team.
         flow: float64 (prescriptions + 1,): own reaches of the prescriptions, then 1; modified.
+
+    Returns:
+        Pairs of a probability and a joint plan.
     """
     uniform = Policy.uniform(game).probabilities
     if len(dag.members) == 1:

@@ -55,7 +55,7 @@ class Setting(NamedTuple):
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
-        """:attr:`CompiledGame.merged_numbers`; None if the arrays are over the numbers of a
+        """:attr:`CompiledGame.merged_numbers`; None if the arrays already have the numbers of a
         policy."""
         game: CompiledGame = self.game
         return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
@@ -78,8 +78,8 @@ class IterativeSolver(ABC):
     state_kind: ClassVar[type]
     """Named tuple class of the solver's arrays."""
     keeps: ClassVar[str | None] = None
-    """Description of the numbers that it keeps in place of regrets of single actions; None if it
-    keeps regrets."""
+    """Name of the numbers that it keeps in place of regrets of single actions; None if it has
+    regrets."""
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks", "rules")
     """Layouts of the games that it accepts; see :attr:`CompiledGame.layout`."""
     game: Any
@@ -231,8 +231,8 @@ class IterativeSolver(ABC):
 
     @classmethod
     def wrong_iteration(cls, state: Any, iteration: int) -> str | None:
-        """Return a description of the contradiction if a state cannot be after so many iterations,
-        or None.
+        """Return a description of the contradiction between a state and a number of iterations, or
+        None.
 
         Most states do not determine the number of their iterations.
         """
@@ -312,7 +312,7 @@ class IterativeSolver(ABC):
 
     @classmethod
     def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
-        """Return the strategy of the next iteration from a state, float64 (sequences of the
+        """Compute the strategy of the next iteration from a state, float64 (sequences of the
         game,)."""
         strategy: np.ndarray = state.strategy.copy()
         return strategy
@@ -338,7 +338,7 @@ class IterativeSolver(ABC):
 
     @property
     def bytes_held(self) -> int | None:
-        """Bytes of the infosets visited so far; None if the solver has all infosets from the
+        """Bytes of the infosets visited so far; None if the solver has all of them from the
         start."""
         return None
 
@@ -353,8 +353,7 @@ class IterativeSolver(ABC):
         return self.count_nodes(self.game, self._state, self.iteration)[1]
 
     def average_probabilities(self) -> np.ndarray:
-        """Compute the average strategy, float64 (sequences,); uniform where the cumulative strategy
-        is 0."""
+        """Compute the average strategy, float64 (sequences,); uniform where its sum is 0."""
         return evaluation.normalise(self.game.form, self._state.cumulative)
 
     def average_policy(self) -> Policy:

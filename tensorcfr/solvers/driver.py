@@ -80,15 +80,14 @@ class Progress:
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     """The record so far, oldest first."""
     elapsed: float = 0.0
-    """Seconds since this call began to iterate, including evaluations; ``time_limit`` limits
-    them."""
+    """Seconds since this call began to iterate, including evaluations; limited by
+    ``time_limit``."""
     solver: IterativeSolver | None = field(default=None, repr=False, compare=False)
     """The running solver; a hook may read it, but must not step it."""
 
     @property
     def policy(self) -> Policy:
-        """Current average strategy; recomputed on each access, which takes a fraction of an
-        iteration."""
+        """Current average strategy; recomputed on each access, which takes part of an iteration."""
         assert self.solver is not None
         return self.solver.average_policy()
 
@@ -290,8 +289,8 @@ class _Run:
         self.logged = time.monotonic()
         self.begun = time.perf_counter()
         self.compiling = self.evaluating = 0.0
-        """Seconds spent on compiling kernels of evaluations, and on the last evaluation without
-        that."""
+        """Seconds of compiling kernels of evaluations, and of the last evaluation without
+        compiling."""
         self.evaluated: tuple[int, Evaluation] | None = None
         """Iteration and result of the last evaluation."""
         start = request.start
@@ -433,8 +432,7 @@ class _Run:
 
     @property
     def seconds(self) -> float:
-        """Time spent iterating, in seconds, including that of the solution that the solve continued
-        from."""
+        """Time spent iterating, in seconds, including that of the ``start`` solution."""
         return self.seconds_before + self.solver.seconds
 
     @property
@@ -463,8 +461,7 @@ class _Run:
         return Status.INTERRUPTED if interrupted else None
 
     def report(self) -> None:
-        """Call the progress hook, which may stop the solve, and log the progress from time to
-        time."""
+        """Call the progress hook, which may stop the solve, and log the progress regularly."""
         if time.monotonic() - self.logged > LOG_SECONDS:
             self.log("goes on")
         if self.progress is not None:

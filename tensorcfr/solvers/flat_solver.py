@@ -61,7 +61,7 @@ class FlatPasses(Passes):
 
     @abstractmethod
     def reached(self, player: int) -> np.ndarray:
-        """Return the own reaches of a player, float64 (sequences of the flat form,); 0 for other
+        """Return a player's own reaches, float64 (sequences of the flat form,); 0 for other
         players."""
 
     @staticmethod

@@ -12,13 +12,11 @@ Expected = Mapping[str, tuple[tuple[int, ...], DTypeLike]]
 
 
 BLOCK = 1 << 20
-"""Numbers that are checked together, so that temporary arrays take little memory even for large
-arrays."""
+"""Numbers that are checked together, so that temporary arrays stay small."""
 
 
 def blocks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the numbers of an array in C order, in blocks, each with the index of its first
-    number."""
+    """Yield an array in blocks in C order, each with the index of its first number."""
     flat = array.reshape(-1)
     return ((begin, flat[begin : begin + BLOCK]) for begin in range(0, len(flat), BLOCK))
 

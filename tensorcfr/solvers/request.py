@@ -110,15 +110,15 @@ class SolveRequest:
 
     @property
     def wants_proof(self) -> bool:
-        """True if an exact equilibrium in fractions is requested, by a target of 0 and no other
+        """True if the request is for an exact equilibrium in fractions: a target of 0, no other
         option."""
         is_open = self.algorithm is None or self.is_automatic
         return is_open and self.target == 0 and self.start is None and self._may_be_exact
 
     @property
     def _may_be_exact(self) -> bool:
-        """True if the linear program can answer the request: it has no option but a target, if
-        any."""
+        """True if the linear program can answer the request, which has at most a target as an
+        option."""
         return not (
             self.needs_curve
             or self.keep_best

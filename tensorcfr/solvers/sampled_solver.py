@@ -265,8 +265,7 @@ class SampledSolver(SamplingSolver):
         )
 
     def _take(self, state: SampledState) -> None:
-        """Copy the arrays of a state into the table, the reverse of :attr:`state`; its infosets
-        must exist."""
+        """Copy a state into the table, the reverse of :attr:`state`; its infosets must exist."""
         source, table = self.source, self.source.table
         table.set_group(REGRETS, state.regret)
         table.set_group(STRATEGY, state.strategy)
@@ -286,8 +285,7 @@ class SampledSolver(SamplingSolver):
         return infosets.policy(infosets.normalised(state.cumulative))
 
     def average_probabilities(self) -> np.ndarray:
-        """Compute the average strategy, float64 (sequences,); uniform where the cumulative strategy
-        is 0."""
+        """Compute the average strategy, float64 (sequences,); uniform where its sum is 0."""
         return self.source.normalised(self.source.table.group(CUMULATIVE))
 
 
@@ -360,7 +358,7 @@ def check_public(game: FlatGame, record: Sampling) -> None:
 
 
 def count_streams(game: FlatGame, record: Sampling) -> int:
-    """Return the number of streams from which a player's traversals draw; 0 for independent
+    """Return the number of streams per player from which traversals draw; 0 for independent
     draws."""
     if record.draws == "independent":
         return 0

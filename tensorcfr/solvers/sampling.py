@@ -94,7 +94,7 @@ class SamplingSolver(IterativeSolver):
         generator: Any,
         samples: Callable[[], Samples | None] = lambda: None,
     ) -> None:
-        """Run iterations by a scheme that follows plays; without iterations, only compile the
+        """Run iterations of a scheme that follows plays; without iterations, only compile the
         kernel.
 
         Args:
@@ -140,8 +140,7 @@ class SamplingSolver(IterativeSolver):
 
     @property
     def bytes_held(self) -> int | None:
-        """Bytes of table and tree, on rules, or the growth of the process during traversals if it
-        is larger.
+        """Bytes of table and tree, or the growth of the process during traversals if it is larger.
 
         It is larger if the rules keep much memory.  None on a compiled game.
         """
@@ -151,7 +150,7 @@ class SamplingSolver(IterativeSolver):
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """Return the arrays that the state has; some exist only for compiled games, some only on
+        """Return the arrays of the state; some exist only for compiled games, some only on
         rules."""
         return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
 

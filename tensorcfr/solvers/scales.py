@@ -40,8 +40,7 @@ def no_scales(form: ChunkedForm) -> Scales:
 
 
 def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
-    """Compute the scales of the buckets for a solver with arrays of some dtype; 0 except for
-    float64.
+    """Compute the scales of the buckets for arrays of some dtype; they are 0 except for float64.
 
     They are computed before the solver allocates its arrays, which take more memory than this.
 
@@ -91,8 +90,8 @@ def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray
 
 
 def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray) -> np.ndarray:
-    """Compute :func:`bounds_of` for a part from which chunks are entered, given their entries'
-    bounds."""
+    """Compute :func:`bounds_of` for a part with chunks below it, given the bounds of their
+    entries."""
     bound = np.zeros(own.n_sequences)
     for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):
         begin, end = form.entry_offset[c, player : player + 2].tolist()

@@ -203,8 +203,7 @@ class Solution(_Evaluated):
 
     @property
     def guarantee(self) -> str:
-        """Statement of the theorems and observations about the algorithm's strategies in this
-        game."""
+        """Theorems and observations about the algorithm's strategies in this game, as a text."""
         if self.game.tied_to is not None:
             return f"No theorem.  {self.game.caveat}"
         # None: the rules of an uncompiled game do not tell whether the sum is constant.

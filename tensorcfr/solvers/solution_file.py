@@ -1,5 +1,4 @@
-"""Solutions on disk: the game, the arrays of the solver, and a header with the record of the
-solve."""
+"""Solutions on disk: the game, the arrays of the solver, and a header with the trace."""
 
 from __future__ import annotations
 
@@ -50,8 +49,7 @@ from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 MOST_NODES = 1 << 80
 """Largest number of histories in a file: more than all machines together could visit."""
 MOST_TOUCHED = 1 << 62
-"""Largest number of histories where they are counted in 64 bits, so that a continued solve does not
-overflow."""
+"""Largest number of histories in a 64-bit count, so that a continued solve does not overflow."""
 EVALUATED_UP_TO = 2_000_000
 """Sequences of a game up to which strategies are evaluated again when they are read, which takes a
 few milliseconds."""

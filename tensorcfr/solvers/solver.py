@@ -92,8 +92,7 @@ class Solver(IterativeSolver):
     state_kind = State
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
     beside: ClassVar[int] = 0
-    """Number of arrays over the sequences of the game that iterations take in addition to the
-    state."""
+    """Number of arrays over the sequences that iterations take in addition to the state."""
     takes_locks: ClassVar[bool] = True
     """True if infosets may be locked."""
     _files: MappedFiles | None = None
@@ -312,8 +311,7 @@ class Solver(IterativeSolver):
         return state.answer(self.algorithm.rule)
 
     def evaluate(self) -> Evaluation:
-        """Compute values and best-response values of the average strategy without large
-        allocations."""
+        """Evaluate the average strategy without large allocations."""
         return self._judge(*self._state.answer(self.algorithm.rule))
 
     def evaluate_current(self) -> Evaluation:

@@ -70,8 +70,7 @@ class CompiledInfosets:
         self.n_sequences, self.n_infosets = game.n_sequences, game.n_infosets
 
     def normalised(self, sums: np.ndarray) -> np.ndarray:
-        """Compute strategies in proportion to sums, float64 (sequences,); uniform where the sums
-        are 0."""
+        """Normalise sums to strategies, float64 (sequences,); uniform where the sums are 0."""
         return evaluation.normalise(self.game.form, sums)
 
     def policy(self, probabilities: np.ndarray) -> Policy:
@@ -91,8 +90,7 @@ class CompiledInfosets:
 
 
 class TableInfosets:
-    """Infosets in a table, in the order in which they were entered; see
-    :class:`CompiledInfosets`."""
+    """Infosets in a table, in the order of their entry; see :class:`CompiledInfosets`."""
 
     grows: ClassVar[bool] = True
     clock: ClassVar[Mapping[str, Any]] = {"clock": ((1,), np.float64)}
@@ -126,8 +124,8 @@ class TableInfosets:
             return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))
 
     def policy(self, probabilities: np.ndarray) -> Policy:
-        """Create the policy of some probabilities, with the same interface as that of a compiled
-        game."""
+        """Create the policy of some probabilities, which has the interface of a compiled game's
+        policy."""
         return cast(Policy, TablePolicy(self.game, self.table, probabilities))
 
     def evaluate(self, probabilities: Callable[[], np.ndarray]) -> Evaluation:
@@ -186,8 +184,7 @@ class CompiledSource(CompiledInfosets):
         return self.tree
 
     def described_with(self, cumulative: np.ndarray, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """Write the sum of the averaging weights to ``cumulative``; no further arrays are
-        needed."""
+        """Write the sum of the averaging weights to ``cumulative``; return no further arrays."""
         cumulative[self.game.form.player_sequences[:-1]] = clock[0]
         return {}
 
@@ -229,7 +226,7 @@ class GrowingSource(TableInfosets):
         tries: True if traversals draw which own actions they try.
         returns: True if a traversal may reach a history several times.
         entered: Called with each new infoset; see
-            :class:`~tensorcfr.uncompiled.histories .Histories`.
+            :class:`~tensorcfr.uncompiled.histories.Histories`.
     """
 
     def __init__(
@@ -260,7 +257,7 @@ class GrowingSource(TableInfosets):
         return self.tree.frames
 
     def described_with(self, cumulative: np.ndarray, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """Return the further arrays of a state: the sum of the averaging weights, and its
+        """Return the further arrays of a state: the sum of the averaging weights and the
         infosets."""
         return {"clock": clock.copy(), **self.described}
 
@@ -283,7 +280,7 @@ class GrowingSource(TableInfosets):
         return self.table.bytes_held + (0 if self.tree is None else self.tree.bytes_held)
 
     def make_tree(self, limit: float) -> GrowingTree:
-        """Return the tree, with space for histories within a limit in bytes; create it if
+        """Return the tree, with space for histories up to a limit in bytes; create it if
         necessary."""
         share = SHARE_OF_HISTORIES * limit
         self.table.limit = limit - share

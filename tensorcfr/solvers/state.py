@@ -81,8 +81,7 @@ class State(NamedTuple):
         self.trunk[1] *= factor
 
     def played(self, rule: LocalRule) -> tuple[Numbers, float]:
-        """Return the weights from which the strategies of the next iteration are made, and their
-        floor."""
+        """Return the weights from which the next strategies are made, and their floor."""
         if self.strategy.size:
             return plain_numbers(self.strategy), 0.0
         return self.regrets, float(self.floor[0])
@@ -130,8 +129,7 @@ def shapes_of(
 
 
 def bytes_kept(form: ChunkedForm, record: Algorithm, precision: str = "float64") -> int:
-    """Compute the bytes of the arrays that a solver keeps, except for the single number of the
-    floor."""
+    """Compute the bytes of the arrays that a solver keeps, except for ``floor``."""
     shapes = shapes_of(form, record.rule, np.dtype(precision)).items()
     return sum(int(np.prod(s)) * dtype.itemsize for name, (s, dtype) in shapes if name != "floor")
 
@@ -143,8 +141,7 @@ def first_state(
     locks: ChunkLocks | None,
     new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> State:
-    """Create a state without regrets or average, with uniform strategies, in arrays from
-    ``new``."""
+    """Create a state without regrets or average, with uniform strategies, in arrays of ``new``."""
     shapes = shapes_of(form, rule, dtype)
     large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
     state = State(floor=np.zeros(1), **large)

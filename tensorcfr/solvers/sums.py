@@ -138,8 +138,7 @@ class Sums(Mapping[str, InfosetSums]):
         return empty
 
     def _last_numbers(self, nodes: PublicNodes, node: int, hands: np.ndarray) -> np.ndarray:
-        """Return the numbers whose cumulative strategies belong to a decision, int64 (hands,
-        actions).
+        """Return the numbers of a decision's cumulative strategies, int64 (hands, actions).
 
         A decision with one action has no numbers.  Its sums are those of the player's last action
         before it, because the own reach is the same.

@@ -41,8 +41,7 @@ class TiedPasses(FlatPasses):
 
 
 class TiedSolver(FlatSolver):
-    """CFR for games in which several infosets of a player share one strategy; arguments as for
-    :class:`tensorcfr.Solver`.
+    """CFR for infosets that share strategies; arguments as for :class:`tensorcfr.Solver`.
 
     Values pass up the game infoset by infoset.  The values of infosets that share a strategy are
     added up, and the local rule works on the sums.  Their averages are added up, too, each with the

@@ -1,5 +1,4 @@
-"""Warm starts: initial regrets and strategies of a solver, from an earlier solution or
-strategies."""
+"""Warm starts: initial regrets and strategies from an earlier solution or from strategies."""
 
 from __future__ import annotations
 
@@ -69,8 +68,7 @@ def warm_state(
 
 
 def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
-    """Compute initial cumulative regrets and behaviour strategy, float64 (numbers of a solver,)
-    each."""
+    """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
     game, rule, form = setting.game, setting.algorithm.rule, setting.form
     to = setting.merged_numbers
     if isinstance(given, Solution):
@@ -147,8 +145,7 @@ def _other_infosets(game: CompiledGame, other: CompiledGame) -> ValueError:
 def _regrets_of(
     game: CompiledGame, form: ChunkedForm, to: np.ndarray | None, solution: Solution
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the last cumulative regrets and strategy of a solution, converted to the solver's
-    numbers."""
+    """Convert the last regrets and strategy of a solution to the numbers of a solver."""
     there, record = solution.game, solution.algorithm
     # The unit is 1 except in games with extreme payoffs.
     scale = there.unit / game.unit

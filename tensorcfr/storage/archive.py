@@ -171,8 +171,10 @@ def says_where(source: Source) -> Iterator[None]:
 
 
 def _shortened(error: object) -> str:
-    """Return the text of an error, cut to :data:`LONGEST_ERROR`; it may quote a file at any
-    length."""
+    """Return the text of an error, shortened to :data:`LONGEST_ERROR` characters.
+
+    The error may quote a text of any length from a file.
+    """
     said = str(error)
     return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
 
@@ -187,8 +189,10 @@ def pack_header(header: Mapping[str, Any]) -> np.ndarray:
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Compute the SHA-256 of keys, dtypes, shapes and contents, uint8 (32,), in any order of
-    keys."""
+    """Compute the SHA-256 of keys, dtypes, shapes and contents, uint8 (32,).
+
+    The order of the keys has no effect.
+    """
     digest = hashlib.sha256()
     for key in sorted(arrays):
         array = arrays[key]

@@ -186,8 +186,10 @@ def _range(least: float, most: float) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as errors show it, shortened: a file may hold numbers and texts of any
-    length."""
+    """Return a value as errors show it, shortened.
+
+    A damaged file may hold numbers and texts of any length.
+    """
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, (dict, list)):

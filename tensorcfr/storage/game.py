@@ -158,12 +158,10 @@ def unpack_game(
     known: CompiledGame | None = None,
     memory_limit: int | None = None,
 ) -> CompiledGame:
-    """Rebuild the game from the arrays of :func:`pack_game`, and check it; its arrays are
-    read-only.
+    """Rebuild and check the game from the arrays of :func:`pack_game`, which become read-only.
 
     Args:
-        arrays: The arrays of the game, possibly among others; the arrays of the game become
-            read-only.
+        arrays: The arrays of the game, possibly among others.
         known: The game that the arrays must hold, if the caller has it; it is returned.
         memory_limit: Bytes that compiling a game in chunks may take.
 
@@ -223,8 +221,10 @@ def _unpack_teams(
     known: CompiledGame | None,
     memory_limit: int | None,
 ) -> Any:
-    """Rebuild a two-team game from the flat game and the players of each team; recompute its
-    beliefs."""
+    """Rebuild a two-team game from the flat game and each team's players.
+
+    Its beliefs are not stored but recomputed.
+    """
     rest = dict(arrays)
     blob = rest.pop(TEAMS)
     whole = known.game if isinstance(known, TeamGame) else known

@@ -33,8 +33,8 @@ class TableLayout:
 
     @cached_property
     def step(self) -> np.ndarray:
-        """int64 (buckets,): numbers per block of each bucket; 0 if its infosets have one action,
-        and so no block."""
+        """int64 (buckets,): numbers per block; 0 if the bucket's infosets have one action and no
+        block."""
         actions = self.game.form.bucket_actions
         return np.where(actions > 1, self.header + (3 + self.extra) * actions, 0)
 
@@ -46,8 +46,8 @@ class TableLayout:
 
     @property
     def block(self) -> np.ndarray:
-        """int64 (infosets,): the infoset's block, that is, the index of its regrets; -1 if it has
-        one action."""
+        """int64 (infosets,): index of the regrets of the infoset's block; -1 if it has one
+        action."""
         form = self.game.form
         lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
         first, step = (np.repeat(array, form.bucket_lanes) for array in (self.first, self.step))
@@ -83,8 +83,7 @@ class TableLayout:
         return values
 
     def set_group(self, index: int, values: np.ndarray) -> None:
-        """Set one group of numbers in the table from numbers by sequence, the reverse of
-        :meth:`group`."""
+        """Write one group of numbers by sequence to the table, the reverse of :meth:`group`."""
         for sequences, here in self._groups(index):
             here[:] = values[sequences].reshape(here.shape)
 
