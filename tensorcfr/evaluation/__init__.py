@@ -1,8 +1,8 @@
-"""Judging strategies: expected values, best responses, exploitability; the exact optimum.
+"""Evaluation of strategies: expected values, best responses, exploitability; exact equilibria.
 
-``nash_conv`` is the sum over players of what a best response gains; ``exploitability`` is
-``nash_conv`` divided by the number of players (some papers call the sum exploitability).
-Both are in the game's own unit of utility, and 0 exactly at a Nash equilibrium.
+``nash_conv`` is the sum over players of the gain of a best response.  ``exploitability`` is
+``nash_conv`` divided by the number of players (some papers call the sum exploitability). Both are
+in the game's own unit of utility, and 0 exactly at a Nash equilibrium.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""How far a correlated plan is from the correlated equilibria of a game, exactly.
+"""Exact distance of a correlated plan from the correlated equilibria of a game.
 
 A mediator draws a profile of strategies from a known distribution, the *plan*, and recommends to
-each player what the drawn profile does.  The plan is an equilibrium if nobody gains by deviating.
-The kinds of equilibrium differ in what a player knows when they deviate:
+each player the actions of the drawn profile.  The plan is an equilibrium if nobody gains by
+deviating.  The kinds of equilibrium differ in the knowledge of a player who deviates:
 
-* ``"cce"``, coarse correlated equilibrium of the normal form: nothing but the plan.  The player
-  deviates before the play, for all of it.
+* ``"cce"``, coarse correlated equilibrium of the normal form: the player knows only the plan.  They
+  deviate before the play, for all of it.
 * ``"efcce"``, extensive-form coarse correlated equilibrium: the player has followed so far, is at
   an infoset, and has not seen the recommendation there.
-* ``"efce"``, extensive-form correlated equilibrium: the same, and has seen it.  Who deviates gets
-  no further recommendations.
+* ``"efce"``, extensive-form correlated equilibrium: the player has followed so far, is at an
+  infoset, and has seen the recommendation there.  After a deviation they get no further
+  recommendations.
 * ``"ce"``, correlated equilibrium of the normal form: the player has seen the recommendations for
   all their infosets before the play.
 
@@ -45,37 +46,40 @@ from .metrics import PolicyLike
 KINDS = ("cce", "efcce", "efce", "ce")
 """Kinds of correlated equilibrium, from the weakest to the strongest."""
 TOLERANCE = 1e-9
-"""By how much the probabilities of a plan may miss 1."""
+"""Largest allowed difference between 1 and the sum of a plan's probabilities."""
 
 CorrelatedPlan = Sequence[tuple[float, PolicyLike]]
-"""Profiles of strategies, each with its probability."""
+"""Pairs of a probability and a profile of strategies."""
 
 
 @dataclass(frozen=True, repr=False)
 class CorrelationGap(OneLine):
-    """What players gain by not following a mediator, in the game's own unit of utility."""
+    """Players' gains from not following a mediator, in the game's own unit of utility."""
 
     kind: str
     """The kind of equilibrium, one of :data:`KINDS`."""
     values: tuple[float, ...]
-    """Expected value of each player when all follow."""
+    """Expected value of each player if all players follow."""
     deviations: tuple[float, ...]
     """Expected value of each player's best deviation while the others follow."""
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """What each player's best deviation gains; 0 where to follow is better than all of them,
-        as it may be before a coarse recommendation."""
+        """Gain of each player's best deviation.
+
+        It is 0 where following is better than every deviation, which can happen if the player must
+        deviate before they see the recommendation.
+        """
         return tuple(max(b - v, 0.0) for b, v in zip(self.deviations, self.values, strict=True))
 
     @property
     def gap(self) -> float:
-        """The largest gain of a player: the plan is an equilibrium up to this."""
+        """Largest gain of a player: the plan is an ε-equilibrium with this ε."""
         return max(self.gains)
 
     @property
     def distance(self) -> float:
-        """Sum of the gains over players, as OpenSpiel's ``CCEDist``, ``EFCEDist``, ... have it."""
+        """Sum of the gains over players; OpenSpiel calls it ``CCEDist``, ``EFCEDist``, ..."""
         return sum(self.gains)
 
 
@@ -85,10 +89,10 @@ def correlation_gap(
     plan: Annotated[CorrelatedPlan, Kind((Sequence,), "pairs of probability and policy")],
     kind: Annotated[str, OneOf(KINDS)] = "cce",
 ) -> CorrelationGap:
-    """The gain of each player's best deviation from a correlated plan, exactly.
+    """Compute the gain of each player's best deviation from a correlated plan, exactly.
 
-    It takes a value for every sequence and profile; ``"efcce"`` and ``"efce"`` a best response
-    below every infoset: for small games.
+    It is meant for small games.  It computes a value for every pair of sequences and profile, and
+    for ``"efcce"`` and ``"efce"`` a best response below every infoset.
 
     >>> from tensorcfr import compile_game
     >>> from tensorcfr.games import MatrixGame
@@ -101,14 +105,14 @@ def correlation_gap(
 
     Args:
         game: The game.
-        plan: Profiles with their probabilities, which sum to 1.  A profile may mix: for
-            ``"efce"`` the mediator draws an action whenever a player comes to an infoset, for
-            ``"ce"`` profiles must be pure.
-        kind: What players know when they deviate: ``"cce"``, ``"efcce"``, ``"efce"`` or ``"ce"``.
+        plan: Profiles with their probabilities, which sum to 1. A profile may mix: for ``"efce"``
+            the mediator draws an action whenever a player reaches an infoset.  For ``"ce"``
+            profiles must be pure.
+        kind: Knowledge of a player who deviates: ``"cce"``, ``"efcce"``, ``"efce"`` or ``"ce"``.
 
     Raises:
-        ValueError: The probabilities are none, or do not sum to 1; a policy is not one for this
-            game; a profile mixes where it must be pure (names the infoset).
+        ValueError: The plan is empty, or its probabilities do not sum to 1; a policy does not fit
+            this game; a profile mixes where it must be pure (names the infoset).
         MemoryLimitError: The values of all profiles would not fit.
     """
     weights, strategies = _read(game, plan)
@@ -119,34 +123,42 @@ def correlation_gap(
 
 
 def _read(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities float64 (profiles,) and strategies float64 (profiles, sequences), checked."""
+    """Check a plan, and return its probabilities and strategies.
+
+    Returns:
+        float64 (profiles,) probabilities, and float64 (profiles, sequences) strategies.
+    """
     if not plan:
         raise ValueError("a correlated plan needs at least one profile")
     require(4 * 8 * len(plan) * game.n_sequences, f"the values of {len(plan):,} profiles")
     try:
         weights = np.array([float(weight) for weight, _ in plan])
     except (TypeError, ValueError):
-        raise ValueError("a correlated plan is pairs of probability and policy") from None
+        raise ValueError("a correlated plan is a list of pairs (probability, policy)") from None
     if not (weights >= 0.0).all() or abs(weights.sum() - 1.0) > TOLERANCE:
         raise ValueError(
-            f"the probabilities of a correlated plan are from 0 and sum to 1, not {weights.sum():g}"
+            "the probabilities of a correlated plan must be at least 0 and sum to 1; "
+            f"their sum is {weights.sum():g}"
         )
     strategies = [find_policy(game, policy).probabilities for _, policy in plan]
     return weights, np.array(strategies)
 
 
 def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarray) -> np.ndarray:
-    """What a player meets in a plan: all that the gains of deviations depend on.
+    """Compute the payoffs of a plan to a player, for each recommended sequence.
+
+    The gains of all the player's deviations depend on the plan only through this matrix.
 
     Args:
         game: The game.
         player: The player.
-        weights: float64 (profiles,): their probabilities.
-        strategies: float64 (profiles, sequences).
+        weights: float64 (profiles,): probability of each profile.
+        strategies: float64 (profiles, sequences): strategies of each profile.
 
     Returns:
-        float64 (sequences of the player, the same): the sum over profiles of probability times own
-        reach of the first sequence times counterfactual payoff of the second.
+        float64 (sequences of the player, sequences of the player): the sum over profiles of
+        probability times own reach of the row's sequence times counterfactual payoff of the
+        column's sequence.
     """
     form = game.form
     own = form.of_player(player)
@@ -160,18 +172,28 @@ def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarra
 
 
 def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
-    """The gap to every kind but ``"ce"``, from what :func:`meet` says of each player."""
+    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`meet`, one per
+    player."""
     deviate = _DEVIATE[kind]
     return CorrelationGap(
         kind,
+        # The diagonal pairs each recommended sequence with its own payoff: everybody follows.
         tuple(game.unit * float(met.trace()) for met in faced),
         tuple(game.unit * deviate(game, player, met) for player, met in enumerate(faced)),
     )
 
 
 def _best(game: FlatGame, player: int, payoff: np.ndarray) -> np.ndarray:
-    """What a player's sequences are worth if the best fixed strategy is played after them, from
-    payoffs; float64 (sequences of the player,) both."""
+    """Compute the values of a player's sequences if the best fixed strategy is played after them.
+
+    Args:
+        game: The game.
+        player: The player.
+        payoff: float64 (sequences of the player,): counterfactual payoffs.
+
+    Returns:
+        float64 (sequences of the player,).
+    """
     own, value = game.form.of_player(player), np.zeros(game.n_sequences)
     value[own] = payoff
     best_total(game.form, value, np.empty(game.n_players), None)
@@ -179,25 +201,32 @@ def _best(game: FlatGame, player: int, payoff: np.ndarray) -> np.ndarray:
 
 
 def _coarse(game: FlatGame, player: int, met: np.ndarray) -> float:
-    """The best strategy against the others of all profiles."""
+    """Compute the value of the best strategy against the mixture of all profiles."""
     return float(_best(game, player, met[0])[0])
 
 
 def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> float:
-    """What a player earns who follows, and deviates at an infoset where that is best; with ``seen``
-    they see the recommendation there before."""
+    """Compute the value of a player who follows until the best infoset to deviate.
+
+    With ``seen``, the player sees the recommendation at that infoset before they decide.
+    """
     form = game.form
     begin = int(form.player_sequences[player])
     first, last = form.player_infosets[player : player + 2].tolist()
     followed = met.diagonal().copy()
+    # Infosets run from the last to the first, because each adds its value to its parent sequence,
+    # which belongs to an earlier infoset.
     for infoset in range(last - 1, first - 1, -1):
         own = game.sequences(infoset)
         actions = np.arange(own.start, own.stop, own.step) - begin
         parent = int(form.infoset_parent[infoset]) - begin
         if seen:
+            # Each recommended action has its own best deviation: the player knows the action.
             deviated = [_best(game, player, met[action])[actions].max() for action in actions]
             followed[parent] += np.maximum(followed[actions], deviated).sum()
         else:
+            # One deviation for all recommendations at this infoset, which is compared with
+            # following.
             deviated_before = _best(game, player, met[parent])[actions].max()
             followed[parent] += max(followed[actions].sum(), deviated_before)
     return float(followed[0])
@@ -208,16 +237,21 @@ _DEVIATE: Mapping[str, Callable[[FlatGame, int, np.ndarray], float]] = {
     "efcce": partial(_extensive, seen=False),
     "efce": partial(_extensive, seen=True),
 }
-"""For each kind, the expected value of the best deviation, in the unit of the arrays."""
+"""Function that computes the expected value of the best deviation, by kind of equilibrium; values
+are in the unit of the arrays."""
 
 
 def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) -> CorrelationGap:
-    """The gap to ``"ce"``: a player deviates against the others of the profiles that recommend the
-    same to them."""
+    """Compute the gap to ``"ce"``.
+
+    A player who has seen their whole recommended strategy deviates against the others' strategies
+    in all profiles that recommend this strategy to them.
+    """
     values, deviations = [], []
     for player in range(game.n_players):
         own = game.form.of_player(player)
         _check_pure(game, player, strategies)
+        # Profiles with the same strategy of the player look the same to them.
         groups: dict[bytes, list[int]] = {}
         for k, strategy in enumerate(strategies):
             groups.setdefault(strategy[own].tobytes(), []).append(k)
@@ -228,12 +262,16 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
 
 
 def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
-    """Recommendations of whole strategies must be pure."""
+    """Check that all recommended strategies of a player are pure.
+
+    Raises:
+        ValueError: A profile mixes; names the first infoset.
+    """
     own = game.form.of_player(player)
     mixes = ~np.isin(strategies[:, own], (0.0, 1.0)).all(axis=0)
     if mixes.any():
         infoset = int(game.form.owners[0][own][mixes].min())
         raise ValueError(
-            "a correlated equilibrium of the normal form is one of pure profiles, and a "
-            f"profile mixes at {game.infoset_labels[infoset]!r}; kind='efce' takes mixed ones"
+            "kind='ce' needs pure profiles, and a profile mixes at "
+            f"{game.infoset_labels[infoset]!r}; kind='efce' takes mixed profiles"
         )

@@ -1,18 +1,22 @@
-"""Exact equilibria of two-player zero-sum games: strategies and values as fractions, proved.
+"""Exact equilibria of two-player zero-sum games: strategies and values as fractions, with a proof.
 
-A strategy that is near an equilibrium says which sequences are used, and which answers of the
-opponent are best.  Own reaches ``x`` of an equilibrium with the same sequences and answers satisfy
-linear equations with rational coefficients: a sequence that is not used has reach 0, of every
-infoset the reaches of its actions sum to the reach of the sequence that leads there, and two
-actions of the opponent that are both best answers have the same value.  FLINT solves the equations
-in rational arithmetic.  Where they leave some reaches open, these are rounded from the strategy.
+A strategy near an equilibrium shows which sequences are used, and which responses of the opponent
+are best.  Own reaches ``x`` of an equilibrium with the same used sequences and best responses
+satisfy linear equations with rational coefficients:
 
-That the solutions are an equilibrium is then proved, and not concluded from the floats: exact best
+* a sequence that is not used has reach 0;
+* the reaches of an infoset's actions sum to the reach of the sequence that leads there;
+* two actions of the opponent that are both best responses have the same value.
+
+FLINT solves the equations in rational arithmetic.  Reaches that the equations do not determine are
+rounded from the strategy.
+
+The solutions are then proved to be an equilibrium, independently of the floats: exact best
 responses to them give both players the same value.
 
 Sources of the equations: D. Koller, N. Megiddo, B. von Stengel, "Fast algorithms for finding
-randomized strategies in game trees", STOC 1994.  Of the idea to solve exactly what a floating-point
-basis says: D. Applegate, W. Cook, S. Dash, D. Espinoza, "Exact solutions to linear programming
+randomized strategies in game trees", STOC 1994. Source of the method, which solves a floating-point
+basis exactly: D. Applegate, W. Cook, S. Dash, D. Espinoza, "Exact solutions to linear programming
 problems", Operations Research Letters 35, 2007.
 """
 
@@ -37,38 +41,41 @@ from ..payoff import triples
 from .linear_program import check_zero_sum, equilibrium
 
 FLINT = "flint", "exact", "python-flint"
-"""The optional package of exact arithmetic, as :func:`tensorcfr._util.extras.needs` takes it."""
+"""Optional package of exact arithmetic, as arguments of :func:`tensorcfr._util.extras.needs`."""
 LARGEST_DENOMINATOR = 10**6
-"""Payoffs times chance probabilities are read as fractions with at most this denominator."""
+"""Largest denominator of the fractions as which payoffs times chance probabilities are read."""
 ROUNDINGS = 32.0
-"""By how many units in its last place a float may differ from its fraction."""
+"""Largest difference between a float and its fraction, in units in the last place of the float."""
 LARGEST_INTEGER = 2**62
 """Bound of the coefficients of equations, which are int64."""
 TOLERANCES = (1e-9, 1e-7, 1e-5, 1e-4, 1e-3)
-"""What counts as 0, of reaches and, where the largest payoff entry is 1, of losses; the first
-tolerance that leads to an equilibrium is taken."""
+"""Thresholds below which a reach counts as 0, and a loss if the largest payoff entry is 1. They are
+tried in order until one leads to an equilibrium."""
 OPEN_BITS = 40
-"""Binary places of reaches that the equations leave open."""
+"""Binary places to which reaches that the equations do not determine are rounded."""
 MOST_UNKNOWN = 4_000
-"""Unknown reaches of a player, at most: the dense matrix of 4,000 by 4,000 takes minutes."""
+"""Largest number of unknown reaches of a player: a dense matrix of 4,000 by 4,000 takes minutes."""
 
 
 @dataclass(frozen=True, eq=False)
 class ExactEquilibrium:
-    """A Nash equilibrium in fractions, of the game whose chance probabilities times payoffs are the
-    fractions next to the floats of the compiled game."""
+    """Nash equilibrium in fractions.
+
+    Its game pays the fractions next to the compiled game's floats of chance probability times
+    payoff.
+    """
 
     game: FlatGame
     """The game."""
     values: tuple[Fraction, Fraction]
-    """What the players get, in the unit of the utilities."""
+    """Value of each player, in the unit of the utilities."""
     strategies: dict[str, dict[str, Fraction]]
     """Probabilities by infoset label and action label.  Infosets that the player's own strategy
     avoids are uniform."""
 
     @cached_property
     def policy(self) -> Policy:
-        """The strategies in floats."""
+        """The strategies as floats."""
         return Policy.from_mapping(
             self.game,
             {
@@ -81,23 +88,25 @@ class ExactEquilibrium:
 def exact_equilibrium(
     game: CompiledGame, near: Policy | None = None, *, memory_limit: int | None = None
 ) -> ExactEquilibrium:
-    """An exact Nash equilibrium of a two-player zero-sum or constant-sum game.
+    """Compute an exact Nash equilibrium of a two-player zero-sum or constant-sum game.
 
     >>> from tensorcfr import compile_game
     >>> exact_equilibrium(compile_game("kuhn")).values
     (Fraction(-1, 18), Fraction(1, 18))
 
     Args:
-        game: The game, laid out.
-        near: Strategies near an equilibrium, such as those of a solve to 1e-9; by default those of
-            the linear program.
+        game: The game, flat.
+        near: Strategies near an equilibrium, such as the result of a solve to 1e-9; by default the
+            solution of the linear program.
         memory_limit: Bytes that the linear program may take; by default the free memory.
 
     Raises:
-        ValueError: The game has not two players or no constant sum; its payoffs are no fractions;
-            it has too many unknown reaches; or ``near`` is not near enough to an equilibrium.
+        ValueError: The game does not have two players and a constant sum; its payoffs are not
+            fractions with small denominators; it has too many unknown reaches; or ``near`` is not
+            near enough to an equilibrium.
         MemoryLimitError: The linear program would not fit.
-        MissingExtraError: scipy or python-flint is not installed; says what installs both.
+        MissingExtraError: scipy or python-flint is not installed; names the command that installs
+            both.
     """
     flat = laid_out(game, "the exact equilibrium")
     check_zero_sum(flat)
@@ -118,10 +127,13 @@ def exact_equilibrium(
         except NotNearError as error:
             why = why or str(error)
             continue
+        # Player 0's guaranteed value and player 1's guaranteed limit on it.  If they are equal,
+        # each plan is optimal against the other: this is the proof.
         least = -_best_response(sides[1], -payoff.T, plans[0])
         most = _best_response(sides[0], payoff, plans[1])
         if least == most:
             value = most / denominator * Fraction(flat.unit)
+            # The sum of the utilities is a float that also needs its fraction.
             total = Fraction(sum(flat.utility_sums) / 2).limit_denominator(LARGEST_DENOMINATOR)
             rows = {
                 label: row
@@ -138,20 +150,20 @@ def exact_equilibrium(
 
 
 class NotNearError(ValueError):
-    """The sequences and answers that a tolerance tells apart are not those of an equilibrium."""
+    """The used sequences and best responses at a tolerance are not those of an equilibrium."""
 
 
 class _Side(NamedTuple):
-    """The sequence form of a player; sequences and infosets are numbered from 0."""
+    """Sequence form of one player, with the player's sequences and infosets numbered from 0."""
 
     player: int
     own: slice
-    """The player's sequences in the form."""
+    """Numbers of the player's sequences in the form."""
     first_infoset: int
     parent: list[int]
-    """For each infoset the sequence that leads there."""
+    """Sequence that leads to each infoset."""
     actions: list[list[int]]
-    """For each infoset its sequences."""
+    """Sequences of each infoset."""
 
 
 def _side(form: SequenceForm, player: int) -> _Side:
@@ -165,13 +177,15 @@ def _side(form: SequenceForm, player: int) -> _Side:
 
 
 def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
-    """Player 0's payoffs times chance probabilities, as integers over a common denominator.
+    """Convert player 0's payoffs times chance probabilities to integers over a common denominator.
 
     Returns:
-        A scipy.sparse array, int64 (sequences of player 0, those of player 1); the denominator.
+        A scipy.sparse array, int64 (sequences of player 0, sequences of player 1), and the
+        denominator.
 
     Raises:
-        ValueError: An entry is no fraction with a small denominator, or the integers are too large.
+        ValueError: An entry is not a fraction with a small denominator, or the integers are too
+            large.
     """
     from scipy import sparse
 
@@ -184,7 +198,7 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
     for v, near in zip(levels.tolist(), fractions, strict=True):
         if abs(float(near) - v) > ROUNDINGS * np.spacing(abs(v)):
             raise ValueError(
-                f"a payoff times its chance probability is {v!r}, which is no fraction with a "
+                f"a payoff times its chance probability is {v!r}, which is not a fraction with a "
                 f"denominator up to {LARGEST_DENOMINATOR:,}"
             )
     denominator = lcm(*(fraction.denominator for fraction in fractions))
@@ -198,14 +212,14 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
 def _plan(
     own: _Side, other: _Side, payoff: Any, reach: np.ndarray, tolerance: float
 ) -> list[Fraction]:
-    """Own reaches that make the best answers of the other player equally good.
+    """Solve for own reaches that make the best responses of the other player equally good.
 
     Args:
-        own: Whose reaches.
+        own: The player whose reaches are computed.
         other: The other player.
-        payoff: Payoffs to ``own``, own sequences x the other's.
+        payoff: Payoffs to ``own``, a sparse int64 (own sequences, other's sequences).
         reach: float64 (own sequences,): reaches near an equilibrium.
-        tolerance: What counts as 0.
+        tolerance: Threshold below which reaches and losses count as 0.
 
     Raises:
         NotNearError: The equations have no solution, or one with a reach below 0.
@@ -216,6 +230,7 @@ def _plan(
     if len(unknown) > MOST_UNKNOWN:
         raise ValueError(f"{len(unknown):,} reaches are unknown, more than {MOST_UNKNOWN:,}")
     rows = _equations(other, payoff, reaches, reach, tolerance)
+    # Values of the unknowns that the equations leave free.
     known = [Fraction(round(reach[s] * 2**OPEN_BITS), 2**OPEN_BITS) for s in unknown]
     if rows.shape[0] and unknown:
         # The columns: the unknowns, and with a minus the constant.
@@ -223,7 +238,7 @@ def _plan(
         solved, scale, rank = flint.fmpz_mat(matrix.tolist()).rref()
         known = _solution(solved, Fraction(int(scale)), rank, known)
     elif rows.any():
-        raise NotNearError("the best answers are not equally good")
+        raise NotNearError("the best responses are not equally good")
     found = [
         sum((known[k - 1] * c if k else Fraction(c) for k, c in row.items()), Fraction(0))
         for row in reaches
@@ -236,16 +251,20 @@ def _plan(
 def _reaches_by_unknowns(
     own: _Side, reach: np.ndarray, tolerance: float
 ) -> tuple[list[dict[int, int]], list[int]]:
-    """Own reaches as sums of unknowns: at every infoset those of all used actions but the first.
+    """Express own reaches as linear forms of unknowns.
+
+    The unknowns are the reaches of all used actions of an infoset but the likeliest one, whose
+    reach is the rest.
 
     Returns:
-        For each sequence its coefficients: of the constant under 0, of unknown ``k`` under
-        ``k + 1``; and the sequence of each unknown.
+        For each sequence its coefficients, by 0 for the constant and ``k + 1`` for unknown ``k``;
+        and the sequence of each unknown.
     """
     found: list[dict[int, int]] = [{} for _ in range(len(reach))]
     unknown: list[int] = []
     found[0] = {0: 1}
     for before, actions in zip(own.parent, own.actions, strict=True):
+        # Below a sequence with reach 0 all reaches are 0.
         if not found[before]:
             continue
         used = [s for s in actions if reach[s] > tolerance]
@@ -267,16 +286,25 @@ def _equations(
     reach: np.ndarray,
     tolerance: float,
 ) -> np.ndarray:
-    """What makes best answers equally good, int64 (equations, 1 + unknowns): sums that are 0."""
+    """Build the equations that make the best responses equally good.
+
+    Returns:
+        int64 (equations, 1 + unknowns): coefficients of the constant and of the unknowns in sums
+        that are 0.
+    """
     from scipy import sparse
 
     given = [(s, k, c) for s, row in enumerate(reaches) for k, c in row.items()]
     s, k, c = np.array(given, dtype=np.int64).T
     columns = 1 + int(k.max())
+    # ``forms`` holds the opponent's counterfactual payoffs as linear forms, ``gain`` as floats near
+    # the equilibrium; the payoffs are player ``own``'s, so the best response is the smallest.
     forms = payoff.T @ sparse.csr_array((c, (s, k)), shape=(len(reaches), columns))
     gain = payoff.T @ reach
+    # Losses are in units of the payoffs here.
     tolerance *= max(float(abs(payoff).max()), 1.0) if payoff.nnz else 1.0
-    # In the order from the last infosets up: the best answer, and those that are as good.
+    # From the last infoset up, each infoset adds the gain of its best action to its parent
+    # sequence.  All actions within the tolerance of the best one give an equation.
     leads = {}
     ties: list[tuple[int, int]] = []
     for infoset in range(len(other.actions) - 1, -1, -1):
@@ -293,7 +321,11 @@ def _equations(
 
 
 def _sums_along(leads: dict[int, int], sequences: int) -> Any:
-    """A matrix that adds to each sequence those to which best answers lead from it."""
+    """Build a matrix that adds to each sequence the sequences to which best responses lead from it.
+
+    Returns:
+        A scipy.sparse array, int64 (sequences, sequences).
+    """
     from scipy import sparse
 
     pairs = []
@@ -309,14 +341,16 @@ def _sums_along(leads: dict[int, int], sequences: int) -> Any:
 
 
 def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> list[Fraction]:
-    """The unknowns, from the reduced row echelon form of the equations and, for those that are left
-    open, numbers near by."""
+    """Read the unknowns from the reduced row echelon form of the equations.
+
+    Unknowns that the equations leave free keep their values in ``near``.
+    """
     found, unknowns = list(near), len(near)
     for row in solved.table()[:rank]:
         entries = {k: Fraction(int(entry)) for k, entry in enumerate(row) if entry}
         pivot = min(entries)
         if pivot == unknowns:
-            raise NotNearError("the best answers cannot be made equally good")
+            raise NotNearError("the best responses cannot be made equally good")
         constant = entries.pop(unknowns, Fraction(0))
         del entries[pivot]
         found[pivot] = (constant - sum(c * near[k] for k, c in entries.items())) / scale
@@ -324,13 +358,14 @@ def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> 
 
 
 def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
-    """The most that a player gets, exactly, in units of the payoffs.
+    """Compute the best-response value of a player, exactly, in units of the payoffs.
 
     Args:
         own: The player.
-        payoff: Payoffs to the player, own sequences x the other's.
-        plan: Reaches of the other player.
+        payoff: Payoffs to the player, a sparse int64 (own sequences, other's sequences).
+        plan: Reaches of the other player's sequences.
     """
+    # Integers over a common denominator: fractions would be reduced after every operation.
     scale = lcm(*(share.denominator for share in plan))
     whole = [int(share * scale) for share in plan]
     entries = payoff.tocoo()
@@ -347,7 +382,7 @@ def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
 def _strategies(
     game: FlatGame, side: _Side, plan: list[Fraction]
 ) -> list[tuple[str, dict[str, Fraction]]]:
-    """Behaviour strategies of a player, infoset by infoset."""
+    """Compute behaviour strategies from own reaches: pairs of infoset label and probabilities."""
     found = []
     for infoset, (before, actions) in enumerate(zip(side.parent, side.actions, strict=True)):
         shares = [Fraction(1, len(actions))] * len(actions)

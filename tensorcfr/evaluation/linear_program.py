@@ -1,19 +1,20 @@
 """The exact equilibrium of a two-player zero-sum game, by one linear program.
 
-The sequence form makes optimal play linear.  Own reaches ``x`` of player 0 and ``y`` of player 1
-satisfy ``E x = e`` and ``F y = f`` (of every infoset, the reaches of its actions sum to the
-reach of the sequence that leads there; the empty sequence has reach 1), and with the payoff
-matrix ``A`` of player 0 their value is ``x' A y``.  Against a fixed ``x``, player 1's best response
-is a linear program over ``y``; its dual has one variable ``v`` per infoset of player 1.  So
+The sequence form makes optimal play linear.  Own reaches ``x`` of player 0 satisfy ``E x = e``, and
+own reaches ``y`` of player 1 satisfy ``F y = f``.  These equations give the empty sequence reach 1,
+and make the reaches of an infoset's actions sum to the reach of the sequence that leads there.
+With the payoff matrix ``A`` of player 0 their value is ``x' A y``.  Against a fixed ``x``, player
+1's best response is a linear program over ``y``; its dual has one variable ``v`` per infoset of
+player 1.  So
 
     maximise v[0]  over x >= 0 and v,  subject to  E x = e  and  F' v <= A' x
 
 is player 0's optimum, and the dual variables of the last constraint are the optimal ``y``: one
 program gives both strategies.
 
-Sources: D. Koller, N. Megiddo, B. von Stengel, "Fast algorithms for finding randomized
-strategies in game trees", STOC 1994; B. von Stengel, "Efficient computation of behavior
-strategies", Games and Economic Behavior 14, 1996.  Solver: HiGHS, through scipy.
+Sources: D. Koller, N. Megiddo, B. von Stengel, "Fast algorithms for finding randomized strategies
+in game trees", STOC 1994; B. von Stengel, "Efficient computation of behavior strategies", Games and
+Economic Behavior 14, 1996. Solver: HiGHS, through scipy.
 """
 
 from __future__ import annotations
@@ -36,47 +37,48 @@ from ..payoff import count_entries, triples
 from .metrics import Evaluation, evaluate_probabilities
 
 DENSE_ROWS = 6.0
-"""Payoff entries per sequence from which the interior point may be the better method."""
+"""Payoff entries per sequence above which the interior point may be the faster method."""
 
 DENSE_MATRIX = 0.01
-"""Share of entries in the payoff matrix from which it no longer is."""
+"""Density of the payoff matrix above which the interior point is slower again."""
 
 TOLERANCE = 1e-9
-"""By how much a constraint or a reduced cost may be violated, where the largest payoff entry is
-1; HiGHS' own default is 1e-7."""
+"""Largest violation of a constraint or a reduced cost, where the largest payoff entry is 1; HiGHS'
+default is 1e-7."""
 
 BYTES_PER_COEFFICIENT = 500
-"""What scipy's copies and HiGHS' factors take per nonzero of the program: 140 to 480 were measured
-on liars_dice, leduc(ranks=7) and kuhn(cards=400)."""
+"""Bytes that scipy's copies and HiGHS' factors take per nonzero of the program: 140 to 480 were
+measured on liars_dice, leduc(ranks=7) and kuhn(cards=400)."""
 
 
 def equilibrium(
     game: CompiledGame | TeamGame, *, memory_limit: int | None = None
 ) -> tuple[Policy, Evaluation]:
-    """A Nash equilibrium of a two-player zero-sum or constant-sum game, exact to rounding.
+    """Compute a Nash equilibrium of a two-player zero-sum or constant-sum game, exact to rounding.
 
-    It is an equilibrium, not more: where an infoset is reached only after a mistake of the
-    opponent (or of the player), any play that does not make the mistake pay is optimal, and the
-    program returns one such play, which may be a poor answer to the mistake itself.  Infosets
-    that the player's own strategy avoids are uniform.
+    The strategies are not refined off the path.  At an infoset that is reached only after a
+    mistake, any play that does not make the mistake pay is optimal.  The program returns one such
+    play, which may be a poor response to the mistake itself.  Infosets that the player's own
+    strategy avoids are uniform.
 
-    The program has a row and a column per sequence and a coefficient per payoff entry; time
-    grows with a power of that.  HiGHS runs in one piece: no progress, and Ctrl-C is heard only
-    when it ends.  Beyond some 100,000 sequences, iterate.
+    The program has a row and a column per sequence and a coefficient per payoff entry; its time
+    grows with a power of their number.  HiGHS runs without interruption: it reports no progress,
+    and Ctrl-C takes effect when it ends.  Beyond some 100,000 sequences, use an iterative
+    algorithm.
 
     Args:
         game: The game.
         memory_limit: Bytes that the program may take; by default the machine's free memory.
 
     Returns:
-        Both players' strategies, and what they are worth by the library's own evaluation: its
-        exploitability checks the solution.
+        Both players' strategies, and their evaluation by this library, whose exploitability checks
+        the solution.
 
     Raises:
-        ValueError: The game has not two players, or its utilities have no constant sum.
-        MemoryLimitError: The program would not fit; said before it is built.
-        MissingExtraError: scipy is not installed; says what installs it.
-        RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
+        ValueError: The game does not have two players, or its utilities do not have a constant sum.
+        MemoryLimitError: The program would not fit; raised before it is built.
+        MissingExtraError: scipy is not installed; names the command that installs it.
+        RuntimeError: HiGHS did not reach the optimum; quotes its message.
     """
     game = game if game.links is not None else laid_out(game, "the linear program")
     check_zero_sum(game)
@@ -87,13 +89,15 @@ def equilibrium(
 
 
 def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
-    """An equilibrium of a two-player zero-sum or constant-sum game in which one player is not free.
+    """Compute an equilibrium in which one player may use only some strategies.
+
+    The game has two players and a zero or constant sum.
 
     Args:
         game: The game.
-        player: Who is restricted.
-        reaches: A scipy.sparse array, sequences x sequences of the player: their own reaches are
-            its product with those of a plan that is free.
+        player: The restricted player.
+        reaches: A scipy.sparse array (sequences of the player, sequences of the player): its
+            product with the own reaches of any plan is an allowed plan.
 
     Returns:
         Both players' strategies.
@@ -108,39 +112,41 @@ def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
 
 
 def bytes_needed(game: FlatGame | TeamGame) -> int:
-    """Bytes that the linear program takes, about: its coefficients in HiGHS and on the way."""
+    """Estimate the bytes of the linear program: its coefficients in HiGHS and in scipy's copies."""
     coefficients = count_entries(game.form, 0) + game.n_sequences + game.n_infosets
     coefficients += 0 if game.links is None else len(game.links.sequence)
     return BYTES_PER_COEFFICIENT * coefficients
 
 
 def check_zero_sum(game: FlatGame | TeamGame) -> None:
-    """Refuse games without two players or without a constant sum; the errors say what would be
-    lost."""
+    """Check that a game has two players and a constant sum.
+
+    Raises:
+        ValueError: It does not; the message says which guarantee would be lost.
+    """
     if game.n_players != 2:
         raise ValueError(
-            f"the linear program is for two players, and {game.name} has {game.n_players}; "
-            "with any other number an equilibrium is no linear optimum; iterate instead, without "
-            "the guarantee of an equilibrium"
+            f"the linear program needs two players, and {game.name} has {game.n_players}: "
+            "use an iterative algorithm, which does not guarantee an equilibrium there"
         )
     if not game.constant_sum:
         least, most = game.utility_sums
         raise ValueError(
-            f"the linear program is for zero-sum games, and the utilities of {game.name} sum to "
-            f"{least:g} at one terminal and to {most:g} at another: then a player's best "
-            "worst case is no equilibrium; iterate instead, without the guarantee of one"
+            f"the linear program needs a zero-sum game, and the utilities of {game.name} sum to "
+            f"{least:g} at one terminal and to {most:g} at another: use an iterative algorithm, "
+            "which does not guarantee an equilibrium there"
         )
 
 
 class Optimum(NamedTuple):
-    """An optimum of the program and of its dual."""
+    """Optimum of the program and of its dual."""
 
     reach: np.ndarray
-    """float64 (sequences,): own reaches of both players' sequences; with maps, those that they
-    make."""
+    """float64 (sequences,): own reaches of both players' sequences; with maps, after the maps."""
     slack: np.ndarray
-    """float64 (sequences,): what more of a sequence would lose, in shares of the largest payoff
-    entry; 0 where it has more than its least own reach.  With maps, of their variables."""
+    """float64 (sequences,): loss per unit of additional reach of each sequence, in shares of the
+    largest payoff entry; 0 where the reach exceeds its lower bound.  With maps, of the variables of
+    the program."""
 
 
 def optimum(
@@ -148,21 +154,21 @@ def optimum(
     least: np.ndarray | None = None,
     maps: Sequence[Any | None] = (None, None),
 ) -> Optimum:
-    """Optimal own reaches, by HiGHS.
+    """Solve the linear program for both players' own reaches with HiGHS.
 
     Args:
         game: The game.
-        least: float64 (sequences,): the least own reach of every sequence, the empty ones 0, in a
-            game without links and without maps; None for 0.
-        maps: For each player a sparse matrix that makes own reaches of the variables of the
-            program, or None where these are the own reaches.
+        least: float64 (sequences,): lower bound of the own reach of every sequence, 0 for the empty
+            sequences; only in a game without links and without maps.  None for 0.
+        maps: For each player a sparse matrix that maps the variables of the program to own reaches,
+            or None where the variables are the own reaches.
 
     Raises:
-        MissingExtraError: scipy is not installed; says what installs it.
-        RuntimeError: HiGHS did not reach the optimum; says what HiGHS says.
+        MissingExtraError: scipy is not installed; names the command that installs it.
+        RuntimeError: HiGHS did not reach the optimum; quotes its message.
     """
     sparse, optimize = needs("scipy.sparse", "lp"), needs("scipy.optimize", "lp")
-    # A constant sum needs no care: the opponent still minimises what player 0 gets.
+    # A constant sum needs no special case: the opponent still minimises player 0's value.
     payoff = sparse.csc_array(payoff_matrix(game.form))
     # Entries hold chance probabilities and can be tiny; tolerances are absolute.
     payoff = payoff / (abs(payoff).max() or 1.0)
@@ -173,7 +179,8 @@ def optimum(
     if second is not None:
         other, payoff = sparse.csc_array(other @ second), sparse.csc_array(payoff @ second)
     sequences, values = own.shape[1], other.shape[0]
-    # The variables are what own reaches have beyond the least ones.
+    # The variables are the own reaches minus their lower bounds, so that all bounds are 0; the
+    # bounds' contributions move to the objective and the right-hand sides.
     least = np.zeros(sum(payoff.shape)) if least is None else least
     least_own, least_other = least[:sequences], least[sequences:]
     objective = -np.concatenate([payoff @ least_other, np.eye(1, values)[0] - other @ least_other])
@@ -195,7 +202,8 @@ def optimum(
     )
     if result.status != 0:
         raise RuntimeError(f"HiGHS found no optimum for {game.name}: {result.message}")
-    # scipy's marginals are those of a minimum, so player 1's reaches come with a minus.
+    # The dual variables are player 1's reaches.  scipy minimises, so its marginals have the
+    # opposite sign.
     plans = np.concatenate([result.x[:sequences], -result.ineqlin.marginals]).clip(min=0.0) + least
     slack = np.concatenate([result.lower.marginals[:sequences], result.ineqlin.residual])
     made = (
@@ -206,26 +214,24 @@ def optimum(
 
 
 def _method(game: FlatGame | TeamGame) -> str:
-    """HiGHS' dual simplex, or its interior point followed by crossover.
+    """Choose HiGHS' dual simplex, or its interior point followed by crossover.
 
     Both end in a vertex whose exploitability is rounding (1e-15 measured), so only time counts.
-    Simplex is quicker on most games.  Its iterations grow with the entries per sequence, where
-    the interior point needs 20 to 50 whatever the game; but a matrix with few zeros fills the
-    factors of the interior point.  CPU seconds of single runs on a busy machine, simplex / interior
-    point; the ratios are what counts:
+    Simplex is quicker on most games.  Its iterations grow with the entries per sequence, while the
+    interior point needs 20 to 50 in every game.  But a matrix with few zeros fills the factors of
+    the interior point.  CPU seconds of single runs on a busy machine, simplex / interior point;
+    compare only the ratios:
 
-    ======================== ================= ======= =============
-    game                     entries/sequence  density seconds
-    ======================== ================= ======= =============
-    leduc                     2.5              0.5 %   0.08 / 0.09
-    liars_dice                3.0              0.02 %  1.4  / 5.2
-    goofspiel(cards=5)        3.2              0.3 %   0.06 / 0.09
-    bluff((2, 2), faces=4)    5.0              0.02 %  9.5  / 25
-    leduc(ranks=5)            5.1              0.3 %   0.8  / 0.5
-    leduc(ranks=7)            7.7              0.2 %   5.3  / 2.5
-    leduc(ranks=10)          11.5              0.2 %   76   / 16
-    kuhn(cards=400)          249               31 %    1.0  / 6.3
-    ======================== ================= ======= =============
+    | game | entries/sequence | density | seconds |
+    | --- | --- | --- | --- |
+    | leduc | 2.5 | 0.5 % | 0.08 / 0.09 |
+    | liars_dice | 3.0 | 0.02 % | 1.4 / 5.2 |
+    | goofspiel(cards=5) | 3.2 | 0.3 % | 0.06 / 0.09 |
+    | bluff((2, 2), faces=4) | 5.0 | 0.02 % | 9.5 / 25 |
+    | leduc(ranks=5) | 5.1 | 0.3 % | 0.8 / 0.5 |
+    | leduc(ranks=7) | 7.7 | 0.2 % | 5.3 / 2.5 |
+    | leduc(ranks=10) | 11.5 | 0.2 % | 76 / 16 |
+    | kuhn(cards=400) | 249 | 31 % | 1.0 / 6.3 |
 
     In games of teams, whose constraints have many coefficients, the interior point took a third of
     the time (kuhn of three players and 5 or 6 cards).
@@ -241,7 +247,7 @@ def _method(game: FlatGame | TeamGame) -> str:
 
 
 def payoff_matrix(form: SequenceForm) -> Any:
-    """Player 0's payoff per pair of sequences, a scipy.sparse array, own sequences x others'."""
+    """Build player 0's payoff matrix, a scipy.sparse array (sequences of player 0, of player 1)."""
     from scipy import sparse
 
     row, column, value = triples(form, 0)
@@ -250,10 +256,12 @@ def payoff_matrix(form: SequenceForm) -> Any:
 
 
 def sequence_constraints(game: FlatGame | TeamGame, player: int) -> Any:
-    """What makes own reaches a realization plan: ``E x = (1, 0, 0, ...)``.
+    """Build the constraints ``E x = (1, 0, 0, ...)`` that make own reaches a realization plan.
 
-    A scipy.sparse array, (1 + infosets) x sequences of the player.  Row 0 is the empty sequence;
-    in the row of an infoset its actions have 1, and the sequences that lead to it have -1.
+    Returns:
+        A scipy.sparse array, float64 (1 + infosets, sequences of the player). Row 0 is the empty
+        sequence.  In the row of an infoset its actions have 1, and the sequences that lead to it
+        have -1.
     """
     from scipy import sparse
 

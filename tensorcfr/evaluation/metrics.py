@@ -1,4 +1,4 @@
-"""Expected values, best responses, NashConv and exploitability, by one sweep of the game."""
+"""Expected values, best responses, NashConv and exploitability, by one pass over the game."""
 
 from __future__ import annotations
 
@@ -25,24 +25,23 @@ from ..payoff import product
 from .profile import judged, judging_bytes
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
-"""A policy, probabilities by infoset label and action label, or whatever else
-:func:`tensorcfr.formats.find_policy` reads: a file, a table, a policy of another library, a
-function of infosets, a network."""
+"""A policy, probabilities by infoset label and action label, or any other input of
+:func:`tensorcfr.formats.find_policy`: a file, a table, a policy of another library, a function of
+infosets, a network."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What strategies are worth, in the game's own unit of utility."""
+    """Values of strategies and of best responses to them, in the game's own unit of utility."""
 
     values: tuple[float, ...]
-    """Expected value of each player when all play their strategies."""
+    """Expected value of each player if all play their strategies."""
     best_responses: tuple[float, ...]
     """Value of each player's best response to the others' strategies."""
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """What each player's best response gains over their strategy; at least 0 up to
-        rounding."""
+        """Gain of each player's best response over their strategy; at least 0 up to rounding."""
         return tuple(b - v for b, v in zip(self.best_responses, self.values, strict=True))
 
     @property
@@ -57,18 +56,18 @@ class Evaluation:
 
 
 def meaning_of_exploitability(game: CompiledGame) -> str | None:
-    """A text about exploitability in games of three players or a general sum.
+    """Return a note on exploitability in games of three players or a general sum.
 
-    None in two-player zero-sum games, where it bounds what a strategy can lose.
+    It is None in two-player zero-sum games, where exploitability bounds the loss of a strategy.
     """
     if game.n_players == 2 and game.zero_sum:
         return None
     kind = "general-sum" if not game.zero_sum else f"{game.n_players}-player"
     return (
         f"In a {kind} game exploitability is the mean over players of the gain of one who alone "
-        "changes strategy; at 0 it is a Nash equilibrium.  It does not bound what a strategy "
-        "loses when several others change theirs, equilibria may have different values, and these "
-        "algorithms need not come near one."
+        "changes strategy; at 0 it is a Nash equilibrium.  It does not bound the loss of a "
+        "strategy when several others change theirs, equilibria may have different values, and "
+        "these algorithms need not converge to one."
     )
 
 
@@ -77,7 +76,7 @@ class BestResponse:
     """A player's best response to the others' strategies."""
 
     value: float
-    """What it earns."""
+    """Expected value of the best response."""
     policy: Policy
     """The others' strategies, with the player's own replaced by a pure best response."""
 
@@ -90,25 +89,25 @@ def evaluate(
     locks: Annotated[LocksLike | None, LOCKS] = None,
     progress: Annotated[Callable[[int, int], object] | None, CALLABLE] = None,
 ) -> Evaluation:
-    """Expected values and best-response values of a policy; costs about one iteration.
+    """Compute expected values and best-response values of a policy; takes about one iteration.
 
-    A game in chunks is passed over once.  A policy that is a function is asked for the strategies
-    of a chunk when the pass comes to it, and they are dropped after that: they need not fit into
-    memory.
+    A game in chunks needs one pass.  If the policy is a function, it is called for the strategies
+    of a chunk when the pass reaches it.  They are dropped afterwards, so that they need not fit
+    into memory.
 
     Args:
         game: The game.
-        policy: The strategies, in any form that :func:`tensorcfr.formats.find_policy` reads: a
-            function from an infoset to probabilities among them, one of a line and a board as a
-            :class:`tensorcfr.formats.ByLine`, and a network as a
+        policy: The strategies, in any form that :func:`tensorcfr.formats.find_policy` reads.  Among
+            them are a function from an infoset to probabilities, a function of a line and a board
+            as a :class:`tensorcfr.formats.ByLine`, and a network as a
             :class:`tensorcfr.formats.Batched` function.
-        locks: Probabilities that nobody chooses, by infoset label and action label: best
-            responses play them, and so does the policy, whatever it says there (its other actions
-            share what is left in proportion); see :class:`tensorcfr.model.locks.Locks`.
-        progress: Called with the number of chunks that are done, and of all chunks.
+        locks: Probabilities that nobody chooses, by infoset label and action label.  Best responses
+            play them.  The policy plays them, too; its other actions there share the rest in
+            proportion.  See :class:`tensorcfr.model.locks.Locks`.
+        progress: Called with the number of chunks done and the number of all chunks.
 
     Raises:
-        ValueError: The policy or a lock is not one for this game; names the infoset.
+        ValueError: The policy or a lock does not fit this game; names the infoset.
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
@@ -122,7 +121,7 @@ def evaluate(
 def evaluate_probabilities(
     game: CompiledGame | TeamGame, probabilities: np.ndarray, locks: ChunkLocks | None = None
 ) -> Evaluation:
-    """As :func:`evaluate`, from float64 (numbers,) behaviour probabilities."""
+    """Evaluate behaviour probabilities, float64 (numbers,), as :func:`evaluate` does."""
     if game.links is not None:
         return _evaluate_linked(game, probabilities)
     if game.chunks.n_chunks:
@@ -133,14 +132,14 @@ def evaluate_probabilities(
 
 
 def _in_unit(game: CompiledGame, values: np.ndarray, best: np.ndarray) -> Evaluation:
-    """Values in the unit of the arrays, in the game's own."""
+    """Convert values from the unit of the arrays to the game's own unit."""
     return Evaluation(tuple((values * game.unit).tolist()), tuple((best * game.unit).tolist()))
 
 
 def judge_strategies(
     form: SequenceForm, probabilities: np.ndarray, locks: ChunkLocks | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """What strategies are worth, in the unit of the arrays.
+    """Compute the values of strategies and of best responses, in the unit of the arrays.
 
     Args:
         form: The game.
@@ -148,8 +147,8 @@ def judge_strategies(
         locks: Locked infosets, which best responses play, too; or None.
 
     Returns:
-        Expected values, float64 (players,); values of best responses, likewise; and the
-        counterfactual value of each sequence if its player goes on with a best response, float64
+        Expected values, float64 (players,); values of best responses, float64 (players,); and the
+        counterfactual value of each sequence if its player continues with a best response, float64
         (sequences,).
     """
     reach, value = np.empty(form.n_sequences), np.empty(form.n_sequences)
@@ -160,7 +159,7 @@ def judge_strategies(
 
 
 def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
-    """The same where several sequences lead to an infoset."""
+    """Evaluate strategies of a game in which several sequences lead to an infoset."""
     form, strategy = game.form.bare, probabilities.copy()
     reach, values, best = np.empty(game.n_sequences), [], []
     links.spread(form, game.links, strategy, reach)
@@ -177,19 +176,19 @@ def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
 def expected_values(
     game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
 ) -> tuple[float, ...]:
-    """Expected value of each player when all play the policy."""
+    """Compute the expected value of each player if all play the policy."""
     return evaluate(game, policy, locks=locks).values
 
 
 def nash_conv(game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None) -> float:
-    """Sum over players of best-response value minus value."""
+    """Compute the sum over players of best-response value minus expected value."""
     return evaluate(game, policy, locks=locks).nash_conv
 
 
 def exploitability(
     game: CompiledGame, policy: PolicyLike, *, locks: LocksLike | None = None
 ) -> float:
-    """:func:`nash_conv` divided by the number of players."""
+    """Compute :func:`nash_conv` divided by the number of players."""
     return evaluate(game, policy, locks=locks).exploitability
 
 
@@ -201,18 +200,18 @@ def best_response(
     *,
     locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> BestResponse:
-    """A pure best response of one player to the others' strategies.
+    """Compute a pure best response of one player to the others' strategies.
 
-    Where several actions are best, the first of them is taken; infosets that the others or
-    chance never let happen have all values 0, so they take their first action.  With ``locks``,
-    as in :func:`evaluate`, what is locked stays, and the best free action has the rest.
+    If several actions are best, the first of them is taken.  At infosets that the others or chance
+    never reach, all values are 0, so that the first action is taken.  With ``locks``, as in
+    :func:`evaluate`, locked probabilities stay, and the best free action gets the rest.
 
     Raises:
-        ValueError: There is no such player, or the policy is not one for this game.
+        ValueError: There is no such player, or the policy does not fit this game.
     """
     if player >= game.n_players:
         raise ValueError(
-            f"player must be one of {game.name}, 0 to {game.n_players - 1}, not {player}"
+            f"player must be a player of {game.name}, 0 to {game.n_players - 1}, not {player}"
         )
     given = locks_for(game, locks)
     locked = part_locks(game, game.chunks, given)
@@ -227,11 +226,12 @@ def best_response(
 def _respond(
     game: FlatGame, player: int, value: np.ndarray, strategy: np.ndarray, locked: np.ndarray
 ) -> None:
-    """Set a player's strategy, in place, to the first of the best actions that are free."""
+    """Set a player's strategy, in place, to the first of the best free actions."""
     form = game.form
     own = slice(*form.player_buckets[player : player + 2].tolist())
     buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
     for first, actions, count in zip(*(b[own].tolist() for b in buckets), strict=True):
+        # A bucket's numbers are stored action by action: action a of lane i is at a * count + i.
         here = slice(first, first + actions * count)
         table = np.where(locked[here] == FREE, value[here], -np.inf).reshape(actions, count)
         best = table.argmax(axis=0) == np.arange(actions)[:, None]
@@ -239,7 +239,7 @@ def _respond(
 
 
 def _imposed(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
-    """A copy of a policy's probabilities that plays the locks."""
+    """Copy a policy's probabilities, with the locks imposed on the copy."""
     strategy = policy.probabilities.copy()
     if locks is not None:
         kernels.impose(game.chunks.trunk, locks, strategy)

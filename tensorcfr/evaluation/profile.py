@@ -1,4 +1,4 @@
-"""Values of a profile at every action, worked out chunk by chunk where they are looked at."""
+"""Values of a strategy profile at every action, computed chunk by chunk on demand."""
 
 from __future__ import annotations
 
@@ -21,41 +21,42 @@ from ..model.public_nodes import PublicNodes
 from ..model.shares import share_of_locks, some_chunks, way_to
 
 Weights = Callable[[int, int], np.ndarray]
-"""What strategies are made from by regret matching, the strategies themselves for one: from the
-first of some parts of a game in chunks and the part after the last, float64 (their numbers,); the
-trunk is part 0, and chunk ``c`` part ``c + 1``."""
+"""Function that returns weights from which regret matching makes strategies (strategies are their
+own weights). It takes the first part and the part after the last of a game in chunks, and returns
+float64 (numbers of those parts,). The trunk is part 0, and chunk ``c`` is part ``c + 1``."""
 TOGETHER = 1 << 17
-"""Numbers of the chunks that are judged together: they fit the second-level cache.  A call of the
-kernel for each of several small chunks takes longer than the work on them."""
+"""Largest count of numbers in the chunks of one kernel call: they fit the second-level cache.  One
+call per small chunk would take longer than the work on it."""
 STRATEGY, REACH, VALUE, BEST = range(4)
-"""Rows of the arrays of a part: the strategies, own reaches, counterfactual values, and
-counterfactual values if the player goes on with a best response, free of locks."""
+"""Rows of the arrays of a part: strategies; own reaches; counterfactual values; and counterfactual
+values if the player continues with a best response, which ignores locks."""
 ROWS = 4
 
 
 class Actions(NamedTuple):
-    """Numbers of some actions, arrays of one shape."""
+    """Strategies, reaches and values of some actions, in arrays of one shape."""
 
     strategy: np.ndarray
-    """float64: the probability of each action at its infoset."""
+    """float64: probability of each action at its infoset."""
     reach: np.ndarray
-    """float64: the player's own reach of the sequence that the action ends."""
+    """float64: the player's own reach of the sequence that ends with the action."""
     value: np.ndarray
-    """float64: the counterfactual value of the sequence."""
+    """float64: counterfactual value of the sequence."""
     best: np.ndarray
-    """float64: the same if the player goes on with a best response."""
+    """float64: counterfactual value of the sequence if a best response follows."""
 
 
 class ProfileValues:
     """Strategies, own reaches and counterfactual values of a profile.
 
-    The arrays of the trunk are made at once, which takes a pass over all chunks; those of a chunk
-    when they are asked for.
+    The arrays of the trunk are computed at construction, in a pass over all chunks.  The arrays of
+    a chunk are computed on demand.
 
     Args:
         game: Trunk and chunks.
-        weight: What the strategies are made from by regret matching: an average, say.
-        locks: Locked infosets, which best responses do not play; or None.
+        weight: Weights from which regret matching makes the strategies, such as a cumulative
+            strategy.
+        locks: Locked infosets, or None; best responses ignore them.
     """
 
     def __init__(self, game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> None:
@@ -71,13 +72,13 @@ class ProfileValues:
             self._look_at_trunk()
 
     def _look_at_trunk(self) -> None:
-        """Work out the arrays of the trunk."""
+        """Compute the arrays of the trunk."""
         none = np.zeros((ROWS, self._game.most_sequences))
         self._look(self._game, self._weight, ALL, none)
 
     @property
     def known(self) -> KnownValues:
-        """What is left of the values without the chunks, in new arrays."""
+        """Values that remain known without the chunks' strategies, in new arrays."""
         return KnownValues(self._trunk[VALUE].copy(), self._entries[1].copy())
 
     @property
@@ -87,34 +88,45 @@ class ProfileValues:
 
     @property
     def best_responses(self) -> tuple[float, ...]:
-        """Value of each player's best response, likewise."""
+        """Value of each player's best response, in the unit of the arrays."""
         return tuple(self._trunk[BEST, self._game.trunk.player_sequences[:-1]].tolist())
 
     def at(self, numbers: np.ndarray) -> Actions:
-        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+        """Return strategies, reaches and values at some numbers of the game.
+
+        All numbers must be in one chunk, or all in the trunk.
+        """
         part = part_of(self._game, numbers)
         base = int(self._game.base[part - 1]) if part else 0
         found = self.of_part(part)[:, numbers - base]
         return Actions(found[STRATEGY], found[REACH], found[VALUE], found[BEST])
 
     def of_part(self, part: int) -> np.ndarray:
-        """The arrays of the trunk, part 0, or of chunk ``part - 1``; float64 (ROWS, sequences
-        of the part)."""
+        """Return the arrays of the trunk, part 0, or of chunk ``part - 1``.
+
+        Returns:
+            float64 (ROWS, sequences of the part).
+        """
         return self._trunk if part == 0 else self._chunks.get(part - 1, self._of_chunk)
 
     def raised(self, chunk: int) -> tuple[float, ...]:
-        """By how much the value of each player's best response may be above :attr:`best_responses`
-        because of a chunk: by nothing, where these are of the strategies that are looked at."""
+        """Return how far the best responses may exceed :attr:`best_responses` because of a chunk.
+
+        It is 0 for each player if :attr:`best_responses` are of the same strategies as the chunk.
+        """
         return (0.0,) * self._game.n_players
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
         found = np.zeros((ROWS, self._game.most_sequences))
         self._look(way_to(self._game, chunk), self._weight, CHUNKS, found)
+        # A chunk's sequences begin at its scratch offset, behind those of its ancestors.
         return found[:, self._game.room[chunk] :]
 
     def _look(self, game: ChunkedForm, weight: Numbers, stage: int, below: np.ndarray) -> None:
-        """Work out the arrays of the trunk and of all chunks, of which the last one's are left in
-        ``below``; or of the chunks that a game's visits go to."""
+        """Compute the arrays of the trunk and of the chunks that the game's passes visit.
+
+        ``below`` keeps the arrays of the chunk that is visited last.
+        """
         trunk = self._trunk
         looks = Looks(
             trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
@@ -126,12 +138,13 @@ class ProfileValues:
 
 
 class ValuesFromEntries(ProfileValues):
-    """The same of a profile whose chunks are made one by one where they are looked at.
+    """Values of a profile whose chunks are computed one by one on demand, from known entry values.
 
     Args:
-        game: Trunk and chunks, with none below another.
-        parts: The strategies of a part, float64 (numbers of the part,); the trunk is part 0.
-        known: What is known of the chunks without their strategies.
+        game: Trunk and chunks, where no chunk has a chunk below it.
+        parts: Function from a part to its strategies, float64 (numbers of the part,); the trunk is
+            part 0.
+        known: Values of the trunk and of the entries, which need no strategies of the chunks.
     """
 
     def __init__(
@@ -143,6 +156,7 @@ class ValuesFromEntries(ProfileValues):
     def _look_at_trunk(self) -> None:
         none = np.zeros((ROWS, self._game.most_sequences))
         self._look(self._game, self._weight, DOWN, none)
+        # The pass up uses the stored values of the entries in place of a pass over all chunks.
         self._entries[1] = self._known.best
         self._look(self._game, self._weight, UP, none)
         self._trunk[VALUE] = self._known.trunk
@@ -156,8 +170,10 @@ class ValuesFromEntries(ProfileValues):
         return found
 
     def raised(self, chunk: int) -> tuple[float, ...]:
-        """As :meth:`ProfileValues.raised`, in the unit of the arrays: the sum over a player's
-        entries of what they are worth to a best response beyond what is known."""
+        """Return by how much a chunk's entries are worth more to best responses than is known.
+
+        The sum over each player's entries is in the unit of the arrays.
+        """
         self.of_part(chunk + 1)
         more = np.maximum(self._entries[1] - self._known.best, 0.0)
         offset = self._game.entry_offset[chunk]
@@ -165,8 +181,12 @@ class ValuesFromEntries(ProfileValues):
 
 
 def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
-    """Strategies, own reaches, values and best values of a game without chunks, float64 (ROWS,
-    sequences), from behaviour strategies, float64 (sequences,)."""
+    """Compute the rows of :data:`ROWS` for a game without chunks, float64 (ROWS, sequences).
+
+    Args:
+        form: The game.
+        strategy: float64 (sequences,): behaviour strategies.
+    """
     found, (expected, best) = np.zeros((ROWS, form.n_sequences)), np.empty((2, form.n_players))
     found[STRATEGY] = strategy
     put_values(form, found[STRATEGY], found[REACH], found[VALUE])
@@ -177,8 +197,14 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
 def put_values(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, value: np.ndarray
 ) -> None:
-    """Own reaches and counterfactual values of behaviour strategies, all float64 (sequences,), in a
-    game without chunks; ``reach`` and ``value`` are modified in place."""
+    """Compute own reaches and counterfactual values in a game without chunks.
+
+    Args:
+        form: The game.
+        strategy: float64 (sequences,): behaviour strategies.
+        reach: float64 (sequences,): own reaches; written.
+        value: float64 (sequences,): counterfactual values; written.
+    """
     unused = np.zeros((2, form.n_sequences))
     evaluation.realization_plan(form, strategy, reach)
     for player in range(form.n_players):
@@ -192,20 +218,21 @@ def judged(
     progress: Callable[[int, int], object] | None = None,
     together: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What the strategies that some weights make by regret matching are worth, in the unit of the
-    arrays, in one pass over the chunks; best responses play the locks, too.
+    """Evaluate the strategies that regret matching makes from weights, in one pass over the chunks.
+
+    Best responses play the locks, too.  Values are in the unit of the arrays.
 
     Args:
         game: Trunk and chunks.
-        weights: Is asked for the trunk, and then for a few chunks at a time, in order; what it
-            returned before is not looked at any more.
+        weights: Function that is called for the trunk, and then for a few chunks at a time, in
+            order.  Arrays that it returned earlier are not read again.
         locks: Locked infosets, or None.
-        progress: Called with the number of chunks that are done, and of all chunks.
-        together: As many numbers at most are asked for at a time, but at least those of one chunk
-            and of the chunks below it; by default :data:`TOGETHER`.
+        progress: Called with the number of chunks done and the number of all chunks.
+        together: Largest count of numbers per call of ``weights``, but at least those of one chunk
+            and the chunks below it; by default :data:`TOGETHER`.
 
     Returns:
-        Expected values, float64 (players,), and those of best responses.
+        Expected values, float64 (players,), and values of best responses, float64 (players,).
     """
     reach, value = np.zeros((2, game.trunk.n_sequences))
     below, entries = np.zeros((2, game.most_sequences)), np.zeros(game.n_entries)
@@ -213,15 +240,18 @@ def judged(
     expected, best = results_for(game)
     trunk = frozen_arrays(plain_numbers(weights(0, 1)))
     evaluation.judge(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
-    # Whole branches: chunks that are entered from others are judged with these.
+    # A batch consists of whole branches, because a chunk is evaluated together with the chunk from
+    # which it is entered.
     bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
     numbers, room, branch = game.first[bounds], np.zeros(0), 0
     together = TOGETHER if together is None else together
     while branch < len(bounds) - 1:
+        # As many branches as have at most `together` numbers, but at least one.
         after = int(np.searchsorted(numbers, numbers[branch] + together, side="right")) - 1
         begin, branch = int(bounds[branch]), max(branch + 1, after)
         end = int(bounds[branch])
         some = some_chunks(game, begin, end)
+        # One buffer serves all batches.  The numbers before some.first[0] are the trunk's, unused.
         if some.n_numbers > len(room):
             room = aligned(some.n_numbers, reach.dtype)
         room[some.first[0] : some.n_numbers] = weights(begin + 1, end + 1)
@@ -235,9 +265,11 @@ def judged(
 
 
 def judging_bytes(game: ChunkedForm, together: int = TOGETHER) -> int:
-    """Bytes that :func:`judged` takes at most: three arrays of the trunk and of a chunk, the values
-    of the entries, and what is judged together, which whoever is asked for weights has twice more:
-    in pieces, and put together."""
+    """Return the largest number of bytes that :func:`judged` takes.
+
+    They are three arrays of the trunk and of a chunk, the values of the entries, and the numbers of
+    a batch three times: here, and twice in the function that computes the weights.
+    """
     asked = 0
     if game.n_chunks:
         branches = np.append(game.first[:-1][game.above == 0], game.n_numbers)
@@ -261,12 +293,17 @@ def _scratch(
 
 
 def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:
-    """Room for what :func:`tensorcfr.kernels.evaluation.judge` finds."""
+    """Allocate the results of :func:`tensorcfr.kernels.evaluation.judge`.
+
+    Returns:
+        Expected values by part, float64 (chunks + 1, players), and values of best responses,
+        float64 (players,).
+    """
     return np.zeros((game.n_chunks + 1, game.n_players)), np.empty(game.n_players)
 
 
 def profile_of(policy: Policy) -> ProfileValues:
-    """The values of a policy."""
+    """Create the values of a policy."""
     if policy.known is not None:
         return ValuesFromEntries(policy.game.chunks, policy.part, policy.known)
     weights, locks = policy.made_from()
@@ -276,8 +313,12 @@ def profile_of(policy: Policy) -> ProfileValues:
 def own_reach(
     nodes: PublicNodes, at: Callable[[np.ndarray], Actions], node: int, player: int
 ) -> np.ndarray:
-    """A player's own reach of a public node with every hand, float64 (hands,); 0 for hands that
-    cannot be held on the way."""
+    """Compute a player's own reach of a public node with every hand.
+
+    Returns:
+        float64 (hands,); 0 for hands that are impossible on the way to the node.
+    """
+    # From the node up: the last action of the player on the way already has the product of all.
     for above, acts, action in reversed(list(nodes.way(node))):
         layout = nodes.layout(above) if acts == player else None
         if layout is not None and layout.stride:
@@ -288,15 +329,18 @@ def own_reach(
 
 
 def strategies_at(policy: Policy, nodes: PublicNodes, node: int) -> np.ndarray:
-    """The strategies at a decision, float64 (hands, actions); 0 for hands that nobody has there."""
+    """Return the strategies at a decision.
+
+    Returns:
+        float64 (hands, actions); 0 for hands that are impossible there.
+    """
     layout = nodes.layout(node)
     found = policy.at(layout.numbers(np.arange(len(layout.lane))))
     return np.where(layout.lane[:, None] >= 0, found, 0.0)
 
 
 def own_reach_of(policy: Policy, nodes: PublicNodes, node: int, player: int) -> np.ndarray:
-    """What :func:`own_reach` finds, from the strategies on the way alone: no values are worked
-    out."""
+    """Compute the reaches of :func:`own_reach` from the strategies on the way, without values."""
     found = np.ones(len(nodes.hands[player]))
     for above, acts, action in nodes.way(node):
         if acts == player:

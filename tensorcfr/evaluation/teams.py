@@ -1,12 +1,12 @@
-"""Two teams against each other: members agree on plans beforehand, and not during the play.
+"""Two teams against each other: members agree on plans beforehand, but do not communicate in play.
 
-A team's payoff is the sum of its members'.  Before the play a team may draw a joint pure plan at
-random and tell each member their part; during the play members know only what the rules show them.
-A *team-maxmin equilibrium with correlation* (TMECor) is an equilibrium between the two teams' mixed
-joint plans.  In games with a constant sum its value is unique.
+A team's payoff is the sum of its members' payoffs.  Before the play a team may draw a joint pure
+plan at random and tell each member their part.  During the play members know only their own
+observations.  A *team-maxmin equilibrium with correlation* (TMECor) is an equilibrium between the
+two teams' mixed joint plans.  In games with a constant sum its value is unique.
 
 A team's mixed joint plans are the flows through its belief DAG (:mod:`tensorcfr.model.belief_dag`),
-so that the equilibrium is a linear program and a best response one pass.
+so that the equilibrium is a linear program and a best response takes one pass.
 
 Sources: B. von Stengel, D. Koller, "Team-maxmin equilibria", Games and Economic Behavior 21, 1997;
 B. H. Zhang, G. Farina, T. Sandholm, "Team belief DAG: generalizing the sequence form to team games
@@ -36,33 +36,33 @@ from .linear_program import equilibrium
 from .metrics import BestResponse, PolicyLike, expected_values
 
 LEAST = 1e-12
-"""A joint plan with less probability is rounding."""
+"""Probability below which a joint plan counts as rounding."""
 
 
 @dataclass(frozen=True, repr=False)
 class TeamEquilibrium(OneLine):
-    """A team-maxmin equilibrium with correlation, in the game's own unit of utility."""
+    """Team-maxmin equilibrium with correlation, in the game's own unit of utility."""
 
     teams: tuple[tuple[int, ...], ...]
-    """The players of each team."""
+    """Players of each team."""
     values: tuple[float, float]
-    """Expected sum of the members' utilities, of each team."""
+    """Expected sum of the members' utilities, for each team."""
     gap: float
-    """What one team, and the other, could gain by another plan, together: rounding."""
+    """Sum of both teams' gains from their best other plans; 0 up to rounding."""
     plans: tuple[tuple[tuple[float, Policy], ...], ...]
-    """Of each team, joint plans with their probabilities.  Where a plan does not lead, and for
-    players outside the team, its strategies are uniform.  The plan of a team of one is a single
-    mixed strategy."""
+    """Joint plans of each team with their probabilities.  At infosets that a plan does not reach,
+    and for players outside the team, its strategies are uniform.  The plan of a team of one is a
+    single mixed strategy."""
 
 
 @checked()
 def team_equilibrium(
     game: Flat, teams: Annotated[Teams, TEAMS], *, memory_limit: Limit = None
 ) -> TeamEquilibrium:
-    """The equilibrium of two teams that correlate their plans beforehand, exact to rounding.
+    """Compute an equilibrium of two teams that correlate their plans beforehand, exact to rounding.
 
     Time and memory grow with the prescriptions of :func:`tensorcfr.team_game`; beyond some 100,000,
-    ``solve`` the team game by iterations.
+    run an iterative algorithm on the team game with ``solve``.
 
     >>> from tensorcfr import compile_game
     >>> found = team_equilibrium(compile_game("kuhn"), ((0,), (1,)))
@@ -76,19 +76,19 @@ def team_equilibrium(
             machine's free memory.
 
     Raises:
-        ValueError: There are not two teams; a player is in both, in none, or is none of the game;
-            the utilities have no constant sum; the infosets of a team have no order.
+        ValueError: There are not two teams; a player is in both or in none, or does not exist; the
+            utilities do not have a constant sum; the infosets of a team cannot be ordered.
         MemoryLimitError: The beliefs or the linear program may not fit.
-        MissingExtraError: scipy is not installed; says what installs it.
-        RuntimeError: HiGHS found no optimum; says what HiGHS says.
+        MissingExtraError: scipy is not installed; names the command that installs it.
+        RuntimeError: HiGHS found no optimum; quotes its message.
     """
     check_teams(game.name, game.n_players, teams)
     if not game.constant_sum:
         least, most = game.utility_sums
         raise ValueError(
             f"teams are for games with a constant sum, and the utilities of {game.name} sum to "
-            f"{least:g} at one terminal and to {most:g} at another: what one team gains the other "
-            "need not lose"
+            f"{least:g} at one terminal and to {most:g} at another: one team's gain need not be "
+            "the other's loss"
         )
     both = team_game(game, teams, memory_limit=memory_limit)
     policy, evaluation = equilibrium(both, memory_limit=memory_limit)
@@ -110,10 +110,11 @@ def team_best_response(
     *,
     memory_limit: Limit = None,
 ) -> BestResponse:
-    """The best joint pure plan of a team against the strategies of the others, exactly.
+    """Compute the best joint pure plan of a team against the strategies of the others, exactly.
 
-    ``value`` is the expected sum of the members' utilities; less that under ``policy``, it is what
-    the team could gain together.  Time and memory are as those of :func:`tensorcfr.team_game`.
+    ``value`` is the expected sum of the members' utilities.  Minus the same sum under ``policy``,
+    it is the gain that the team could achieve together.  Time and memory are as for
+    :func:`tensorcfr.team_game`.
 
     Args:
         game: The game.
@@ -122,9 +123,9 @@ def team_best_response(
         memory_limit: Bytes that the beliefs may take; by default the machine's free memory.
 
     Raises:
-        ValueError: A player is twice in the team, or none of the game; the policy is not one for
-            this game; the infosets of the team have no order.
-        MemoryLimitError: The beliefs may not fit; said before they are made.
+        ValueError: A player is twice in the team or does not exist; the policy does not fit this
+            game; the infosets of the team cannot be ordered.
+        MemoryLimitError: The beliefs may not fit; raised before they are built.
     """
     checked_player = player_of(game.name, game.n_players)
     members = tuple(checked_player("team", player) for player in team)
@@ -146,25 +147,25 @@ def team_best_response(
 
 @dataclass(frozen=True, repr=False)
 class TeamExploitability(OneLine):
-    """What two teams could gain by correlated best responses, in the game's own unit."""
+    """Two teams' gains from correlated best responses, in the game's own unit of utility."""
 
     teams: tuple[tuple[int, ...], ...]
-    """The players of each team."""
+    """Players of each team."""
     values: tuple[float, ...]
-    """Expected sum of the members' utilities, of each team."""
+    """Expected sum of the members' utilities, for each team."""
     best_responses: tuple[BestResponse, ...]
-    """The best joint plan of each team against the other's strategies."""
+    """Best joint plan of each team against the other's strategies."""
 
     @property
     def gains(self) -> tuple[float, ...]:
-        """What each team gains by its best joint plan."""
+        """Gain of each team's best joint plan."""
         return tuple(
             best.value - value for best, value in zip(self.best_responses, self.values, strict=True)
         )
 
     @property
     def exploitability(self) -> float:
-        """The mean of the two gains; 0 exactly where neither team has a better joint plan."""
+        """Mean of the two gains; 0 exactly if neither team has a better joint plan."""
         return sum(self.gains) / len(self.teams)
 
 
@@ -176,22 +177,21 @@ def team_exploitability(
     *,
     memory_limit: Limit = None,
 ) -> TeamExploitability:
-    """What each of two teams gains if its members agree on the best joint plan, exactly.
+    """Compute the gain of each of two teams if its members agree on the best joint plan, exactly.
 
-    The strategies of the other team are as they are: its members play independently.
+    The strategies of the other team stay as they are: its members play independently.
 
     Args:
-        game: The game; whether its players share payoffs (``compile_game(..., teams=...)``) makes
-            no difference.
+        game: The game; it may have been compiled with ``teams=``, which makes no difference.
         policy: The strategies of all players.
         teams: ``((0, 2), (1, 3))``: players 0 and 2 against players 1 and 3.
         memory_limit: Bytes that the beliefs of a team may take; by default the machine's free
             memory.
 
     Raises:
-        ValueError: There are not two teams; a player is in both, in none, or is none of the game;
-            the policy is not one for this game; the infosets of a team have no order.
-        MemoryLimitError: The beliefs may not fit; said before they are made.
+        ValueError: There are not two teams; a player is in both or in none, or does not exist; the
+            policy does not fit this game; the infosets of a team cannot be ordered.
+        MemoryLimitError: The beliefs may not fit; raised before they are built.
     """
     sides = check_teams(game.name, game.n_players, teams)
     value = expected_values(game, policy)
@@ -203,27 +203,38 @@ def team_exploitability(
 
 
 def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float, Policy]]:
-    """Joint plans with probabilities, whose mixture has given own reaches of the prescriptions,
-    then 1, float64 (prescriptions + 1,), which are modified.
+    """Decompose a flow into joint plans, whose mixture has the same own reaches.
 
-    The plan that follows the largest share at every belief is taken away with the largest
+    Each round follows the largest share at every belief.  It subtracts this plan with the largest
     probability that leaves no share negative, until nothing is left.
+
+    Args:
+        game: The game.
+        dag: Beliefs of the team.
+        flow: float64 (prescriptions + 1,): own reaches of the prescriptions, then 1; modified.
+
+    Returns:
+        Pairs of a probability and a joint plan.
     """
     uniform = Policy.uniform(game).probabilities
     if len(dag.members) == 1:
         return [(1.0, _played(game, dag, flow, uniform))]
     order = np.argsort(dag.belief_links[0], kind="stable")
     after = dag.belief_links[1, order]
-    # Those after prescription p are [p + 1] to [p + 2] - 1: the first have none before them.
+    # The beliefs after prescription ``p`` are ``first[p + 1]`` to ``first[p + 2] - 1``. The first
+    # beliefs have the prescription -1 before them.
     first = np.searchsorted(dag.belief_links[0, order], np.arange(-1, len(flow)))
     found = []
     while (left := float(flow[-1])) > LEAST:
         chosen, plan = [-1], np.zeros(len(flow))
+        # ``chosen`` grows while it is read: each prescription adds the choices at the beliefs after
+        # it.
         for before in chosen:
             for belief in after[first[before + 1] : first[before + 2]].tolist():
                 begin, end = dag.prescriptions[belief : belief + 2].tolist()
                 chosen.append(begin + int(flow[begin:end].argmax()))
         plan[chosen] = 1.0
+        # The smallest positive share of the plan becomes 0, so that every round empties a share.
         shares = flow[chosen]
         probability = min(left, float(shares[shares > 0.0].min()))
         found.append((probability, _played(game, dag, plan, uniform)))
@@ -232,9 +243,15 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
 
 
 def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
-    """The strategies of the members, each by itself, from own reaches of the prescriptions, float64
-    (prescriptions + 1,); ``elsewhere``, float64 (sequences,), are those of the others, and where
-    the flow does not lead."""
+    """Compute the members' own behaviour strategies from own reaches of the prescriptions.
+
+    Args:
+        game: The game.
+        dag: Beliefs of the team.
+        flow: float64 (prescriptions + 1,): own reaches of the prescriptions.
+        elsewhere: float64 (sequences,): strategies of other players, and at infosets that the flow
+            does not reach.
+    """
     strategy = elsewhere.copy()
     n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
     for belief, (begin, end) in enumerate(pairwise(dag.prescriptions.tolist())):
@@ -243,6 +260,7 @@ def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndar
         infosets = dag.infosets_of(belief)
         shares = flow[begin:end].reshape(n_actions[infosets])
         for axis, infoset in enumerate(infosets.tolist()):
+            # A prescription is one action per infoset of the belief: sum over the other infosets.
             others = tuple(other for other in range(shares.ndim) if other != axis)
             strategy[game.sequences(infoset)] = shares.sum(axis=others) / shares.sum()
     return Policy(game, strategy)

@@ -1,4 +1,4 @@
-"""Solving: the driver, the solvers, what they return, warm starts, the choice of an algorithm."""
+"""Solving: the driver, the solvers, their solutions, warm starts, the choice of an algorithm."""
 
 from .driver import Progress, solve
 from .sampled_solver import SampledSolver

@@ -1,4 +1,4 @@
-"""What the arguments that solvers share must be; see :mod:`tensorcfr._util.arguments`."""
+"""Checks of the arguments that solvers share; see :mod:`tensorcfr._util.arguments`."""
 
 from __future__ import annotations
 
@@ -18,28 +18,31 @@ from ..uncompiled.game import UncompiledGame
 
 MOST_THREADS = 1024
 FLOATS = ("float64", "float32")
-"""Floats that a solver's arrays may be kept in."""
+"""Floating-point dtypes of a solver's arrays."""
 PACKED = "int16"
-"""The precision of 16 bits, with a scale for each row, in which games in chunks may be kept."""
+"""Precision of 16-bit numbers with one scale per row, for games in chunks."""
 PRECISIONS = (*FLOATS, PACKED)
 
 
 def refuse(what: bool, reason: str | ValueError) -> None:
-    """Refuse what an algorithm or a game cannot honour.
+    """Raise an error if a request cannot be honoured.
 
     Args:
-        what: Whether it is asked for.
-        reason: Why it is refused, or the error that says so.
+        what: True if the request is made.
+        reason: Reason of the refusal, or the error to raise.
 
     Raises:
-        ValueError: It is asked for.
+        ValueError: The request is made.
     """
     if what:
         raise reason if isinstance(reason, ValueError) else ValueError(reason)
 
 
 def needs_chunks(game: CompiledGame, problem: str) -> ValueError:
-    """The error where something is for games in chunks, and whoever asks may have one."""
+    """Create the error of a feature that needs a game in chunks.
+
+    It is a CutError, which suggests ``cut=``, if the game could be compiled in chunks.
+    """
     if game.layout != "chunks":
         return CutError(problem, cut=True)
     return ValueError(
@@ -48,10 +51,10 @@ def needs_chunks(game: CompiledGame, problem: str) -> ValueError:
 
 
 class _Playable(Check):
-    """A compiled game, or what one could be compiled from."""
+    """Check for a compiled game, or for rules from which a game could be compiled."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A CompiledGame or an UncompiledGame."""
+        """Return the game, or an UncompiledGame of the rules."""
         if isinstance(value, (CompiledGame, TeamGame, UncompiledGame)):
             return value
         try:
@@ -69,10 +72,10 @@ PLAYABLE = _Playable()
 
 
 class _Sampled(_Playable):
-    """A compiled game that is laid out, or what one could be compiled from."""
+    """Check for a flat compiled game, or for rules from which a game could be compiled."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """A FlatGame or an UncompiledGame."""
+        """Return the FlatGame, or an UncompiledGame of the rules."""
         found = super().__call__(name, value)
         return laid_out(found, "sampling") if isinstance(found, CompiledGame) else found
 
@@ -81,8 +84,10 @@ SAMPLED = _Sampled()
 
 
 class _Amount(Number):
-    """A number in the game's own unit, or a text with a unit, ``"0.5%"``, which
-    :func:`own_amount` reads."""
+    """Check for a number in the game's own unit, or a text with a unit such as ``"0.5%"``.
+
+    :func:`own_amount` converts the text.
+    """
 
     def __call__(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -96,16 +101,16 @@ def own_amount(name: str, amount: None, game: Any) -> None: ...
 @overload
 def own_amount(name: str, amount: float | str, game: Any) -> float: ...
 def own_amount(name: str, amount: float | str | None, game: Any) -> float | None:
-    """An amount in the game's own unit.
+    """Convert an amount to the game's own unit.
 
     Args:
-        name: What errors call it.
-        amount: A number in that unit; or a text: a number with a unit of ``game.usual.units``,
-            ``"0.5%"`` (of the pot), ``"0.1 chips"``, ``"5 mbb"``, or a number alone; or None.
+        name: Name of the argument in errors.
+        amount: A number in that unit; a text of a number with a unit of ``game.usual.units``,
+            ``"0.5%"`` (of the pot), ``"0.1 chips"``, ``"5 mbb"``, or without a unit; or None.
         game: The game, compiled or not.
 
     Raises:
-        ValueError: The text is no amount, or the game has no such unit; names both.
+        ValueError: The text is not an amount, or the game does not have this unit; names both.
     """
     if not isinstance(amount, str):
         return amount
@@ -121,7 +126,7 @@ def own_amount(name: str, amount: float | str | None, game: Any) -> float | None
 
 
 def _split(name: str, amount: str) -> tuple[float, str]:
-    """Number and unit of a text; the unit may be empty."""
+    """Split a text into its number and its unit, which may be empty."""
     said = re.fullmatch(r"\s*([-+.\d]+(?:e[-+]?\d+)?|nan|inf)\s*(.*?)\s*", amount, re.IGNORECASE)
     try:
         number = float(said[1] if said else "")

@@ -1,4 +1,4 @@
-"""Average strategies of games in chunks, which are worked out where they are looked at."""
+"""Average strategies of games in chunks, which are computed on demand."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .state import all_strategies, copies
 
 
 class AveragePolicy(PolicyByParts):
-    """An average strategy, of which a chunk is worked out when it is asked for.
+    """Average strategy whose chunks are computed on demand.
 
-    A solver calls :meth:`detach` before it changes the array.
+    A solver calls :meth:`detach` before it changes the array that this policy reads.
 
     Args:
         game: The game.
-        cumulative: The weights that the strategies are made from.
+        cumulative: Weights from which the strategies are made.
         floor: Share of the strategies that is uniform.
         locks: Locked infosets.
     """
@@ -35,7 +35,7 @@ class AveragePolicy(PolicyByParts):
         self.forget()
 
     def parts(self, first: int, last: int) -> np.ndarray:
-        """The strategies in some parts, in a new array."""
+        """Compute the strategies of the parts from ``first`` to ``last - 1``, in a new array."""
         form = self.game.chunks
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
         found = np.zeros(end - begin)
@@ -47,12 +47,12 @@ class AveragePolicy(PolicyByParts):
         return found
 
     def made_from(self) -> MadeFrom:
-        """What regret matching makes the strategies from."""
+        """Return the weights from which regret matching makes the strategies, and the locks."""
         if self._floor > 0.0:
             return super().made_from()
         kept = self._cumulative
         return (kept.chunks, kept.scale, kept.trunk), self._locks
 
     def detach(self) -> None:
-        """Copy the array, which then is the policy's own."""
+        """Copy the solver's array, so that the solver may change its own."""
         self._cumulative = frozen_arrays(copies(self._cumulative))

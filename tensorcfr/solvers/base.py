@@ -1,4 +1,4 @@
-"""The protocol of solvers: all that :func:`tensorcfr.solve`, solutions and analyses rely on."""
+"""Protocol of solvers, on which :func:`tensorcfr.solve`, solutions and analyses rely."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class Setting(NamedTuple):
-    """What the arrays of a state are of."""
+    """Game, algorithm and locks that the arrays of a state belong to."""
 
     game: Any
-    """The game, one that the solver takes."""
+    """The game, of a layout that the solver accepts."""
     algorithm: Any
     """The algorithm."""
     locks: Locks | None = None
@@ -41,72 +41,74 @@ class Setting(NamedTuple):
 
     @property
     def merges(self) -> bool:
-        """Whether infosets are merged: where the algorithm may, and the locks do not tell them
-        apart."""
+        """True if infosets are merged: the algorithm allows it, and the locks are the same for
+        infosets that would be merged."""
         record: Record = self.algorithm
         locks = self.locks
         return record.merges_infosets and (not locks or locks.keep_symmetry)
 
     @property
     def form(self) -> ChunkedForm:
-        """What a solver's arrays are over."""
+        """Form whose numbers the solver's arrays are over."""
         found: ChunkedForm = self.game.swept(merged=self.merges)
         return found
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
-        """:attr:`CompiledGame.merged_numbers`, where the arrays are not over the numbers of a
-        policy; None elsewhere."""
+        """:attr:`CompiledGame.merged_numbers`; None if the arrays already have the numbers of a
+        policy."""
         game: CompiledGame = self.game
         return None if self.form.trunk is game.chunks.trunk else game.merged_numbers
 
     @property
     def part_locks(self) -> ChunkLocks | None:
-        """The locks as kernels take them."""
+        """The locks in the form that kernels take."""
         return part_locks(self.game, self.form, self.locks)
 
 
 class IterativeSolver(ABC):
-    """A solver between two iterations: a game, an algorithm and arrays.
+    """Solver between two iterations: a game, an algorithm and arrays.
 
-    A subclass says which records it runs, how it runs some iterations, and what its arrays mean.
-    The loop over the schedule is here.
+    A subclass defines which records it runs, how it runs iterations, and the meaning of its arrays.
+    This class holds the loop over the schedule.
     """
 
     records: ClassVar[type[Record]]
-    """The algorithms that the solver runs."""
+    """Class of the algorithms that the solver runs."""
     state_kind: ClassVar[type]
-    """The named tuple of its arrays."""
+    """Named tuple class of the solver's arrays."""
     keeps: ClassVar[str | None] = None
-    """What it keeps in place of regrets of single actions, if it does."""
+    """Name of the numbers that it keeps in place of regrets of single actions; None if it has
+    regrets."""
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks", "rules")
-    """The layouts of the games that it takes, of :attr:`CompiledGame.layout`."""
+    """Layouts of the games that it accepts; see :attr:`CompiledGame.layout`."""
     game: Any
-    """The game, one of :attr:`games`."""
+    """The game; its layout is one of ``layouts``."""
     algorithm: Any
-    """The algorithm, one of ``records``."""
+    """The algorithm, an instance of ``records``."""
     locks: Locks | None = None
-    """The infosets that are not solved for; None in solvers that take none."""
+    """Infosets with given probabilities; None in solvers that do not support locks."""
     precision: str = "float64"
-    """The floats in which the arrays are kept."""
+    """Dtype of the arrays."""
     iteration: int
-    """Iterations done."""
+    """Number of iterations done."""
     deadline: float = math.inf
-    """When :meth:`step` may end before its last iteration, by :func:`time.perf_counter`.  Solvers
-    on rules, of which one iteration may take long, undo the iteration under way then."""
+    """Time of :func:`time.perf_counter` after which :meth:`step` may end before its last iteration.
+    An iteration on rules may take long, so that solvers on rules undo the current iteration
+    then."""
     _state: Any
-    """What :attr:`state` is, where that is kept as it is."""
+    """The arrays, in solvers that store their :attr:`state` unchanged."""
     seconds: float = 0.0
-    """Time spent in :meth:`step`, in seconds; compiling is not counted."""
+    """Time spent in :meth:`step`, in seconds, without compilation."""
 
     @property
     def setting(self) -> Setting:
-        """What the state is of."""
+        """Game, algorithm and locks that the state belongs to."""
         return Setting(self.game, self.algorithm, self.locks)
 
     @abstractmethod
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
-        """Begin, or go on from a state; each subclass lists its options."""
+        """Begin, or continue from a state; each subclass documents its options."""
 
     def __repr__(self) -> str:
         name, game = type(self).__name__, self.game.name
@@ -116,11 +118,12 @@ class IterativeSolver(ABC):
         """Run some iterations; each updates every player once.
 
         Raises:
-            ValueError: ``iterations`` is no whole number from 0.
+            ValueError: ``iterations`` is not a whole number from 0.
         """
         iterations = STEPS("iterations", iterations)
         started = time.perf_counter()
         try:
+            # The schedule changes the scale of the average between runs.
             for factor, count in self.algorithm.variant.runs(self.iteration + 1, iterations):
                 if factor != 1.0:
                     self._scale_average(factor)
@@ -141,15 +144,15 @@ class IterativeSolver(ABC):
         checkpoints: Annotated[str | int | Iterable[int], CHECKPOINTS] = "geometric",
         progress: Annotated[Callable[[Any], object] | None, CALLABLE] = None,
     ) -> Any:
-        """Iterate until a stop rule says so; the arguments are those of :func:`tensorcfr.solve`.
+        """Iterate until a stop rule applies; the arguments are those of :func:`tensorcfr.solve`.
 
-        The solver can go on afterwards: the solution has arrays of its own.
+        The solver can continue afterwards, because the solution has copies of its arrays.
 
         Returns:
             The :class:`~tensorcfr.Solution`.
 
         Raises:
-            ValueError: An argument makes no sense; names it.
+            ValueError: An argument is invalid; names it.
         """
         from .driver import run_solver
 
@@ -165,78 +168,86 @@ class IterativeSolver(ABC):
 
     @abstractmethod
     def _run(self, iterations: int) -> None:
-        """Run iterations with one schedule; with 0, compile the kernels."""
+        """Run iterations with one schedule; with 0, only compile the kernels."""
 
     def _scale_average(self, factor: float) -> None:
-        """Multiply the cumulative strategy: by 0, where an algorithm begins its average anew, or by
-        a power of two, where its weights get a larger unit."""
+        """Multiply the cumulative strategy by a factor.
+
+        It is 0 where an algorithm restarts its average, or a power of two where its weights get a
+        larger unit.
+        """
         raise NotImplementedError
 
     def close(self) -> None:  # noqa: B027
-        """Give back what the solver holds elsewhere; it goes on in this process."""
+        """Release resources outside this process's memory; the solver can still be used."""
 
     @property
     def state(self) -> Any:
-        """The arrays, a named tuple, from which the solver can go on.
+        """The arrays, a named tuple, from which the solver can continue.
 
-        They have the numbers of the solver.  Where it merges infosets, these are not the sequences
-        of the game: :attr:`sums` has regrets and averages by infoset.
+        Their numbers are the solver's.  If it merges infosets, they are not the sequences of the
+        game: :attr:`sums` has regrets and averages by infoset.
         """
         return self._state
 
     @property
     def sums(self) -> Sums:
-        """Copies of the cumulative regrets and cumulative strategies now, by infoset label."""
+        """Copies of the current cumulative regrets and cumulative strategies, by infoset label."""
         from .sums import Sums
 
         return Sums(self.setting, type(self), self.state)
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """The arrays of a state that a file keeps, by name: all of them unless said otherwise."""
+        """Return the arrays of a state that a file stores, by name; all of them by default."""
         arrays: Mapping[str, np.ndarray] = state._asdict()
         return arrays
 
     @classmethod
     def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:
-        """Shape and dtype by name of the arrays of a state.
+        """Return shape and dtype of each array of a state, by name.
 
         Args:
-            setting: What the state is of.
-            kept: The arrays that are given.
+            setting: Game, algorithm and locks of the state.
+            kept: The stored arrays.
         """
         raise NotImplementedError
 
     @classmethod
     def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Any:
-        """The state that :meth:`kept` came from, checked.
+        """Rebuild and check the state from the arrays that :meth:`kept` returned.
 
         Raises:
-            ValueError: An array has another shape or dtype than this game and algorithm have, or
-                holds a value that is not finite; names the array.
+            ValueError: An array has another shape or dtype than this game and algorithm need, or
+                holds a number that is not finite; names the array.
         """
         owner = f"{setting.game.name} and {setting.algorithm.name}"
         return cls.state_kind(**copied(kept, cls.expected(setting, kept), owner))
 
     @classmethod
     def wrong_state(cls, setting: Setting, state: Any) -> str | None:
-        """What is wrong with a restored state, or nothing."""
+        """Return a description of the first error in a restored state, or None."""
         return wrong_state(setting.form.trunk, state)
 
     @classmethod
     def wrong_iteration(cls, state: Any, iteration: int) -> str | None:
-        """What is wrong with a state that is said to be after so many iterations, or nothing: few
-        states tell how many led to them."""
+        """Return a description of the contradiction between a state and a number of iterations, or
+        None.
+
+        Most states do not determine the number of their iterations.
+        """
         return None
 
     undoes_errors: ClassVar[bool] = False
-    """Whether an error in :meth:`step` undoes the iteration during which it happened, and leaves
-    the solver as it was after the one before."""
+    """True if an error in :meth:`step` undoes the current iteration, so that the solver is as it
+    was after the last complete one."""
 
     @classmethod
     def policy_is_in_state(cls, game: CompiledGame) -> bool:
-        """Whether the average policy follows from the state, by :meth:`policy_of`, so that files
-        need not keep both."""
+        """Return whether :meth:`policy_of` derives the average policy from the state.
+
+        If so, files store only the state.
+        """
         return False
 
     @classmethod
@@ -250,16 +261,18 @@ class IterativeSolver(ABC):
 
     @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:
-        """The average policy of a state, where :meth:`policy_is_in_state`."""
+        """Compute the average policy of a state, if :meth:`policy_is_in_state`."""
         raise NotImplementedError
 
     @classmethod
     def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:
-        """The cumulative regrets of a state, float64 (numbers of the game,); where one infoset of
-        the state stands for several numbers, each has its share.
+        """Return the cumulative regrets of a state, float64 (numbers of the game,).
+
+        If one infoset of the state represents several infosets, each of them gets an equal share.
 
         Raises:
-            ValueError: The solver keeps no regrets of single actions, :attr:`keeps` something else.
+            ValueError: The solver keeps other numbers than regrets of single actions, see
+                :attr:`keeps`.
         """
         if cls.keeps is not None:
             raise ValueError(f"{setting.algorithm.name} keeps {cls.keeps}")
@@ -267,11 +280,16 @@ class IterativeSolver(ABC):
 
     @classmethod
     def sums_of(cls, setting: Setting, state: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cumulative regrets and the cumulative strategies of a state, float64 (numbers
-        of the game,) each; :class:`~tensorcfr.solvers.sums.Sums` reads them by infoset.
+        """Return the cumulative regrets and the cumulative strategies of a state.
+
+        :class:`~tensorcfr.solvers.sums.Sums` reads them by infoset.
+
+        Returns:
+            Two arrays, float64 (numbers of the game,) each.
 
         Raises:
-            ValueError: The solver keeps no regrets of single actions, :attr:`keeps` something else.
+            ValueError: The solver keeps other numbers than regrets of single actions, see
+                :attr:`keeps`.
         """
         regret = cls.whole_regrets(setting, state)
         return regret.copy(), np.array(state.cumulative, dtype=np.float64)
@@ -280,79 +298,87 @@ class IterativeSolver(ABC):
     def begin(
         cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> Any:
-        """The state before the first iteration that has given regrets, and no average yet.
+        """Create the state before the first iteration from given regrets, with an empty average.
 
         Args:
-            setting: What it is of.
+            setting: Game, algorithm and locks of the state.
             regret: float64: cumulative regrets; see :func:`tensorcfr.solvers.warm_start.warm_state`
-                for the sequences that they are over.
-            strategy: float64, likewise: what is played first.  Algorithms whose strategies are made
-                from the regrets alone may not need it.
-            precision: Of the arrays.
+                for their sequences.
+            strategy: float64: first strategy, over the same sequences.  Algorithms that derive
+                strategies from regrets may ignore it.
+            precision: Precision of the arrays.
         """
         raise ValueError(f"{setting.algorithm.name} takes no warm start")
 
     @classmethod
     def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
-        """The strategy of the next iteration, float64 (sequences of the game,), from a state."""
+        """Compute the strategy of the next iteration from a state, float64 (sequences of the
+        game,)."""
         strategy: np.ndarray = state.strategy.copy()
         return strategy
 
     @classmethod
     def last_policy_of(cls, setting: Setting, state: Any) -> Policy:
-        """The last iterate: the strategy of the next iteration, from a state."""
+        """Return the last iterate, the strategy of the next iteration, from a state."""
         return Policy(setting.game, cls.last_probabilities(setting, state))
 
     @classmethod
     def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
-        """Histories visited in some iterations, and the decision nodes among them: every player's
-        update passes over the whole game once, unless said otherwise."""
+        """Count the histories, and the decision nodes among them, that some iterations visited.
+
+        By default, every player's update passes over the whole game once.
+        """
         updates = iterations * game.n_players
         return updates * game.n_histories, updates * game.n_decision_nodes
 
     @property
     def infosets_held(self) -> int | None:
-        """Infosets that were met so far; None where the solver has all of them from the start."""
+        """Number of infosets visited so far; None if the solver has all infosets from the start."""
         return None
 
     @property
     def bytes_held(self) -> int | None:
-        """Bytes that they take; None likewise."""
+        """Bytes of the infosets visited so far; None if the solver has all of them from the
+        start."""
         return None
 
     @property
     def nodes_touched(self) -> int:
-        """Histories visited: chance nodes, decision nodes and terminals."""
+        """Number of histories visited: chance nodes, decision nodes and terminals."""
         return self.count_nodes(self.game, self._state, self.iteration)[0]
 
     @property
     def decision_nodes_touched(self) -> int:
-        """Decision nodes visited."""
+        """Number of decision nodes visited."""
         return self.count_nodes(self.game, self._state, self.iteration)[1]
 
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+        """Compute the average strategy, float64 (sequences,); uniform where its sum is 0."""
         return evaluation.normalise(self.game.form, self._state.cumulative)
 
     def average_policy(self) -> Policy:
-        """The average strategy."""
+        """Return the average strategy."""
         return Policy(self.game, self.average_probabilities())
 
     def current_policy(self) -> Policy:
-        """The last iterate: the strategy that the next iteration will use."""
+        """Return the last iterate: the strategy that the next iteration will use."""
         return self.last_policy_of(self.setting, self.state)
 
     def evaluate(self) -> Evaluation:
-        """Values and best-response values of the average strategy."""
+        """Compute values and best-response values of the average strategy."""
         return evaluate_probabilities(self.game, self.average_probabilities())
 
     def evaluate_current(self) -> Evaluation:
-        """Values and best-response values of the last iterate."""
+        """Compute values and best-response values of the last iterate."""
         return evaluate_probabilities(self.game, self.last_probabilities(self.setting, self.state))
 
     @classmethod
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
-        """The record of an algorithm that this solver runs on a compiled game."""
+        """Return the record of an algorithm, and check that this solver runs it on a game.
+
+        Raises:
+            ValueError: The solver does not accept the game or does not run the algorithm.
+        """
         record = find_algorithm(algorithm)
         if game.layout not in cls.layouts:
             is_what = GAMES.get(game.layout, "has perfect recall")
@@ -367,24 +393,24 @@ class IterativeSolver(ABC):
 
 
 def merges_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two answers of :func:`merged_numbers_for` are the same."""
+    """Return whether two results of :attr:`Setting.merged_numbers` are equal."""
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)
 
 
 GAMES = {"tied": "has imperfect recall", "teams": "is a game of teams"}
-"""What is special about a game, by its layout."""
+"""Property of a game that other layouts do not have, by its layout."""
 PACKAGE = __name__.partition(".")[0]
 
 
 def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | None:
-    """The solver that runs an algorithm on a game; None where there is none for its layout."""
+    """Return the solver class that runs an algorithm on a game; None if its layout has none."""
     return solver_for(record, game.layout) if game.layout in record.solvers else None
 
 
 def solver_for(record: Record, layout: str) -> type[IterativeSolver]:
-    """The solver that runs an algorithm on a layout of games, or on a cluster."""
+    """Return the solver class that runs an algorithm on a layout of games, or on a cluster."""
     module, _, name = record.solvers[layout].partition(":")
     found: type[IterativeSolver] = getattr(import_module(f"{PACKAGE}.{module}"), name)
     return found

@@ -1,4 +1,4 @@
-"""Which algorithm runs where none is named, and where ``algorithm="auto"`` chooses."""
+"""Choice of the default algorithm, and of the algorithm for ``algorithm="auto"``."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ from ..payoff import count_entries
 from .arguments import PACKED
 
 DEFAULT_ALGORITHM = PACED_CFR_PLUS
-"""The algorithm where none is asked for.  Its parameters were chosen on some games and judged on
-others by ``scripts/variants.py``."""
+"""Default algorithm.  ``scripts/variants.py`` chose its parameters on some games and tested them on
+others."""
 SINGLE_ALGORITHM = DEFAULT_ALGORITHM(average_power=5)
-"""The same in single precision, which the sum of ``t ** 10`` leaves after 3,000 iterations."""
+"""Default in single precision, in which the default's sum of ``t ** 10`` overflows after 3,000
+iterations."""
 PACKED_ALGORITHM = CFR_PLUS
-"""The same in 16 bits, which have no room for the strategies that the default keeps."""
+"""Default in 16 bits, which cannot store the strategies that the default keeps."""
 BY_PRECISION = {PACKED: PACKED_ALGORITHM, "float32": SINGLE_ALGORITHM}
-"""The default where arrays are not kept in double precision."""
+"""Default algorithms of the precisions other than double."""
 CARDS_ALGORITHM = DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)
-"""The same in games of cards, in all precisions.  Its discounts were chosen on spots of hold'em and
-judged on others by ``scripts/spots.py``; no theorem covers them."""
+"""Default in card games, in all precisions.  ``scripts/spots.py`` chose its discounts on some spots
+of hold'em and tested them on others; no theorem covers them."""
 
 EXACT_ENTRIES = 150_000
-"""Payoff entries up to which the linear program is a matter of seconds."""
+"""Payoff entries up to which the linear program takes only seconds."""
 EXACT_TARGET = 1e-7
 """Exploitability, as a share of the range of the utilities, below which iterations take longer than
 the linear program."""
 SMALL = 10_000
-"""Sequences, where symmetries are merged, up to which predictions are taken for every target: far
-ahead for small targets, where time counts, and some milliseconds behind for large ones."""
+"""Sequences, with symmetries merged, up to which predictions are used for every target.  They are
+much faster for small targets, where time matters, and some milliseconds slower for large ones."""
 FINE_TARGET = 5e-6
-"""Exploitability, as a share of the range of the utilities, below which predictions are taken in
+"""Exploitability, as a share of the range of the utilities, below which predictions are used in
 larger games, too."""
 
 
 def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None = None) -> Record:
-    """The algorithm that is asked for; where it is None, the default one.
+    """Return the requested algorithm, or the default one.
 
     Args:
-        asked: A name or a record.
-        game: A game, compiled or not, or the rules of a game of cards.
-        precision: In what the arrays are kept; None for the usual one.
+        asked: A name or a record; None for the default.
+        game: A game, compiled or not, or the rules of a card game.
+        precision: Precision of the arrays; None for the usual one.
 
     Raises:
         ValueError: There is no such algorithm.
@@ -62,8 +63,7 @@ def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None
 
 
 def asked_precision(asked: str | None, game: Any, record: Record) -> str:
-    """In what a solver's arrays are kept; where nothing is said, as is usual for the game, if the
-    algorithm works in it."""
+    """Return the requested precision, or the usual one of the game if the algorithm supports it."""
     if asked is not None:
         return asked
     is_tied = getattr(game, "tied_to", None) is not None
@@ -78,22 +78,22 @@ def choose(
     exact: bool = True,
     precision: str | None = None,
 ) -> Record:
-    """What ``solve(game, "auto")`` runs.
+    """Choose the algorithm that ``solve(game, "auto")`` runs.
 
-    By the game, the target and the precision alone, so that the same call always runs the same
-    algorithm.  For two players and a constant sum, games of cards apart:
+    The choice depends only on the game, the target and the precision, so that the same call always
+    runs the same algorithm.  For two players and a constant sum, except in card games:
 
-    * ``lp`` for games of at most 150,000 payoff entries, where no target is given or one below 1e-7
-      of the range of the utilities;
+    * ``lp`` for games of at most 150,000 payoff entries, if no target is given or one below 1e-7 of
+      the range of the utilities;
     * the default algorithm for games of at most 10,000 sequences, symmetries merged, and for larger
-      ones with a target below 5e-6 of the range;
-    * ``dcfr`` for other larger ones, and for all in 16 bits, which have no room for predictions.
+      games with a target below 5e-6 of the range;
+    * ``dcfr`` for other larger games, and for all games in 16 bits, which cannot store predictions.
 
-    Whatever else is asked for (other stop rules, locks, a warm start, the best iterate, threads)
-    means iterations.  The figures behind it are in ``docs/which-algorithm.md``.  For other games no
-    algorithm here is known to find an equilibrium, so that there is nothing to choose by:
-    the default algorithm, as without ``"auto"``.  So it is with imperfect recall, for two teams,
-    and in games of cards, whose default was chosen on games of their kind.
+    All other options (other stop rules, locks, a warm start, the best iterate, threads) require
+    iterations.  The measurements behind these limits are in ``docs/which-algorithm.md``.  For other
+    games no algorithm here is known to find an equilibrium, so that there is no criterion: they get
+    the default algorithm, as without ``"auto"``.  Games with imperfect recall and games of two
+    teams get the default, too, and so do card games, whose default was chosen on card games.
 
     >>> from tensorcfr import compile_game
     >>> print(choose(compile_game("kuhn")))
@@ -104,9 +104,9 @@ def choose(
     Args:
         game: The game.
         target: Exploitability at which to end, if any.
-        exact: Whether the linear program will do, which takes no locks, no warm start, and no other
-            stop rule.
-        precision: In what the arrays are kept; None for the usual one.
+        exact: True if the linear program is allowed, which supports no locks, no warm start, and no
+            other stop rule.
+        precision: Precision of the arrays; None for the usual one.
     """
     if (
         game.is_of_cards

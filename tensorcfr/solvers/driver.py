@@ -1,4 +1,4 @@
-"""``solve``: run an algorithm on a game until a stop rule says so."""
+"""The function ``solve``, which runs an algorithm on a game until a stop rule applies."""
 
 from __future__ import annotations
 
@@ -42,61 +42,63 @@ from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
 FASTER = 8
-"""Times as many iterations as in the step before are run in one step, at most."""
+"""Largest ratio between the iterations of two consecutive steps."""
 CHUNK_SECONDS = 0.05
-"""About how long the solver runs between two looks at the clock, the keyboard and the hook."""
+"""Target duration of a step, in seconds.  Clock, keyboard and progress hook are checked between
+steps."""
 TOGETHER, TOGETHER_SECONDS = 8, 2.0
-"""Iterations that run together even if they take longer, and how long at most: in games in chunks,
-the first of several works out one player's reaches once more, a tenth of its time."""
+"""Smallest number of iterations per step, unless they take longer than the limit in seconds.  In a
+chunked game, each step recomputes one player's reaches once, which costs about 10 % of an
+iteration."""
 
 CHECKPOINT_SECONDS = 600.0
-"""Seconds between two checkpoint files."""
+"""Default time between two checkpoint files, in seconds."""
 LOG = logging.getLogger(__name__)
-"""Begin, checkpoints and end of every solve, at the level INFO."""
+"""Logger of the start, the checkpoints and the end of every solve, at the level INFO."""
 LOG_SECONDS = 30.0
-"""Seconds without a checkpoint after which a solve logs its progress."""
+"""Time without a checkpoint after which a solve logs its progress, in seconds."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a progress hook is told.
+    """Progress of a solve, as a progress hook receives it.
 
-    The strategies are computed when they are asked for.  Ask before the hook returns: afterwards
-    the solver goes on.
+    The strategies are computed on access.  Read them before the hook returns, because the solver
+    continues afterwards.
     """
 
     iteration: int
-    """Iterations done, those of the solution it went on from included."""
+    """Iterations done, including those of the solution that the solve continued from."""
     last_iteration: int | None
-    """Iteration at which the solve will end, if that was asked for."""
+    """Iteration at which the solve will end, if ``iters`` was given."""
     seconds: float
     """Time spent iterating in this call, in seconds."""
     latest: TracePoint | None
-    """The last line of the record, if there is one."""
+    """Last line of the record, if there is one."""
     nodes_touched: int
-    """Histories visited, those of the solution it went on from included."""
+    """Histories visited, including those of the solution that the solve continued from."""
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     """The record so far, oldest first."""
     elapsed: float = 0.0
-    """Seconds since this call began to iterate, evaluations included, which ``time_limit`` is
-    compared with."""
+    """Seconds since this call began to iterate, including evaluations; limited by
+    ``time_limit``."""
     solver: IterativeSolver | None = field(default=None, repr=False, compare=False)
-    """The solver at work; a hook may read it, and must not step it."""
+    """The running solver; a hook may read it, but must not step it."""
 
     @property
     def policy(self) -> Policy:
-        """The average strategy now; made anew each time, which takes a part of an iteration."""
+        """Current average strategy; recomputed on each access, which takes part of an iteration."""
         assert self.solver is not None
         return self.solver.average_policy()
 
     @property
     def last_policy(self) -> Policy:
-        """The strategy that the next iteration will use; made anew each time."""
+        """Strategy that the next iteration will use; recomputed on each access."""
         assert self.solver is not None
         return self.solver.current_policy()
 
     def evaluate(self) -> Evaluation:
-        """Values and best-response values of :attr:`policy`; takes about an iteration."""
+        """Compute values and best-response values of :attr:`policy`; takes about an iteration."""
         assert self.solver is not None
         return self.solver.evaluate()
 
@@ -129,100 +131,101 @@ def solve(
 ) -> Solution:
     """Solve a game.
 
-    Ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that is met, or with
-    Ctrl-C, which loses nothing: the solution says which in its ``status``.  If none is given, ends
-    as is usual for the game: a spot of hold'em at 0.5 % of the pot, others after 1,000 iterations.
-    SIGTERM ends the process as always; the command line saves first.
+    The solve ends with the first of ``iters``, ``target``, ``time_limit`` and ``nodes`` that
+    applies, or with Ctrl-C, which loses no work.  The ``status`` of the solution names the reason.
+    If no stop rule is given, the game's default applies: 0.5 % of the pot for a spot of hold'em,
+    1,000 iterations for other games.  SIGTERM ends the process as always; the command line saves
+    first.
 
     Args:
-        game: A compiled game; or its rules, for games that are too large to compile, which
-            ``"external_sampling"`` and ``"outcome_sampling"`` take as they are:
-            ``solve("openspiel:phantom_ttt", "outcome_sampling", iters=1000)``.  Rules
-            are whatever :func:`tensorcfr.compile_game` takes.  Infosets then enter a table when
-            they are first visited, and values are not known: see
+        game: A compiled game.  Or the rules of a game that is too large to compile, in any form
+            that :func:`tensorcfr.compile_game` takes; ``"external_sampling"`` and
+            ``"outcome_sampling"`` run on them directly:
+            ``solve("openspiel:phantom_ttt", "outcome_sampling", iters=1000)``.  Infosets then enter
+            a table when they are first visited, and values are not known: see
             :func:`tensorcfr.evaluation.local_best_response`.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
-            exact linear program, which takes no stop rule; ``"auto"`` for what the game and the
-            target call for (the solution says what ran), see
-            :func:`tensorcfr.solvers.choose.choose`: the linear program only where nothing but a
-            target is given.
-            By default the algorithm of ``start``, or paced predictive CFR+, ``"paced-cfr+"`` (with
-            ``average_power=5`` in single precision; ``"cfr+"`` in 16 bits), or in games of cards
-            discounted CFR with discounts chosen on spots of hold'em,
+            exact linear program, which takes no stop rule; ``"auto"`` for a choice by the game and
+            the target.  The choice, which the solution names, is that of
+            :func:`tensorcfr.solvers.choose.choose`; it is the linear program only if no option but
+            a target is given.  The default is the algorithm of ``start``, or paced predictive CFR+,
+            ``"paced-cfr+"`` (with ``average_power=5`` in single precision; ``"cfr+"`` in 16 bits).
+            In card games it is discounted CFR with discounts chosen on spots of hold'em,
             ``DCFR(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)``.
         iters: Iterations to run (beyond those of ``start``); each updates every player once.
         target: Exploitability (nash_conv / players) at which to end: a number in the game's own
-            unit, or a text with a unit that the game knows, ``"0.5%"`` of the pot,
-            ``"0.1 chips"``, ``"5 mbb"``.  With 0, and neither an algorithm nor other stop rules,
-            an exact equilibrium is found and proved, in fractions: :attr:`Solution.exact`.
-        time_limit: Seconds after which to end, evaluations included; compiling kernels is not.
-        nodes: Histories to visit (beyond those of ``start``); the iteration in which they are
-            reached is the last.
-        checkpoints: When to evaluate and record: ``"geometric"``, a number ``n`` (every ``n``
-            iterations), or the iterations themselves.  Geometric is ten times per factor of ten,
-            and where a target can be expected; there alone if a target is the only stop rule.  The
-            end is always recorded.
-        start: A solution of this game to go on from; the result has the same bits as one
-            uninterrupted run.
-        warm_start: Where to begin: a solution by any algorithm, of a game with the same infosets,
-            whose regrets are taken; or strategies.  Iterations count from 1, and the average
-            begins empty; see :func:`tensorcfr.solvers.warm_start.warm_state`.
-        warm_iterations: Iterations that strategies of ``warm_start`` count for: the more, the
-            longer the solver stays with them.
-        locks: Infosets whose probabilities are given, all of them or some, by infoset label and
-            action label: ``{"K": {"bet": 1}}``.  The rest is solved, and best responses, in
-            exploitability and ``target`` too, play what is locked; see
-            :class:`tensorcfr.model.locks.Locks`.  A solution that is gone on from brings its own.
-        seed: Of an algorithm that samples: a whole number from 0, by default 0, or several, such
-            as ``(seed, stream)``; the same seed gives the same bits.  A solution that is gone on
-            from brings its own random numbers.
-        precision: ``"float64"`` (the default) or ``"float32"`` (the default of spots of hold'em),
-            in which the solver's arrays take half the memory; for games in chunks also
+            unit, or a text with a unit of the game, ``"0.5%"`` of the pot, ``"0.1 chips"``,
+            ``"5 mbb"``.  With 0, and neither an algorithm nor other stop rules, the solve computes
+            an exact equilibrium in fractions and proves it: :attr:`Solution.exact`.
+        time_limit: Seconds after which to end, including evaluations, but not the compilation of
+            kernels.
+        nodes: Histories to visit (beyond those of ``start``); the iteration that reaches this
+            number is the last.
+        checkpoints: Iterations at which to evaluate and record: ``"geometric"``, a number ``n``
+            (every ``n`` iterations), or the iterations themselves.  Geometric is ten times per
+            factor of ten, and when a target may be reached; only the latter if a target is the only
+            stop rule.  The end is always recorded.
+        start: A solution of this game to continue from; the result has the same bits as one
+            uninterrupted solve.
+        warm_start: Initial regrets or strategies: a solution by any algorithm, of a game with the
+            same infosets, whose regrets are taken; or strategies.  Iterations count from 1, and the
+            average begins empty; see :func:`tensorcfr.solvers.warm_start.warm_state`.
+        warm_iterations: Iterations for which the strategies of ``warm_start`` count; with more, the
+            solver stays near them for longer.
+        locks: Infosets whose probabilities are given, for all actions or some, by infoset label and
+            action label: ``{"K": {"bet": 1}}``.  The rest is solved.  Best responses play the
+            locked probabilities, in exploitability and ``target`` too; see
+            :class:`tensorcfr.model.locks.Locks`.  With ``start``, its locks apply.
+        seed: Seed of an algorithm that samples: a whole number from 0, by default 0, or several,
+            such as ``(seed, stream)``; the same seed gives the same bits.  With ``start``, its
+            random numbers continue.
+        precision: Dtype of the solver's arrays: ``"float64"`` (the default) or ``"float32"`` (the
+            default of spots of hold'em), which halves the memory; for games in chunks also
             ``"int16"``, a quarter of it.  See :class:`Solver`.
-        threads: Threads that sweep the game, for large games of private hands; the result has the
-            same bits for any number.
-        keep_best: At every checkpoint evaluate the last iterate too, note it in the trace, and keep
-            the least exploitable strategy so far, average or last iterate: ``solution.best``.  A
-            ``target`` is that of the average strategy all the same.  A solution that is gone on
-            from and has a best one keeps it up.
-        checkpoint: A file for the solution so far, which :meth:`Solution.save` writes now and then
-            and at the end.  It is replaced whole or not at all, and
+        threads: Threads that pass over the game, for large games of private hands; the result has
+            the same bits for any number.
+        keep_best: At every checkpoint evaluate the last iterate too, record it in the trace, and
+            keep the least exploitable strategy so far, average or last iterate: ``solution.best``.
+            A ``target`` still applies to the average strategy.  If ``start`` has a best strategy,
+            it is continued.
+        checkpoint: A file for the solution so far, which is written regularly and at the end.  It
+            is replaced completely or not at all, and
             ``solve(game, start=Solution.load(checkpoint), ...)`` continues to the same bits.  If
-            the file cannot be written, the solve warns and goes on.
+            the file cannot be written, the solve warns and continues.
         checkpoint_every: Seconds between two such files.
-        checkpoint_iterations: Iterations after which the file is written in any case.
-        state_dir: For games in chunks: a directory to keep the solver's arrays in, which may then
-            be larger than the memory; see
-            :class:`Solver`.
+        checkpoint_iterations: Iterations after which the file is always written.
+        state_dir: For games in chunks: a directory for the solver's arrays, which may then be
+            larger than the memory; see :class:`Solver`.
         progress: Called with a :class:`Progress` at checkpoints and about twenty times a second.
-            If it returns something true, the solve ends and returns its solution.  If it raises an
-            exception, the solve ends too; the solution so far is ``solution`` of that exception.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.  A
-            table that grows beyond it raises MemoryLimitError, whose ``solution`` is the solution
-            so far: ``solve(game, start=error.solution, memory_limit=..., ...)`` goes on.
+            If it returns a true value, the solve ends and returns its solution.  If it raises an
+            exception, the solve ends too; the attribute ``solution`` of that exception is the
+            solution so far.
+        memory_limit: Bytes that the solver may take; by default the machine's free memory.  A table
+            that grows beyond it raises MemoryLimitError, whose ``solution`` is the solution so far:
+            ``solve(game, start=error.solution, memory_limit=..., ...)`` continues.
         cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
             (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
-            The result has the same bits, also where workers are lost and replaced.  ``threads``
-            are those of each worker.  See
-            :class:`tensorcfr.cluster.solver.ClusterSolver`.
+            The result has the same bits, even if workers are lost and replaced.  ``threads`` is the
+            number per worker.  See :class:`tensorcfr.cluster.solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
 
     Raises:
-        ValueError: A stop rule that makes no sense; an unknown algorithm; ``start`` is
-            of another game or algorithm; a seed for what does not sample; ``"lp"`` for more than
-            two players or a general sum.
-        MemoryLimitError: The solver's arrays would not fit; said before they are allocated.
-        MissingExtraError: ``"lp"``, or ``"auto"`` where it comes to that, without scipy, or
-            ``cluster`` without Dask distributed; says what installs it.
-        ClusterError: The scheduler is lost, or there are no workers any more.  The solution up to
-            the last snapshot is ``solution`` of that exception, and in the file ``checkpoint``.
-        RuntimeError: ``"lp"``, and HiGHS did not find the optimum; says what it found.
+        ValueError: A stop rule is invalid, or the algorithm is unknown.  ``start`` is of another
+            game or algorithm.  A seed is given to an algorithm that does not sample.  ``"lp"`` is
+            used with more than two players or a general sum.
+        MemoryLimitError: The solver's arrays would not fit; raised before they are allocated.
+        MissingExtraError: ``"lp"``, or ``"auto"`` where it chooses ``"lp"``, without scipy, or
+            ``cluster`` without Dask distributed; names the command that installs it.
+        ClusterError: The scheduler is lost, or no workers are left.  The attribute ``solution`` of
+            that exception, and the file ``checkpoint``, have the solution up to the last snapshot.
+        RuntimeError: HiGHS did not find the optimum for ``"lp"``; quotes its message.
         OSError: The last ``checkpoint`` could not be written (before the end, that is a warning).
-            The solution is ``solution`` of that exception.
+            The attribute ``solution`` of that exception is the solution.
 
-    Begin, checkpoints and end of a solve are logged to the logger ``tensorcfr`` at the level INFO.
+    The start, the checkpoints and the end of a solve are logged to the logger ``tensorcfr`` at the
+    level INFO.
     """
     given = dict(locals())
     del given["progress"]
@@ -231,7 +234,7 @@ def solve(
 
 
 def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:
-    """Do what a request asks for; see :func:`solve`."""
+    """Run a request, as :func:`solve` does with its arguments."""
     request.check()
     request = request.with_end()
     if request.record.is_exact:
@@ -254,7 +257,7 @@ def run(request: SolveRequest, progress: Callable[[Progress], object] | None = N
 def run_solver(
     solver: IterativeSolver, progress: Callable[[Progress], object] | None, **rules: Any
 ) -> Solution:
-    """Let a solver, which can go on afterwards, iterate until a stop rule says so."""
+    """Run a solver, which can continue afterwards, until a stop rule applies."""
     game = solver.game
     of = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
     of |= rules | {"target": own_amount("target", rules["target"], game)}
@@ -262,13 +265,14 @@ def run_solver(
 
 
 class _Run:
-    """A solver at work, and the record of its checkpoints.
+    """Loop of a solve, with the record of its checkpoints.
 
     Args:
         solver: The solver.
-        request: When to end, when to evaluate, and the solution to go on from, if any.
+        request: Stop rules, checkpoints, and the solution to continue from, if any.
         progress: Called at checkpoints and about twenty times a second.
-        goes_on: Whether the solver goes on after it, so that the solution has copies.
+        goes_on: True if the solver continues afterwards, so that the solution needs copies of its
+            arrays.
     """
 
     def __init__(
@@ -285,9 +289,10 @@ class _Run:
         self.logged = time.monotonic()
         self.begun = time.perf_counter()
         self.compiling = self.evaluating = 0.0
-        """Seconds of compiling kernels of evaluations, and of the last evaluation otherwise."""
+        """Seconds of compiling kernels of evaluations, and of the last evaluation without
+        compiling."""
         self.evaluated: tuple[int, Evaluation] | None = None
-        """The iteration of the last evaluation, and what this found."""
+        """Iteration and result of the last evaluation."""
         start = request.start
         self.trace: list[TracePoint] = list(start.trace) if start else []
         self.seconds_before = start.seconds if start else 0.0
@@ -299,11 +304,11 @@ class _Run:
         self.last_node = None if nodes is None else solver.nodes_touched + int(nodes)
 
     def run(self) -> Solution:
-        """Iterate until a stop rule says so, and pack the result."""
+        """Iterate until a stop rule applies, and create the solution."""
         try:
             return self._iterate()
         except ClusterError as error:
-            # The solver is back in this process, at an iteration that it has been at before.
+            # The solver has returned to this process, with the state of an earlier iteration.
             done = self.solver.iteration
             self.trace = [point for point in self.trace if point.iteration <= done]
             error.solution = solution = self.solution(Status.INTERRUPTED)  # type: ignore[attr-defined]
@@ -316,10 +321,12 @@ class _Run:
         solver, request = self.solver, self.request
         self.log("begins")
         if self.keep_best and self.best is None and request.start is not None:
-            self.record()  # The strategies that the solve begins with compete.
+            self.record()  # The initial strategies may be the best.
         mark, pace = self.next_mark(), 1
         with interrupts() as interrupted:
             while (status := self.status(interrupted())) is None:
+                # A step ends at the first of these iterations: the end of the solve, the next
+                # checkpoint, the limit of nodes, the next file.
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
                 if (apart := request.checkpoint_iterations) is not None:
@@ -338,28 +345,30 @@ class _Run:
                 try:
                     self.report()
                 except Exception as error:
-                    # The hook is not ours: whatever it raises must not lose the solution.
+                    # The hook is user code: an exception from it must not lose the solution.
                     self.keep_with(error)
                     raise
         return self.solution(status)
 
     def next_mark(self) -> int | None:
-        """The next iteration at which to evaluate."""
+        """Return the next iteration at which to evaluate."""
         request, done, target = self.request, self.solver.iteration, self.request.target
         coming = next(marks(request.checkpoints, done), None)
         if not target or coming is None or not isinstance(request.checkpoints, str):
             return coming
+        # A target is usually reached between two geometric checkpoints: evaluate where it is
+        # expected.
         chance = next_chance(self.trace, done, target)
         return chance if request.is_for_target and not self.keep_best else min(chance, coming)
 
     def keep_with(self, error: Exception) -> None:
-        """Give an error the solution so far."""
+        """Attach the solution so far to an error."""
         with suppress(AttributeError):
             error.solution = self.solution(Status.STOPPED)  # type: ignore[attr-defined]
             error.add_note("the solution so far is .solution of this exception")
 
     def solution(self, status: Status) -> Solution:
-        """The solution at this point, recorded; its arrays can no longer be written."""
+        """Create the solution at this point and record it; the solver's arrays become read-only."""
         evaluation = self.record()
         self.log(status.value)
         state = self.solver.state
@@ -368,7 +377,7 @@ class _Run:
         return self.packed(status, evaluation, state)
 
     def packed(self, status: Status, evaluation: Evaluation, state: Any) -> Solution:
-        """What there is now, as a solution whose arrays are those of ``state``."""
+        """Create a solution from the current results, with the arrays of ``state``."""
         solver = self.solver
         return Solution(
             game=self.request.game,
@@ -385,7 +394,7 @@ class _Run:
         )
 
     def log(self, event: str) -> None:
-        """Log an event, and where the solve is."""
+        """Log an event with the current iteration, time and exploitability."""
         self.logged = time.monotonic()
         if not LOG.isEnabledFor(logging.INFO):
             return
@@ -401,7 +410,7 @@ class _Run:
 
     @property
     def is_checkpoint_due(self) -> bool:
-        """Whether it is time to write the checkpoint file."""
+        """True if the checkpoint file must be written now."""
         request = self.request
         if request.checkpoint is None:
             return False
@@ -414,7 +423,8 @@ class _Run:
         """Write the checkpoint file."""
         assert self.request.checkpoint is not None
         state = self.solver.state
-        # Views, because the solver goes on with the arrays themselves.
+        # A solution makes its arrays read-only: give it views, because the solver still writes to
+        # the arrays.
         views = type(state)(*(array.view() for array in state))
         so_far = self.packed(Status.INTERRUPTED, self.evaluate(), views)
         _save(so_far, self.request.checkpoint)
@@ -422,21 +432,21 @@ class _Run:
 
     @property
     def seconds(self) -> float:
-        """Time spent iterating, that of the solution it went on from included."""
+        """Time spent iterating, in seconds, including that of the ``start`` solution."""
         return self.seconds_before + self.solver.seconds
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the run began, those of compiling apart."""
+        """Seconds since the solve began, without compilation."""
         return time.perf_counter() - self.begun - self.compiling
 
     def time_left(self) -> float:
-        """Seconds for iterations until the time limit, before which the end is evaluated."""
+        """Return the seconds left for iterations, which leave time for the final evaluation."""
         limit = self.request.time_limit
         return math.inf if limit is None else limit - self.elapsed - self.evaluating
 
     def status(self, interrupted: bool) -> Status | None:
-        """Why to end now, or None."""
+        """Return the reason to end now, or None."""
         target = self.request.target
         if target is not None and self._is_recorded and self.trace[-1].exploitability <= target:
             return Status.TARGET
@@ -451,7 +461,7 @@ class _Run:
         return Status.INTERRUPTED if interrupted else None
 
     def report(self) -> None:
-        """Call the progress hook, which may ask for an end; log where the solve is."""
+        """Call the progress hook, which may stop the solve, and log the progress regularly."""
         if time.monotonic() - self.logged > LOG_SECONDS:
             self.log("goes on")
         if self.progress is not None:
@@ -471,12 +481,13 @@ class _Run:
             self.is_stopped = bool(asked)
 
     def step(self, iterations: int, pace: int) -> int:
-        """Run some iterations; returns how many to run next, at most, to stay responsive."""
+        """Run some iterations, and return the largest number for the next step."""
         before = self.solver.seconds
         if self.request.time_limit is not None:
             self.solver.deadline = time.perf_counter() + self.time_left()
         self.solver.step(iterations)
         each = (self.solver.seconds - before) / iterations
+        # At most as long as time is left, so that a time limit is kept.
         soon, late = (
             int(min(seconds, self.time_left()) / max(each, 1e-9))
             for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
@@ -484,10 +495,10 @@ class _Run:
         return max(1, min(FASTER * pace, max(soon, min(TOGETHER, late))))
 
     def iterations_within(self, last_node: int) -> int:
-        """Iterations, at least one, that will hardly go beyond a number of nodes touched.
+        """Estimate how many iterations, at least one, will not go beyond a number of nodes touched.
 
-        An iteration of a sampling algorithm touches more nodes or fewer than the last ones did:
-        half of what they promise is run, then half of the rest, and in the end one at a time.
+        Iterations of a sampling algorithm touch different numbers of nodes.  So half of the
+        estimated number is run, then half of the rest, and in the end one iteration at a time.
         """
         done, touched = self.solver.iteration, self.solver.nodes_touched
         if not touched:
@@ -496,12 +507,14 @@ class _Run:
 
     @property
     def latest(self) -> TracePoint | None:
-        """The last line of the record."""
+        """Last line of the record."""
         return self.trace[-1] if self.trace else None
 
     def record(self) -> Evaluation:
-        """Evaluate the average strategy, and note it in the trace; the last iterate, too, where
-        the best one is kept."""
+        """Evaluate the average strategy and append it to the trace.
+
+        If the best strategy is kept, the last iterate is evaluated, too.
+        """
         begun, compiled = time.perf_counter(), list[float]()
         with install_timer("numba:compile", compiled.append):
             evaluation = self._record()
@@ -510,7 +523,7 @@ class _Run:
         return evaluation
 
     def evaluate(self) -> Evaluation:
-        """Evaluate the average strategy, once in an iteration."""
+        """Evaluate the average strategy, at most once per iteration."""
         if self.evaluated is None or self.evaluated[0] != self.solver.iteration:
             self.evaluated = self.solver.iteration, self.solver.evaluate()
         return self.evaluated[1]
@@ -542,12 +555,13 @@ class _Run:
         return evaluation
 
     def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:
-        """Keep a strategy if none was better so far."""
+        """Store a strategy as the best one if it is less exploitable than all before."""
         if self.best is not None and found.exploitability >= self.best.exploitability:
             return
         kept = policy()
         if self.solver.precision != "float64":
-            # Rounded probabilities do not sum to 1: the least of many would be an accident.
+            # Probabilities rounded to the precision do not sum to 1, so that the least of many
+            # exploitabilities may be a rounding error.
             found = evaluate(kept.game, kept, locks=self.solver.locks or None)
             if self.best is not None and found.exploitability >= self.best.exploitability:
                 return
@@ -559,8 +573,10 @@ class _Run:
 
 
 def _save(solution: Solution, path: str | Path) -> bool:
-    """Write a checkpoint file; whether that went well.  An error of the disk is only a warning: the
-    next file may be written."""
+    """Write a checkpoint file, and return whether it was written.
+
+    An operating system error is only a warning, because a later file may succeed.
+    """
     try:
         solution.save(path, force=True)
     except OSError as error:
@@ -570,7 +586,7 @@ def _save(solution: Solution, path: str | Path) -> bool:
 
 
 def _solve_exactly(request: SolveRequest) -> Solution:
-    """The linear program, which has no stop rules; in fractions where these are asked for."""
+    """Solve by the linear program, or in fractions if the request asks for a proof."""
     from ..evaluation.exact import exact_equilibrium
     from ..evaluation.linear_program import equilibrium
 

@@ -1,8 +1,7 @@
-"""Solvers whose values pass by a way of their own, and whose local rule works on a flat form.
+"""Solvers with value passes of a subclass, whose local rule works on a flat form.
 
-A *flat* form is a sequence form in which every infoset comes right after the empty sequence: the
-kernels of the local rule then change regrets, strategies and averages infoset by infoset, and pass
-nothing on.
+In a *flat* form, every infoset directly follows the empty sequence.  The kernels of the local rule
+therefore update regrets, strategies and averages infoset by infoset, without passing values up.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class FlatPasses(Passes):
         game: The game.
         form: Its flat form.
         record: The variant of CFR.
-        state: The arrays that are kept, over the flat form.
-        scale: As for :class:`Passes`.
+        state: The arrays of the state, over the flat form.
+        scale: Scales of the ties, as for :class:`Passes`.
     """
 
     def __init__(
@@ -49,22 +48,31 @@ class FlatPasses(Passes):
 
     @abstractmethod
     def play(self) -> None:
-        """Work out :attr:`reach`."""
+        """Compute :attr:`reach` from the current strategies."""
 
     @abstractmethod
     def values(self, player: int, faced: np.ndarray) -> np.ndarray:
-        """The counterfactual values of a player, float64 (sequences of the flat form,); ``faced``,
-        float64 (sequences of the game,), has the own reaches of the other players."""
+        """Compute the counterfactual values of a player, float64 (sequences of the flat form,).
+
+        Args:
+            player: The player.
+            faced: float64 (sequences of the game,): own reaches of the other players.
+        """
 
     @abstractmethod
     def reached(self, player: int) -> np.ndarray:
-        """The own reaches of a player, float64 (sequences of the flat form,); 0 elsewhere."""
+        """Return a player's own reaches, float64 (sequences of the flat form,); 0 for other
+        players."""
 
     @staticmethod
     @abstractmethod
     def bounds(game: Any) -> np.ndarray:
-        """What the sizes of counterfactual values are at most, float64 (sequences of the flat
-        form,); see :mod:`tensorcfr.solvers.scales`."""
+        """Compute upper bounds of the absolute counterfactual values, see
+        :mod:`tensorcfr.solvers.scales`.
+
+        Returns:
+            float64 (sequences of the flat form,).
+        """
 
     def iterate(self, first: int, count: int, played_floor: float) -> None:  # noqa: D102
         record, players = self._record, range(self._form.n_players)
@@ -72,10 +80,13 @@ class FlatPasses(Passes):
         together = [[player] for player in players] if record.alternating else [list(players)]
         for row, floor in zip(record.schedule(first, count), floors, strict=True):
             for movers in together:
+                # In a simultaneous update, all players face the reaches from before it; play()
+                # overwrites them.
                 faced = self.reach if len(movers) == 1 else self.reach.copy()
                 for player in movers:
                     value = self.values(player, faced)
                     self.kept.cumulative.trunk[:] += row[0] * self.reached(player)
+                    # The average is complete already: the kernel's own one goes to a dummy array.
                     part = self.whole._replace(average=np.zeros(len(value)), value=value)
                     iteration.update(part, record.rule, player, row, float(floor))
                     self.play()
@@ -84,16 +95,16 @@ class FlatPasses(Passes):
 class FlatSolver(Solver):
     """CFR with the passes of a subclass; arguments as for :class:`tensorcfr.Solver`.
 
-    The arrays are float64; there are no locks, and there is one thread.
+    The arrays are float64, locks are not supported, and there is one thread.
     """
 
     passes: ClassVar[type[FlatPasses]]
-    """Passes over such games."""
+    """Class of the passes over such games."""
     lacks: ClassVar[str]
-    """What they lack: ``"perfect recall"``."""
+    """Property that such games lack, for errors: ``"perfect recall"``."""
     takes_locks = False
     beside = 6
-    """Strategy, reach, the reach that others face, values and two more of the kernel."""
+    """Number of arrays: strategy, reach, the others' reach, values, and two more of the kernel."""
 
     def _refuse_others(
         self, precision: str, threads: int, locks: LocksLike | None, state_dir: str | Path | None
@@ -124,7 +135,7 @@ class FlatSolver(Solver):
         """Refuse a warm start.
 
         Raises:
-            ValueError: In any case.
+            ValueError: Always.
         """
         raise ValueError(f"{setting.game.name} {GAMES[cls.layouts[0]]}: it takes no warm start")
 

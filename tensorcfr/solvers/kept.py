@@ -1,4 +1,4 @@
-"""Arrays of a state that came from outside, from a file say, before a solver takes them."""
+"""Checks of a state's arrays from outside, such as a file, before a solver uses them."""
 
 from __future__ import annotations
 
@@ -8,38 +8,36 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 Expected = Mapping[str, tuple[tuple[int, ...], DTypeLike]]
-"""Shape and dtype by name."""
+"""Shape and dtype of each array, by name."""
 
 
 BLOCK = 1 << 20
-"""Numbers that are looked at together: what is worked out of them takes little memory, however
-large an array is."""
+"""Numbers that are checked together, so that temporary arrays stay small."""
 
 
 def blocks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-    """The numbers of an array, in C order and some at a time, each time with the index of the
-    first."""
+    """Yield an array in blocks in C order, each with the index of its first number."""
     flat = array.reshape(-1)
     return ((begin, flat[begin : begin + BLOCK]) for begin in range(0, len(flat), BLOCK))
 
 
 def copied(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> dict[str, np.ndarray]:
-    """The arrays of a state, checked by :func:`check_arrays` and copied, in C order."""
+    """Check the arrays of a state by :func:`check_arrays`, and copy them in C order."""
     check_arrays(kept, expected, owner)
     return {name: np.array(kept[name], order="C") for name in expected}
 
 
 def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> None:
-    """Make sure that arrays are those of a state.
+    """Check that arrays are those of a state.
 
     Args:
         kept: Arrays by name.
-        expected: The arrays of the state.
-        owner: What has such arrays, for errors: ``"kuhn and cfr"``.
+        expected: Shape and dtype of the arrays of the state.
+        owner: Game and algorithm of such arrays, for errors: ``"kuhn and cfr"``.
 
     Raises:
-        ValueError: An array has another shape or dtype, holds a value that is not finite, or is a
-            generator of random numbers that gives none; names the array.
+        ValueError: An array has another shape or dtype, holds a number that is not finite, or is
+            the state of a random number generator that would produce only zeros; names the array.
     """
     for name, (shape, dtype) in expected.items():
         array = kept[name]

@@ -1,4 +1,4 @@
-"""Iterations as passes of kernels, and the arrays that these work on, in this process."""
+"""Iterations as passes of kernels in this process, and the arrays of these passes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .state import State, bytes_kept, floats_of
 from .threads import run_together
 
 PARTS_PER_THREAD = 16
-"""Parts that the branches are shared out to: many, so that a thread that is held up hands work
-over; each costs a call within a kernel, some microseconds."""
+"""Parts per thread into which the branches are divided.  With many parts, a delayed thread leaves
+work to others; each part costs a call within a kernel, some microseconds."""
 
 
 class Passes:
@@ -30,8 +30,8 @@ class Passes:
     Args:
         form: The game.
         record: The variant of CFR.
-        state: The arrays that are kept.
-        scale: From :func:`tensorcfr.solvers.scales.bucket_scales`.
+        state: The arrays of the solver.
+        scale: Scales from :func:`tensorcfr.solvers.scales.bucket_scales`.
         locks: Locked infosets, or None.
         threads: Threads that work together; the result has the same bits for any number.
     """
@@ -62,12 +62,12 @@ class Passes:
         )
 
     def iterate(self, first: int, count: int, played_floor: float) -> None:
-        """Run iterations, or with a count of 0 compile what runs them.
+        """Run iterations; with a count of 0, only compile the kernels.
 
         Args:
             first: The first iteration.
-            count: How many.
-            played_floor: Share of the strategies played in the first one that is uniform.
+            count: Number of iterations.
+            played_floor: Share of the strategies played in the first iteration that is uniform.
         """
         if not self._form.n_chunks:
             self._iterate_alone(first, count)
@@ -78,11 +78,11 @@ class Passes:
 
     @property
     def whole(self) -> Part:
-        """A game without chunks and the arrays over it."""
+        """Game without chunks, with the arrays over it."""
         return chunk_kernels.trunk_of(self._form, self.kept, self.trunk, self.scale)
 
     def _iterate_alone(self, first: int, count: int) -> None:
-        """Iterations over a game without chunks, whose strategies and reaches are kept."""
+        """Run iterations over a game without chunks, which keeps strategies and reaches."""
         record, weights = self._record, None
         if record.against == "average":
             weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
@@ -95,7 +95,8 @@ class Passes:
             record.alternating,
             self._locks,
         )
-        # One thread pays for cards: the others would wait, and turn by turn fetch what it wrote.
+        # One thread computes the payoffs of cards: the others would wait for it, and then each
+        # would fetch its results from another core's cache.
         by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
         threads, counters = 1 if by_cards else self.threads, new_counters(1)
         run_together(
@@ -103,15 +104,23 @@ class Passes:
         )
 
     def run(self, turns: Turns) -> None:
-        """Passes, one after the other: down the trunk, through all chunks, up the trunk."""
+        """Run passes one after the other: down the trunk, through all chunks, up the trunk."""
         counters, threads = new_counters(len(turns.row)), min(self.threads, self.parts)
         run_together(
             lambda thread: self.share(turns, thread, thread, threads, counters), threads, counters
         )
 
     def share(self, turns: Turns, of: int, thread: int, threads: int, counters: np.ndarray) -> None:
-        """What one thread does of some passes, with the scratch ``of`` one of ours; the rest as for
-        :func:`tensorcfr.kernels.chunks.run_passes`."""
+        """Run one thread's share of some passes.
+
+        Args:
+            turns: The passes.
+            of: Index of the scratch arrays that the thread uses.
+            thread: Number of the thread.
+            threads: Number of threads.
+            counters: Counters by which the threads wait for each other; see
+                :func:`tensorcfr.kernels.chunks.run_passes`.
+        """
         chunk_kernels.run_passes(
             self._form,
             self._record.rule,
@@ -128,7 +137,7 @@ class Passes:
         )
 
     def judge(self, weight: Numbers, floor: float) -> tuple[np.ndarray, np.ndarray]:
-        """Expected values, float64 (players,), and those of best responses."""
+        """Compute expected values and values of best responses, float64 (players,) each."""
         expected, best = results_for(self._form)
         if not self._form.n_chunks:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
@@ -142,7 +151,7 @@ class Passes:
     def judge_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """All stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
+        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
         if self.parts == 1:
             self.judge_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
@@ -153,8 +162,8 @@ class Passes:
     def judge_chunks(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """The stage of the branches, on all threads."""
-        parts = iter(range(self.parts))  # A number goes to one thread alone.
+        """Run the stage of the branches, on all threads."""
+        parts = iter(range(self.parts))  # Shared: each number goes to exactly one thread.
 
         def work(thread: int) -> None:
             for part in parts:
@@ -172,7 +181,7 @@ class Passes:
         part: int = 0,
         thread: int = 0,
     ) -> None:
-        """One stage of an evaluation, or a part of it."""
+        """Run one stage of an evaluation, or one part of it."""
         evaluation.judge(
             self._form,
             stage,
@@ -190,21 +199,21 @@ class Passes:
 
 
 def new_counters(passes: int) -> np.ndarray:
-    """Counters by which threads wait for each other."""
+    """Allocate counters by which threads wait for each other."""
     return aligned((passes, MEETING), np.dtype(np.int64))
 
 
 def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
-    """Iterations as passes through a game of two players in chunks.
+    """Convert iterations to passes through a two-player game in chunks.
 
-    Where the players are updated one after the other, the strategy that player 0 plays in an
-    iteration is made in the pass of player 1 before it, and enters the average there; in the first
-    of these iterations, in a way down of its own.
+    With alternating updates, player 0's strategy of an iteration is computed in the preceding pass
+    of player 1, and enters the average there.  In the first of these iterations there is no such
+    pass, so that player 0's strategy gets a forward pass of its own.
 
     Args:
         record: The variant of CFR.
         first: The first iteration.
-        count: How many.
+        count: Number of iterations.
         played_floor: Share of the strategies played in the first iteration that is uniform.
     """
     schedule, floors = record.schedule(first, count), record.floors(first, count)
@@ -217,6 +226,9 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     turns.floor[:] = floors[:, None]
     turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
     if record.alternating:
+        # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
+        # The last pass computes player 0's strategy of the iteration after these, whose weight is
+        # only pending.
         turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
         turns.share[0, 0, 0] = weights[0]
         turns.share[:, 0, 1] = weights[:-1]
@@ -228,12 +240,12 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
         turns.descends[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]
     arrays = {name: field for name, field in turns._asdict().items() if np.ndim(field)}
-    # Those of several iterations one after the other.
+    # Concatenate the passes of all iterations.
     return turns._replace(**{n: own.reshape(-1, *own.shape[2:]) for n, own in arrays.items()})
 
 
 def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
-    """Passes in which nothing happens."""
+    """Create passes in which no player descends or is updated."""
     pair = (*shape, 2)
     return Turns(
         row=np.zeros((*shape, 1 + record.rule.n_parameters)),
@@ -250,12 +262,15 @@ def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
 def bytes_of_passes(
     form: ChunkedForm, record: Algorithm, precision: str = "float64", threads: int = 1
 ) -> int:
-    """Bytes of a state and of the scratch of its passes; what an evaluation needs is among
-    them."""
+    """Compute the bytes of a state and of the scratch arrays of its passes.
+
+    They include the arrays of an evaluation.
+    """
     rule, dtype = record.rule, np.dtype(precision)
     floats, averaged = floats_of(dtype), record.against == "average"
+    # Per thread: reach and value, the forecast, the averaged reach, and unpacked regrets.
     numbers = threads * (2 + rule.forecast + averaged + (floats != dtype)) * form.most_sequences
-    # Without chunks the reaches are kept.
+    # Without chunks, the state already holds the reaches.
     numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
     numbers += (1 + rule.forecast) * form.n_entries
     parts = [form.trunk]
@@ -272,14 +287,14 @@ def trunk_scratch(
     record: Algorithm | None = None,
     of: State | None = None,
 ) -> TrunkScratch:
-    """Scratch of the trunk.
+    """Allocate the scratch arrays of the trunk.
 
     Args:
-        sequences: Its sequences.
-        entries: Entries of the chunks that are entered from it.
-        dtype: The floats.
-        record: The variant of CFR that works with it; None for evaluations alone.
-        of: A state; if it keeps reaches, these are used.
+        sequences: Number of sequences of the trunk.
+        entries: Number of entries of the chunks that are entered from it.
+        dtype: Floating-point dtype of the arrays.
+        record: The variant of CFR; None for evaluations only.
+        of: A state; if it keeps reaches, they are used instead of new arrays.
     """
     forecast = record is not None and record.rule.forecast
     averaged = record is not None and record.against == "average"
@@ -297,13 +312,13 @@ def trunk_scratch(
 def chunk_scratch(
     form: ChunkedForm, dtype: np.dtype, record: Algorithm | None = None, *, packed: bool = False
 ) -> ChunkScratch:
-    """Scratch of one branch at a time.
+    """Allocate the scratch arrays of one branch.
 
     Args:
         form: The game.
-        dtype: Its floats.
-        record: As for :func:`trunk_scratch`.
-        packed: Whether the state is in 16 bits.
+        dtype: Floating-point dtype of the arrays.
+        record: The variant of CFR; None for evaluations only.
+        packed: True if the state is in 16 bits.
     """
     most = form.most_sequences
     forecast = record is not None and record.rule.forecast

@@ -1,4 +1,4 @@
-"""The arguments of a solve as one record, which Python and the command line make."""
+"""The arguments of a solve as one record, which Python and the command line create."""
 
 from __future__ import annotations
 
@@ -29,22 +29,23 @@ if TYPE_CHECKING:
 
 
 MEANS_ITERATIONS = ("iters", "time_limit", "nodes", "warm_start", "precision", "cluster")
-"""Arguments that the linear program does not take."""
+"""Arguments that exclude the linear program."""
 PER_DECADE = 10
 """Geometric checkpoints per factor of ten in iterations."""
 STEEPNESS = 2.5
-"""Power of the iterations with which exploitability is expected to fall, unless it was seen to fall
-faster: on the way to a target, the next checkpoint is where the target would be reached then.
-Chosen on half of the spots in ``scripts/spots.py``, and judged on the other half."""
+"""Power of the iterations with which exploitability is assumed to fall, unless it fell faster so
+far.  On the way to a target, the next checkpoint is where the target would be reached at this rate.
+It was chosen on half of the spots in ``scripts/spots.py``, and tested on the other half."""
 NEAREST, FARTHEST = 1.03, 4.0
-"""Factors of the iterations between two of these checkpoints, at least and at most."""
+"""Smallest and largest ratio between the iterations of two of these checkpoints."""
 USUAL_ITERATIONS = 1000
-"""Iterations of a solve if nothing says when to end, and the game has no usual target."""
+"""Iterations of a solve without a stop rule, if the game has no usual target."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SolveRequest:
-    """The arguments of :func:`tensorcfr.solve`, and what they mean together."""
+    """Arguments of :func:`tensorcfr.solve`, with the checks and choices that depend on several of
+    them."""
 
     game: CompiledGame
     algorithm: str | Record | None = None
@@ -68,11 +69,11 @@ class SolveRequest:
     memory_limit: int | None = None
     cluster: Client | str | None = None
     needs_curve: bool = False
-    """Whether iterations are wanted for their own sake (to draw them), so that ``"auto"`` must not
+    """True if iterations are needed for their own sake (to draw them), so that ``"auto"`` must not
     choose the linear program."""
 
     def with_end(self) -> SolveRequest:
-        """The same; where nothing says when to end, with the usual end of the game."""
+        """Return the request with the usual end of the game, if it has no stop rule."""
         if self.has_stop_rule or self.record.is_exact:
             return self
         usual = self.game.usual.target
@@ -82,7 +83,7 @@ class SolveRequest:
 
     @property
     def is_automatic(self) -> bool:
-        """Whether the algorithm is chosen by the game and the target."""
+        """True if the algorithm is chosen by the game and the target."""
         return isinstance(self.algorithm, str) and self.algorithm == AUTOMATIC
 
     @cached_property
@@ -109,14 +110,15 @@ class SolveRequest:
 
     @property
     def wants_proof(self) -> bool:
-        """Whether an exact equilibrium in fractions is asked for, by a target of 0 and nothing
-        else."""
+        """True if the request is for an exact equilibrium in fractions: a target of 0, no other
+        option."""
         is_open = self.algorithm is None or self.is_automatic
         return is_open and self.target == 0 and self.start is None and self._may_be_exact
 
     @property
     def _may_be_exact(self) -> bool:
-        """Whether the linear program answers all that is asked: nothing but a target, if any."""
+        """True if the linear program can answer the request, which has at most a target as an
+        option."""
         return not (
             self.needs_curve
             or self.keep_best
@@ -128,31 +130,33 @@ class SolveRequest:
 
     @property
     def is_for_target(self) -> bool:
-        """Whether a target is the only stop rule, and nothing is wanted on the way to it."""
+        """True if a target is the only stop rule, and no results on the way to it are needed."""
         budgets = self.iters, self.time_limit, self.nodes
         is_usual = isinstance(self.checkpoints, str) and not self.needs_curve
         return is_usual and all(budget is None for budget in budgets)
 
     @property
     def has_stop_rule(self) -> bool:
-        """Whether anything says when to end."""
+        """True if any stop rule is given."""
         return any(
             rule is not None for rule in (self.iters, self.target, self.time_limit, self.nodes)
         )
 
     def check(self) -> None:
-        """Check that the arguments make sense, alone and together.
+        """Check that the arguments are valid, each alone and all together.
 
         Raises:
             TypeError: The game is not compiled.
-            ValueError: An argument makes no sense, or the algorithm does not take it; names it.
+            ValueError: An argument is invalid, or the algorithm does not support it; names it.
         """
         if not self.game.is_compiled:
             self._check_uncompiled()
         if self.start is not None:
             self._check_start(self.start)
         if self.is_automatic and self.seed is not None and self.start is None:
-            raise ValueError("auto chooses among algorithms that draw no random numbers: no seed")
+            raise ValueError(
+                "auto chooses among algorithms that draw no random numbers: it takes no seed"
+            )
         record, name = self.record, self.record.name
         passes = "the variants that pass over the whole game do"
         sweeps, has_locks = record.passes_whole_game, bool(self.locks)
@@ -172,7 +176,7 @@ class SolveRequest:
         )
         refuse(
             is_warm and self.start is not None,
-            "start goes on with a solution, warm_start begins anew: give one of them",
+            "pass start (to continue) or warm_start (to begin with its regrets), not both",
         )
         refuse(is_warm and not sweeps, f"{name} takes no warm start: {passes}")
         refuse(
@@ -185,7 +189,7 @@ class SolveRequest:
             f"{name} finds joint play: no single strategies are the best of it",
         )
         refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
-        # A game that is not compiled has no chunks.
+        # An uncompiled game has no chunks.
         in_chunks = sweeps and self.game.chunks is not None and self.game.chunks.n_chunks > 0
         for option in ("state_dir", "cluster"):
             refuse(
@@ -205,7 +209,8 @@ class SolveRequest:
             "is not laid out, or has not two players and a constant sum: name an algorithm to "
             "iterate, and give it iters or time_limit",
         )
-        # The linear program that was chosen reaches every target.
+        # The linear program reaches every target, so that a target does not conflict with its
+        # choice.
         target = None if self.is_automatic or self.wants_proof else self.target
         stops = (self.iters, self.time_limit, self.nodes, target)
         refuse(
@@ -233,7 +238,7 @@ class SolveRequest:
                 )
 
     def _check_start(self, start: Solution) -> None:
-        """Check that a solution can be gone on from."""
+        """Check that a solution is one to continue from."""
         game = self.game
         if start.state is None:
             raise ValueError(f"cannot go on from a solution by {start.algorithm}: it has no state")
@@ -246,7 +251,7 @@ class SolveRequest:
                 )
             raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
         here = Setting(game, start.algorithm, start.locks)
-        # The digests are equal: what is left is which infosets the arrays have merged.
+        # The digests are equal, so that the arrays can differ only in the merged infosets.
         are_alike = start.game is game or not start.algorithm.passes_whole_game
         if not (are_alike or merges_alike(start.setting.merged_numbers, here.merged_numbers)):
             raise ValueError(
@@ -270,15 +275,15 @@ def check_stop_rules(
     time_limit: Seconds | None,
     nodes: Nodes | None,
 ) -> None:
-    """Check that each stop rule makes sense.
+    """Check that each stop rule is valid.
 
     Raises:
-        ValueError: One makes no sense; names it.
+        ValueError: A stop rule is invalid; names it.
     """
 
 
 def make_solver(request: SolveRequest) -> IterativeSolver:
-    """The solver that a checked request asks for, where ``start`` ended if there is one.
+    """Create the solver of a checked request, in the state of ``start`` if there is one.
 
     Raises:
         ValueError: The algorithm does not iterate, or the solver refuses an argument.
@@ -319,7 +324,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
 
 
 def marks(checkpoints: str | int | Iterable[int], after: int) -> Iterator[int]:
-    """The iterations beyond ``after`` at which to evaluate, ascending, each once."""
+    """Yield the iterations beyond ``after`` at which to evaluate, ascending, each once."""
     candidates: Iterable[int]
     if isinstance(checkpoints, str) and checkpoints == "geometric":
         candidates = (round(10 ** (k / PER_DECADE)) for k in count())
@@ -342,23 +347,26 @@ def marks(checkpoints: str | int | Iterable[int], after: int) -> Iterator[int]:
 
 
 def next_chance(trace: Iterable[TracePoint], after: int, target: float) -> int:
-    """The next iteration at which a target may be reached.
+    """Predict the next iteration at which a target may be reached.
 
-    It depends on the evaluations at such iterations alone, and not on where a solve was
-    interrupted: a solve that goes on ends where an uninterrupted one does.
+    The prediction depends only on the evaluations at such iterations, not on interruptions: a
+    continued solve ends at the same iteration as an uninterrupted one.
 
     Args:
-        trace: What was evaluated.
-        after: The iterations that are done.
-        target: The exploitability.
+        trace: Evaluations so far.
+        after: Number of iterations done.
+        target: Exploitability to reach.
     """
     known = {point.iteration: point.exploitability for point in trace}
+    # Replay the marks from iteration 1: only evaluations at marks count, so that the next mark does
+    # not depend on further evaluations, such as those at an interruption.
     mark, last, before = 1, 0, math.inf
     while mark <= after:
         found, steepness = known.get(mark, target), STEEPNESS
         if 0.0 < found < before < math.inf:
             steepness = max(steepness, math.log(before / found) / math.log(mark / last))
         last, before = mark, found
+        # Exploitability falls as a power of the iterations: factor by which they must grow.
         way = (found / target) ** (1 / steepness)
         mark = max(mark + 1, round(mark * min(max(way, NEAREST), FARTHEST)))
     return mark

@@ -1,4 +1,4 @@
-"""Monte Carlo CFR: a solver that samples, and learns in a table of numbers."""
+"""Monte Carlo CFR: a solver that samples, and stores its numbers in a table."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from .traversal import (
 )
 
 STATE_ARRAYS = 3
-"""Arrays over the sequences that a state has: regrets, strategy, sums."""
+"""Number of arrays over the sequences in a state: regrets, strategy, sums."""
 AVERAGE_ARRAYS = 2
-"""The average strategy, and the sums that it is made from.  An evaluation allocates fewer beside
-it."""
+"""Number of arrays of the average strategy: the strategy, and the sums from which it is computed.
+An evaluation allocates fewer arrays."""
 AVERAGING_CODES = {"simple": SIMPLE, "stochastic": STOCHASTIC, "optimistic": OPTIMISTIC}
 
 
 class SampledState(NamedTuple):
-    """The state of a Monte Carlo solver between iterations.
+    """State of a Monte Carlo solver between iterations.
 
     On rules, infosets are in the order in which they were entered, and a sequence is an action of
-    one of them.
+    an infoset.
     """
 
     def __repr__(self) -> str:
@@ -67,36 +67,36 @@ class SampledState(NamedTuple):
     """float64 (infosets,): sum of the averaging weights at the last visit (optimistic
     averaging)."""
     baseline: np.ndarray
-    """float64 (players, sequences): the baselines of each player; (0, sequences) without any."""
+    """float64 (players, sequences): baselines of each player; (0, sequences) without baselines."""
     touched: np.ndarray
-    """int64 (2,): histories visited, and decision nodes among them."""
+    """int64 (2,): number of histories visited, and of decision nodes among them."""
     generator: np.ndarray
-    """uint64 (4,): the random number generator; or the position of every stream.  See
-    :mod:`tensorcfr.kernels.random`."""
+    """uint64 (4,): state of the random number generator; or uint64 (streams,): the position of
+    every stream.  See :mod:`tensorcfr.kernels.random`."""
 
-    # On rules.
+    # The arrays below exist only on rules.
     clock: np.ndarray = NOTHING
-    """float64 (1,): the sum of the averaging weights."""
+    """float64 (1,): sum of the averaging weights."""
     player: np.ndarray = NOTHING
-    """int8 (infosets,): who acts."""
+    """int8 (infosets,): acting player."""
     own: np.ndarray = NOTHING
-    """int64 (infosets,): the player's last sequence before; -1 without one."""
+    """int64 (infosets,): the player's preceding sequence; -1 if there is none."""
     kind: np.ndarray = NOTHING
-    """int32 (infosets,): which of the tuples of actions the infoset has."""
+    """int32 (infosets,): index of the infoset's tuple of actions."""
     labels: np.ndarray = NOTHING
-    """uint8: the labels in UTF-8, one after the other."""
+    """uint8: labels in UTF-8, one after the other."""
     label_ends: np.ndarray = NOTHING
-    """int64 (infosets,): where each label ends."""
+    """int64 (infosets,): end of each label in ``labels``."""
     actions: np.ndarray = NOTHING
-    """uint8: the labels of the actions of all tuples, in UTF-8, one after the other."""
+    """uint8: labels of the actions of all tuples, in UTF-8, one after the other."""
     action_ends: np.ndarray = NOTHING
-    """int64: where each action ends."""
+    """int64: end of each action in ``actions``."""
     kind_ends: np.ndarray = NOTHING
-    """int64 (tuples,): where each tuple ends among the actions."""
+    """int64 (tuples,): end of each tuple in ``action_ends``."""
 
 
 class SampledSolver(SamplingSolver):
-    """A Monte Carlo solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
+    """Monte Carlo solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game
     >>> solver = SampledSolver(compile_game("kuhn"), "external_sampling", seed=7)
@@ -106,9 +106,10 @@ class SampledSolver(SamplingSolver):
     >>> 14 < solver.nodes_touched / solver.iteration < 16
     True
 
-    Given the rules of a game, nothing is compiled: infosets enter a table, and histories a tree,
-    when a traversal first reaches them.  The kernels are the same, draw for draw.  Among histories
-    that the tree has, they are as fast as on the compiled game; each new one asks the rules.
+    With the rules of a game, nothing is compiled.  Infosets enter a table, and histories a tree,
+    when a traversal first reaches them.  The kernels are the same and draw the same random numbers.
+    They are as fast as on the compiled game among known histories; each new history calls the
+    rules.
 
     >>> solver = SampledSolver("kuhn", "external_sampling", seed=7)
     >>> solver.step(1000)
@@ -118,24 +119,23 @@ class SampledSolver(SamplingSolver):
     0.0
 
     Args:
-        game: A compiled game; or a game by its rules, which may be all that
+        game: A compiled game; or the rules of a game, in any form that
             :func:`tensorcfr.compile_game` takes.
-        algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.  On rules, of a
-            scheme that follows plays: external, robust, average strategy or outcome sampling.
+        algorithm: A name or a record; see :class:`tensorcfr.algorithms.Sampling`.  On rules, its
+            scheme must follow plays: external, robust, average strategy or outcome sampling.
         state: The state to continue from, after ``iteration`` iterations; copied.
-        iteration: Iterations that led to ``state``.
+        iteration: Number of iterations that led to ``state``.
         seed: A whole number from 0; or several, ``(seed, 0), (seed, 1), ...`` for independent
-            streams.  ``state`` brings its own generator.
-        deal: Labels of chance outcomes that happen for certain, the first chance node's first;
-            the others are sampled.  For compiled games.
+            streams.  ``state`` has its own generator.
+        deal: Labels of chance outcomes that happen for certain, the first chance node's first; the
+            others are sampled.  For compiled games.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.  On
-            rules it is for the infosets met, and for the histories and states of rules that are
-            kept.
+            rules it limits the stored infosets, histories and states of the rules.
 
     Raises:
-        ValueError: There is no such algorithm, or it does not sample; the seed is no seed; the
-            deal cannot happen; the algorithm plays all hands, and the game has no public tree, or
-            a deal is given; the scheme or the deal needs a compiled game.
+        ValueError: There is no such algorithm, or it does not sample.  The seed is invalid, or the
+            deal cannot happen.  The algorithm plays all hands, and the game has no public tree, or
+            a deal is given.  The scheme or the deal needs a compiled game.
         GameError: There is no such game.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
 
@@ -198,6 +198,7 @@ class SampledSolver(SamplingSolver):
         averaging = AVERAGING_CODES[record.averaging_among(self.game.n_players)]
         orders = Orders(schedule, players, averaging, record.variant.alternating)
         generator = self._generator if generator is None else generator
+        # These kernels may stop early on rules, and count the iterations that are done.
         if record.scheme in ("external", "robust", "average", "outcome"):
             begun = self.iteration
             self.source.done = 0
@@ -216,7 +217,7 @@ class SampledSolver(SamplingSolver):
         self.iteration += iterations
 
     def _scale_average(self, factor: float) -> None:
-        assert factor == 0.0  # Weights that grow are refused.
+        assert factor == 0.0  # Sampling refuses growing weights, whose factors are powers of two.
         table = self.source.table
         table.set_group(CUMULATIVE, np.zeros(self.source.n_sequences))
         table.set_last(np.zeros(self.source.n_infosets))
@@ -244,7 +245,7 @@ class SampledSolver(SamplingSolver):
 
     @property
     def state(self) -> SampledState:
-        """A copy of what the solver keeps, by sequences and infosets."""
+        """A copy of the solver's arrays, by sequences and infosets."""
         source, table = self.source, self.source.table
         cumulative = table.group(CUMULATIVE)
         players = range(self.game.n_players if self.algorithm.baseline > 0.0 else 0)
@@ -264,7 +265,7 @@ class SampledSolver(SamplingSolver):
         )
 
     def _take(self, state: SampledState) -> None:
-        """The reverse of :attr:`state`, whose arrays are copied; the infosets are there."""
+        """Copy a state into the table, the reverse of :attr:`state`; its infosets must exist."""
         source, table = self.source, self.source.table
         table.set_group(REGRETS, state.regret)
         table.set_group(STRATEGY, state.strategy)
@@ -284,12 +285,12 @@ class SampledSolver(SamplingSolver):
         return infosets.policy(infosets.normalised(state.cumulative))
 
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); uniform where nothing was added."""
+        """Compute the average strategy, float64 (sequences,); uniform where its sum is 0."""
         return self.source.normalised(self.source.table.group(CUMULATIVE))
 
 
 def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> GrowingSource:
-    """The source of a solver on rules, with the infosets of a state, if there is one."""
+    """Create the source of a solver on rules, with the infosets of a state, if there is one."""
     groups = BASELINE + (game.n_players if record.baseline > 0.0 else 0)
     if state is None:
         table = InfosetTable(groups)
@@ -303,7 +304,7 @@ def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> 
 def _compiled_source(
     game: FlatGame, record: Sampling, deal: Sequence[str] | None, limit: float
 ) -> CompiledSource:
-    """The source of a solver on a compiled game.
+    """Create the source of a solver on a compiled game.
 
     Raises:
         ValueError: The algorithm plays all hands, and the game has no public tree, or a deal is
@@ -331,7 +332,7 @@ def _compiled_source(
 
 
 def walks_public_tree(game: FlatGame, record: Sampling) -> bool:
-    """Whether traversals go through the public tree, with hands drawn first or with all hands.
+    """Return whether traversals use the public tree, with hands drawn first or with all hands.
 
     They do if the game has no histories, unless the scheme visits all histories.
     """
@@ -339,17 +340,17 @@ def walks_public_tree(game: FlatGame, record: Sampling) -> bool:
 
 
 def check_public(game: FlatGame, record: Sampling) -> None:
-    """Make sure that a game has the public tree that an algorithm walks.
+    """Check that a game has the public tree that an algorithm needs.
 
     Raises:
-        ValueError: It has none; says why.
+        ValueError: It has none; names the reason.
     """
     if game.public is not None:
         return
     reason = (
         f"it has {game.n_players} players, and only games of two keep theirs"
         if game.n_players != 2
-        else "it came in as histories, and they are no private hands on one public tree"
+        else "it was given as histories, which are not private hands on one public tree"
     )
     raise ValueError(
         f"{record.name} plays all private hands on the public tree; {game.name} has none: {reason}"
@@ -357,7 +358,8 @@ def check_public(game: FlatGame, record: Sampling) -> None:
 
 
 def count_streams(game: FlatGame, record: Sampling) -> int:
-    """The streams from which a player's traversals draw; 0 where all draws are independent."""
+    """Return the number of streams per player from which traversals draw; 0 for independent
+    draws."""
     if record.draws == "independent":
         return 0
     if not walks_public_tree(game, record):
@@ -368,10 +370,10 @@ def count_streams(game: FlatGame, record: Sampling) -> int:
 
 
 def layout_of(game: FlatGame, record: Sampling, *, public: bool) -> TableLayout:
-    """The contents and the layout of a solver's table.
+    """Return the contents and the layout of a solver's table.
 
-    A traversal of a public tree under one deal visits an infoset once, so some fields of a block
-    are not needed.  They are omitted: games without histories are large, and memory matters.
+    A traversal of a public tree with one deal visits an infoset once, so that some fields of a
+    block are not needed.  They are omitted, because games without histories are large.
     """
     extra = game.n_players if record.baseline > 0.0 else record.extra
     if not public:
@@ -384,13 +386,14 @@ def layout_of(game: FlatGame, record: Sampling, *, public: bool) -> TableLayout:
 
 
 def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None) -> int:
-    """Bytes that a solver takes in addition to the compiled game: its table, the tree that it
-    traverses, and the arrays that a solution keeps.
+    """Compute the bytes that a solver takes in addition to the compiled game.
+
+    They are the table, the tree that it traverses, and the arrays of a solution.
 
     Args:
         game: The game.
         record: The algorithm.
-        public: Whether it traverses the public tree; by default, as a solver would.
+        public: True if it traverses the public tree; by default, as a solver would.
     """
     public = walks_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
@@ -398,10 +401,11 @@ def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None
     layout = layout_of(game, record, public=public)
     walked = bytes_of(layout, queue=False, public=public, all_hands=all_hands)
     queued = bytes_of(layout, queue=queue, public=public, all_hands=all_hands) - walked
-    # Baselines are put together from one array for each player, before the average is made.
+    # Baselines are first collected in one array for each player, before the average is allocated.
     baselines = game.n_players if record.baseline > 0.0 else 0
     arrays = STATE_ARRAYS + baselines + max(AVERAGE_ARRAYS, baselines)
     kept = arrays * game.n_sequences + layout.has_header * game.n_infosets
     kept += 2 * game.n_players * count_streams(game, record)
-    # A traversal has freed its queue when a solution is made.
+    # The queue of a traversal is freed before a solution is made, so that only the larger one
+    # counts.
     return walked + max(queued, 8 * kept)

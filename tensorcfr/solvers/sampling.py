@@ -1,4 +1,4 @@
-"""What solvers that sample have in common, wherever histories come from and whatever is learned."""
+"""Base of all solvers that sample, for any source of histories and any way of learning."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ Playable = Annotated[Any, SAMPLED]
 
 
 class SamplingSolver(IterativeSolver):
-    """A solver that samples a compiled game, or a game by its rules.
+    """Solver that samples a compiled game, or a game by its rules.
 
-    Where it finds histories and infosets is its :attr:`source`.  A subclass stores what traversals
-    teach: in a table of numbers, or in samples for a learner.
+    Its :attr:`source` provides histories and infosets.  A subclass stores the results of
+    traversals: in a table of numbers, or as samples for a learner.
     """
 
     undoes_errors = True
     source: CompiledSource | GrowingSource
-    """Where it finds histories and infosets."""
+    """Source of histories and infosets."""
     memory_limit: float
     """Bytes that the solver may take.  On rules it may be changed between two steps."""
     _generator: Any
     """Random numbers of the traversals."""
     _touched: np.ndarray
-    """int64 (2,): histories visited, and decision nodes among them."""
+    """int64 (2,): number of histories visited, and of decision nodes among them."""
 
     def _begin(
         self,
@@ -56,8 +56,12 @@ class SamplingSolver(IterativeSolver):
         seed: Seed | None,
         memory_limit: int | None,
     ) -> Any:
-        """Check and keep the arguments that all have; returns the state, checked, if there is
-        one."""
+        """Check and store the arguments of all such solvers, and return the checked state, if any.
+
+        Raises:
+            ValueError: The algorithm does not fit the game, a seed is given with a state, or the
+                state is of another kind of game.
+        """
         self.game, self.algorithm = game, self._checked(game, algorithm)
         self.iteration = iteration
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
@@ -79,7 +83,7 @@ class SamplingSolver(IterativeSolver):
 
     @abstractmethod
     def _room(self) -> float:
-        """Bytes that the infosets and histories of rules may take."""
+        """Return the bytes that the infosets and histories of rules may take."""
 
     # ------------------------------------------------------------------------------ iterating
 
@@ -90,9 +94,16 @@ class SamplingSolver(IterativeSolver):
         generator: Any,
         samples: Callable[[], Samples | None] = lambda: None,
     ) -> None:
-        """Run iterations by a scheme that follows plays; without any, compile the
-        kernel.  Arguments are those of the kernels; ``samples`` is asked for whenever a path has
-        become longer, or wider."""
+        """Run iterations of a scheme that follows plays; without iterations, only compile the
+        kernel.
+
+        Args:
+            orders: Schedule, players and averaging of the iterations.
+            state: Numbers that the traversals update.
+            generator: Random numbers.
+            samples: Function that returns the samples for a learner; called again whenever the
+                traversal's stack has become longer or wider.
+        """
         source, record = self.source, self.algorithm
         scheme: External | Outcome = External(record.own_draws)
         if record.scheme == "outcome":
@@ -111,7 +122,7 @@ class SamplingSolver(IterativeSolver):
 
     @classmethod
     def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
-        """The nodes that the traversals counted."""
+        """Return the nodes that the traversals counted."""
         return int(state.touched[0]), int(state.touched[1])
 
     @property
@@ -124,25 +135,28 @@ class SamplingSolver(IterativeSolver):
 
     @property
     def infosets_held(self) -> int | None:
-        """On rules, the infosets that were met so far."""
+        """Number of infosets visited so far, on rules; None on a compiled game."""
         return self.source.infosets_held
 
     @property
     def bytes_held(self) -> int | None:
-        """On rules, bytes of what is held, or those by which the process grew while the solver ran,
-        which are more where rules keep much."""
+        """Bytes of table and tree, or the growth of the process during traversals if it is larger.
+
+        It is larger if the rules keep much memory.  None on a compiled game.
+        """
         return self.source.bytes_held
 
     # ------------------------------------------------------------------- its state and policies
 
     @classmethod
     def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
-        """The arrays that the state has; some are of compiled games only, some of rules."""
+        """Return the arrays of the state; some exist only for compiled games, some only on
+        rules."""
         return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
 
     @classmethod
     def policy_is_in_state(cls, game: Any) -> bool:
-        """On rules."""
+        """Return True on rules."""
         return not game.is_compiled
 
     @classmethod
@@ -160,9 +174,11 @@ class SamplingSolver(IterativeSolver):
         return self.source.policy(self.source.table.group(STRATEGY))
 
     def evaluate(self) -> Evaluation:
-        """Values and best-response values of the average strategy; unknown on rules, where
-        :func:`tensorcfr.analysis.sampled_values` and
-        :func:`tensorcfr.analysis.local_best_response` estimate and bound them."""
+        """Compute values and best-response values of the average strategy; NaN on rules.
+
+        On rules, :func:`tensorcfr.analysis.sampled_values` and
+        :func:`tensorcfr.analysis.local_best_response` estimate and bound them.
+        """
         return self.source.evaluate(lambda: self.average_probabilities())
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
@@ -171,10 +187,10 @@ class SamplingSolver(IterativeSolver):
 
 @contextmanager
 def telling_limit(solver: Any) -> Iterator[None]:
-    """Say in full that a solver on rules has no room left.
+    """Convert the error of a full table to a complete message.
 
     Raises:
-        MemoryLimitError: It is.
+        MemoryLimitError: The table of a solver on rules is full.
     """
     try:
         yield
@@ -188,10 +204,10 @@ def telling_limit(solver: Any) -> Iterator[None]:
 
 
 def refuse_uncompiled(record: Record, name: str) -> None:
-    """Make sure that an algorithm needs no compiled game.
+    """Check that an algorithm does not need a compiled game.
 
     Raises:
-        ValueError: It needs one; says what to do.
+        ValueError: It needs one; the message names the alternatives.
     """
     if not record.samples_rules:
         able = ", ".join(known for known, other in ALGORITHMS.items() if other.samples_rules)

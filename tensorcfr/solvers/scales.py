@@ -1,10 +1,10 @@
-"""How large counterfactual values can be, from the payoffs alone: what ties are judged by.
+"""Upper bounds of counterfactual values, from the payoffs alone, by which ties are decided.
 
 The counterfactual value of an action is a sum, over terminals, of chance probability times utility
-times the reaches of the opponents.  Where large payoffs cancel in it, what rounding leaves has the
+times the reaches of the opponents.  Where large payoffs cancel in it, the rounding error has the
 size of the terms, not of the sum.  So a regret is compared with a constant: the sum of the absolute
-terms where opponents reach everything, under the own strategy that makes it largest.  No strategies
-of the opponents make the terms larger.
+terms if opponents reach everything, under the own strategy that makes it largest.  No strategies of
+the opponents make the terms larger.
 """
 
 from __future__ import annotations
@@ -22,39 +22,45 @@ from ..payoff import magnitudes
 
 
 class Scales(NamedTuple):
-    """Bounds of the sizes of counterfactual values in a game, and of their terms."""
+    """Upper bounds of the absolute counterfactual values in a game, and of their terms."""
 
     bucket: np.ndarray
-    """float64 (1 + shapes, most buckets): of the infosets of each bucket, in the trunk and in the
-    chunks of each shape; a power of two, so that the order of sums does not matter.  0 where there
-    is no bucket, or no chunk of the shape."""
+    """float64 (1 + shapes, most buckets): bound for the infosets of each bucket, in the trunk and
+    in the chunks of each shape.  It is a power of two, so that the order of sums does not matter,
+    and 0 if there is no bucket, or no chunk of the shape."""
     entry: np.ndarray
-    """float64 (entries of all chunks,): of the values of the chunks' entries."""
+    """float64 (entries of all chunks,): bound for the value of each entry."""
 
 
 def no_scales(form: ChunkedForm) -> Scales:
-    """Scales of 0, which single precision has; see :mod:`tensorcfr.kernels.ties`."""
+    """Create scales of 0, which single precision uses; see :mod:`tensorcfr.kernels.ties`."""
     shapes = 0 if form.shapes is None else form.shapes.n_shapes
     entries = int(form.entry_offset.max(initial=0))
     return Scales(np.zeros((1 + shapes, most_buckets(form))), np.zeros(entries))
 
 
 def bucket_scales(form: ChunkedForm, dtype: np.dtype) -> np.ndarray:
-    """The scales of the buckets of a game whose solver keeps arrays of some dtype, float64
-    (1 + shapes, most buckets): 0 but in double precision.
+    """Compute the scales of the buckets for arrays of some dtype; they are 0 except for float64.
 
-    They are made before the arrays of the solver are, which take more than making them does.
+    They are computed before the solver allocates its arrays, which take more memory than this.
+
+    Returns:
+        float64 (1 + shapes, most buckets).
     """
     return (scales_of if dtype == np.float64 else no_scales)(form).bucket
 
 
 def scales_of(form: ChunkedForm) -> Scales:
-    """The scales of a game; takes about as long as an iteration of the trunk and of one chunk of
-    each shape."""
+    """Compute the scales of a game.
+
+    It takes about as long as an iteration of the trunk and of one chunk of each shape.
+    """
     found = no_scales(form)
     by_shape = np.argsort(form.shape, kind="stable")
-    last = form.room[by_shape] == 0  # None is below them.
+    last = form.room[by_shape] == 0  # Leaves of the chunk tree.
     of_shape = -1
+    # Leaves of the same shape have the same payoff structure, so that their bounds are computed
+    # once.
     for c in by_shape[last].tolist():
         if form.shape[c] != of_shape:
             of_shape = int(form.shape[c])
@@ -62,6 +68,7 @@ def scales_of(form: ChunkedForm) -> Scales:
             bound = bounds_of(shape)
             put_scales(shape, bound, found.bucket[1 + of_shape])
         _put_entries(form, c, bound, found.entry)
+    # Chunks with children run from the last to the first, because their children come after them.
     for c in np.sort(by_shape[~last])[::-1].tolist():
         of_shape = int(form.shape[c])
         shape = shape_form(form.shapes, of_shape)
@@ -69,21 +76,22 @@ def scales_of(form: ChunkedForm) -> Scales:
         put_scales(shape, bound, found.bucket[1 + of_shape])
         _put_entries(form, c, bound, found.entry)
     if len(form.trunk.bucket_lanes):
-        # Otherwise nobody acts there, as in a share of a game on a cluster, whose trunk pays
+        # Otherwise nobody acts in the trunk, as in a cluster worker's share of a game, and it pays
         # nothing.
         put_scales(form.trunk, _bounds_above(form, form.trunk, 0, found.entry), found.bucket[0])
     return found
 
 
 def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray) -> None:
-    """Put the bounds of a chunk's entries, given those of all its sequences, to ``entry``."""
+    """Copy the bounds of a chunk's entries to ``entry``, from the bounds of all its sequences."""
     begin, middle, end = form.entry_offset[c].tolist()
     entry[begin:middle] = bound[: middle - begin]
     entry[middle:end] = bound[len(bound) - (end - middle) :]
 
 
 def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray) -> np.ndarray:
-    """As :func:`bounds_of` for a part from which chunks are entered, whose entries have bounds."""
+    """Compute :func:`bounds_of` for a part with chunks below it, given the bounds of their
+    entries."""
     bound = np.zeros(own.n_sequences)
     for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):
         begin, end = form.entry_offset[c, player : player + 2].tolist()
@@ -93,8 +101,11 @@ def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.nda
 
 
 def bounds_of(form: SequenceForm) -> np.ndarray:
-    """What the sizes of counterfactual values are at most where opponents reach everything,
-    float64 (sequences,)."""
+    """Compute upper bounds of the absolute counterfactual values if opponents reach everything.
+
+    Returns:
+        float64 (sequences,).
+    """
     bound, everywhere = np.zeros(form.n_sequences), np.ones(form.n_sequences)
     sizes = frozen_arrays(magnitudes(form))
     for player in range(form.n_players):
@@ -104,8 +115,11 @@ def bounds_of(form: SequenceForm) -> np.ndarray:
 
 
 def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
-    """Add the largest bound of each infoset to the sequence before it; ``bound``, float64
-    (sequences,), is modified in place."""
+    """Add the largest bound of each infoset to its parent sequence.
+
+    ``bound``, float64 (sequences,), is modified in place.
+    """
+    # Buckets run from the deepest level up, because each adds to the sequences of earlier ones.
     for b in reversed(range(len(form.bucket_lanes))):
         first, infoset = form.bucket_sequence[b], form.bucket_infoset[b]
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -114,12 +128,12 @@ def carry_up(form: SequenceForm, bound: np.ndarray) -> None:
 
 
 def put_scales(form: SequenceForm, bound: np.ndarray, scale: np.ndarray) -> None:
-    """The scales of buckets.
+    """Compute the scales of buckets.
 
     Args:
         form: The game, or a part of it.
         bound: float64 (sequences,): bounds of counterfactual values.
-        scale: float64 (most buckets,): modified in place; what is larger there stays.
+        scale: float64 (most buckets,): modified in place; larger numbers in it stay.
     """
     buckets = zip(form.bucket_sequence, form.bucket_actions * form.bucket_lanes, strict=True)
     for b, (first, count) in enumerate(buckets):

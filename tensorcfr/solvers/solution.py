@@ -1,4 +1,4 @@
-"""What :func:`tensorcfr.solve` returns."""
+"""The result of :func:`tensorcfr.solve`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from .base import Setting, solver_class
 from .sums import Sums
 
 TRACE_ROWS = 12
-"""Checkpoints that a notebook shows."""
+"""Number of checkpoints that a notebook shows."""
 
 KINDS = ("average", "last")
-"""Strategies that may be the best: the average, the last iterate."""
+"""Kinds of strategies that may be the best: the average, the last iterate."""
 
 
 class Status(enum.Enum):
-    """Why a solve ended."""
+    """Reason why a solve ended."""
 
     ITERATIONS = "ran the iterations asked for"
     TARGET = "reached the target exploitability"
@@ -48,35 +48,36 @@ class Status(enum.Enum):
 
 @dataclass(frozen=True)
 class TracePoint:
-    """One line of the record that a solve keeps."""
+    """One line of the record of a solve."""
 
     iteration: int
-    """Iterations done."""
+    """Number of iterations done."""
     nodes_touched: int
-    """Histories visited so far, chance nodes and terminals included.  A sampled traversal visits
-    some; a pass over the whole game, one for each player's update, visits all."""
+    """Number of histories visited so far, including chance nodes and terminals.  A sampled
+    traversal visits some histories; a pass over the whole game, one for each player's update,
+    visits all."""
     seconds: float
-    """Time spent iterating; evaluations are not charged."""
+    """Time spent iterating, in seconds, without evaluations."""
     nash_conv: float
     """Sum over players of best-response value minus value, of the average strategy; of the last
-    iterate where no iteration is in the average."""
+    iterate if no iteration is in the average."""
     exploitability: float
     """``nash_conv`` divided by the number of players."""
     decision_nodes_touched: int = 0
-    """Decision nodes among the histories visited."""
+    """Number of decision nodes among the histories visited."""
     last_nash_conv: float | None = None
     """``nash_conv`` of the last iterate, the strategy that the next iteration would use; None
-    unless it was asked for."""
+    unless ``keep_best`` was given."""
     last_exploitability: float | None = None
     """``last_nash_conv`` divided by the number of players."""
     infosets_held: int | None = None
-    """Infosets that were met so far, by a solver on rules; None where all are known."""
+    """Number of infosets visited so far by a solver on rules; None if all infosets are known."""
     bytes_held: int | None = None
-    """Bytes that they take."""
+    """Bytes of these infosets."""
 
 
 class Trace(tuple[TracePoint, ...]):
-    """The record of a solve, oldest first; a tuple that notebooks show as table and curve."""
+    """Record of a solve, oldest first; a tuple that notebooks show as table and curve."""
 
     __slots__ = ()
 
@@ -105,7 +106,7 @@ class Trace(tuple[TracePoint, ...]):
 
 
 class _Evaluated:
-    """What is asked of strategies and of their evaluation."""
+    """Exploitability of strategies that have an evaluation."""
 
     evaluation: Evaluation
 
@@ -122,16 +123,16 @@ class _Evaluated:
 
 @dataclass(frozen=True, eq=False)
 class BestIterate(_Evaluated):
-    """The least exploitable of the strategies that a solve looked at."""
+    """Least exploitable of the strategies that a solve evaluated."""
 
     policy: Policy
     """The strategies of all players."""
     evaluation: Evaluation
     """Values and best-response values of ``policy``."""
     iteration: int
-    """Iterations after which it was found."""
+    """Number of iterations after which it was evaluated."""
     kind: str
-    """``"average"`` or ``"last"``: the average strategy then, or the strategy that the next
+    """``"average"`` or ``"last"``: the average strategy at that time, or the strategy that the next
     iteration would use."""
 
     def __repr__(self) -> str:
@@ -144,14 +145,14 @@ class BestIterate(_Evaluated):
 
 @dataclass(frozen=True, eq=False)
 class Solution(_Evaluated):
-    """The outcome of a solve: strategies, what they are worth, and how they were found."""
+    """Result of a solve: strategies, their values, and the record of the solve."""
 
     game: CompiledGame
     """The game that was solved."""
     algorithm: Record
     """The algorithm, as data."""
     status: Status
-    """Why the solve ended."""
+    """Reason why the solve ended."""
     policy: Policy
     """The average strategy, which most theorems are about; read ``policy[label][action]``.  If
     ``delay`` leaves no iteration in the average, the last iterate."""
@@ -159,26 +160,26 @@ class Solution(_Evaluated):
     """Values and best-response values of ``policy``; after ``efce`` and ``efcce`` values of
     :attr:`joint_play`, and of the players' best deviations from it."""
     iterations: int
-    """Iterations done, those of the solution it went on from included."""
+    """Number of iterations done, including those of the solution that the solve continued from."""
     seconds: float
-    """Time spent iterating, evaluations not charged, in seconds."""
+    """Time spent iterating, in seconds, without evaluations."""
     trace: tuple[TracePoint, ...] = ()
     """The record at the checkpoints, oldest first."""
     state: Any = field(default=None, repr=False)
-    """The solver's arrays, read-only, from which ``solve(game, start=solution)`` goes on; none
-    after the linear program.  Their numbers are the solver's: where it merges infosets, they are
-    not the sequences of the game.  :attr:`sums` has regrets and averages by infoset."""
+    """The solver's arrays, read-only, from which ``solve(game, start=solution)`` continues; None
+    after the linear program.  Their numbers are the solver's: if it merges infosets, they are not
+    the sequences of the game.  :attr:`sums` has regrets and averages by infoset."""
     locks: Locks | None = None
-    """The infosets that were not solved for; the evaluation's best responses play them, too."""
+    """Infosets with given probabilities; the evaluation's best responses play them, too."""
     best: BestIterate | None = None
     """The least exploitable strategy among the average strategies and the last iterates at the
-    checkpoints; None unless ``solve`` was told to keep it."""
+    checkpoints; None unless ``solve`` was called with ``keep_best=True``."""
     exact: ExactEquilibrium | None = None
-    """The equilibrium in fractions, of which ``policy`` has the floats, if ``target=0`` asked for
-    it.  Files do not keep it."""
+    """The equilibrium in fractions, of which ``policy`` has the floats, if ``target=0`` requested
+    it.  Files do not store it."""
     evaluation_is_checked: bool = True
-    """Whether :attr:`evaluation` was computed here.  If not, it was read from a file, whose
-    strategies would take long to evaluate again, and is as true as the file."""
+    """True if :attr:`evaluation` was computed here.  If not, it was read from a file, whose
+    strategies would take long to evaluate again, and is as reliable as the file."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "trace", Trace(self.trace))
@@ -187,12 +188,12 @@ class Solution(_Evaluated):
 
     @property
     def form(self) -> SequenceForm:
-        """The sequence form of the game that the arrays of :attr:`state` are over."""
+        """Sequence form of the game that the arrays of :attr:`state` are over."""
         return self.setting.form.trunk
 
     @property
     def setting(self) -> Setting:
-        """What :attr:`state` is of: the game, the algorithm and the locks."""
+        """Game, algorithm and locks that :attr:`state` belongs to."""
         return Setting(self.game, self.algorithm, self.locks)
 
     @property
@@ -202,10 +203,10 @@ class Solution(_Evaluated):
 
     @property
     def guarantee(self) -> str:
-        """What is proven of the algorithm's strategies in this game, and what is only observed."""
+        """Theorems and observations about the algorithm's strategies in this game, as a text."""
         if self.game.tied_to is not None:
             return f"No theorem.  {self.game.caveat}"
-        # None: the rules of a game that is not compiled do not say it.
+        # None: the rules of an uncompiled game do not tell whether the sum is constant.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
         zero_sum = self.game.n_players == 2 and constant
         parts = [self.algorithm.guarantee(zero_sum=zero_sum), self.game.caveat]
@@ -215,18 +216,20 @@ class Solution(_Evaluated):
 
     @property
     def _meaning(self) -> str | None:
-        """A text about exploitability, where it is not what a strategy can lose."""
+        """Text about exploitability, if it does not bound the loss of a strategy."""
         if self.algorithm.plays_jointly:
             return (
-                "Exploitability is of the joint play: the mean over players of what their best "
-                "deviation from it gains."
+                "Exploitability is of the joint play: the mean over players of the gain of their "
+                "best deviation from it."
             )
         return meaning_of_exploitability(self.game)
 
     @property
     def joint_play(self) -> CorrelatedPlan:
-        """All players' strategies of every iteration, equally likely: what the algorithms ``efce``
-        and ``efcce`` find, for :func:`tensorcfr.evaluation.correlation_gap`.
+        """All players' strategies of every iteration, equally likely.
+
+        This is the result of the algorithms ``efce`` and ``efcce``, for
+        :func:`tensorcfr.evaluation.correlation_gap`.
 
         Raises:
             ValueError: The algorithm keeps no joint play.
@@ -238,12 +241,12 @@ class Solution(_Evaluated):
 
     @property
     def nodes_touched(self) -> int:
-        """Histories visited; see :class:`TracePoint`."""
+        """Number of histories visited; see :class:`TracePoint`."""
         return self._nodes[0]
 
     @property
     def decision_nodes_touched(self) -> int:
-        """Decision nodes among them."""
+        """Number of decision nodes among the histories visited."""
         return self._nodes[1]
 
     @cached_property
@@ -256,8 +259,9 @@ class Solution(_Evaluated):
 
     @cached_property
     def sums(self) -> Sums:
-        """Cumulative regrets and cumulative strategies by infoset label, in any layout of the game:
-        ``solution.sums["Ks"].regret["raise"]``.
+        """Cumulative regrets and cumulative strategies by infoset label, in any layout of the game.
+
+        Read ``solution.sums["Ks"].regret["raise"]``.
 
         Raises:
             ValueError: The algorithm keeps no regrets of single actions, or the game is not
@@ -283,19 +287,20 @@ class Solution(_Evaluated):
         *,
         force: Annotated[bool | None, Flag()] = None,
     ) -> Path:
-        """Write the solution, its game included, to an ``.npz`` file (plain arrays, no pickle).
+        """Write the solution, including its game, to an ``.npz`` file (plain arrays, no pickle).
 
         Args:
             path: The file; ``.npz`` is added if it has no suffix.
-            force: Whether a file that is there is replaced, at the very end or not at all.  With
-                False it is refused; by default it is replaced, for this version, with a warning.
+            force: True if an existing file is replaced, once the new file is complete.  With False
+                an existing file is refused.  By default it is replaced, in this version, with a
+                warning.
 
         Returns:
             The path of the file.
 
         Raises:
-            FileExistsError: The file is there, and ``force`` is False.
-            OSError: It cannot be written.
+            FileExistsError: The file exists, and ``force`` is False.
+            OSError: The file cannot be written.
         """
         from .solution_file import pack_solution
 
@@ -320,27 +325,30 @@ class Solution(_Evaluated):
         registered: Annotated[bool, Flag()] = True,
         state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> Solution:
-        """Read a solution that :meth:`save` wrote; it can be gone on from, to the same bits.
+        """Read a solution that :meth:`save` wrote; a solve can continue from it, to the same bits.
 
         Args:
-            path: The file; or a file that is open for reading bytes.
-            game: The game that the file must be of, which the solution then has; needed for games
-                in chunks that are not built in.  Of a game that is not compiled and not built in,
-                the strategies are read without it, and the rules are needed to go on.
+            path: The file, or a binary file that is open for reading.
+            game: The game that the file must be of, which becomes the game of the solution.  It is
+                needed for games in chunks that are not built in.  The strategies of an uncompiled
+                game that is not built in can be read without it, but the rules are needed to
+                continue.
             memory_limit: Bytes that reading and checking may take; by default the free memory.
-            registered: Whether the algorithm must be registered.  If not, a solution by an
-                algorithm that is not is read without its state: it can be looked at, evaluated and
-                exported, and not gone on from.
-            state_dir: For games in chunks: a directory to read the solver's arrays into, which may
-                then be larger than memory, as those of :func:`tensorcfr.solve`.  The files are
-                scratch of the solution.
+            registered: True if the algorithm must be registered.  If not, a solution by an
+                unregistered algorithm is read without its state: it can be viewed, evaluated and
+                exported, but not continued.
+            state_dir: For games in chunks: a directory into which the solver's arrays are read,
+                which may then be larger than memory, as in :func:`tensorcfr.solve`.  The files are
+                temporary files of the solution.
 
         Raises:
-            FileNotFoundError: There is no such file; other errors of the system likewise.
-            ValueError: The file is no solution, of another version, or damaged; says which.
-            FileSizeError: It takes more memory than there is; a ValueError, too.
+            FileNotFoundError: The file does not exist.  Other errors of the operating system pass
+                unchanged.
+            ValueError: The file is not a solution, is of another version, or is damaged; the
+                message names the reason.
+            FileSizeError: The file needs more memory than ``memory_limit``; also a ValueError.
             UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is
-                not given; a ValueError, too.
+                not given; also a ValueError.
         """
         from .solution_file import read_solution
 
@@ -348,19 +356,21 @@ class Solution(_Evaluated):
 
     @property
     def has_average(self) -> bool:
-        """Whether any iteration is in the average.  If none is, :attr:`policy`, its evaluation, the
-        trace and a ``target`` are those of the last iterate."""
+        """True if any iteration is in the average.
+
+        If none is, :attr:`policy`, its evaluation, the trace and a ``target`` are about the last
+        iterate.
+        """
         kind = solver_class(self.algorithm, self.game)
         return kind is None or self.state is None or kind.has_average(self.state)
 
     @property
     def is_evaluated(self) -> bool:
-        """Whether value and exploitability are known; of a game that is not compiled they are
-        not."""
+        """True if value and exploitability are known; they are unknown for an uncompiled game."""
         return not isnan(self.exploitability)
 
     def summary(self) -> str:
-        """A short text: game, algorithm, why it ended, value, exploitability."""
+        """Return a short text: game, algorithm, reason of the end, value, exploitability."""
         settled = self.game.settled
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""

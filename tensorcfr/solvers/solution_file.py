@@ -1,4 +1,4 @@
-"""Solutions on disk: the game, the arrays of the solver, and a header that says how they came."""
+"""Solutions on disk: the game, the arrays of the solver, and a header with the trace."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ from .base import Setting, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
-"""Histories that a solve may have touched: beyond what all machines together could visit."""
+"""Largest number of histories in a file: more than all machines together could visit."""
 MOST_TOUCHED = 1 << 62
-"""The same where they are counted in 64 bits: a solve that goes on does not overflow."""
+"""Largest number of histories in a 64-bit count, so that a continued solve does not overflow."""
 EVALUATED_UP_TO = 2_000_000
 """Sequences of a game up to which strategies are evaluated again when they are read, which takes a
 few milliseconds."""
 CLOSE = {"float64": 1e-9, "float32": 1e-4}
-"""Largest distance between an evaluation in a file and the same computed again, by the floats of
-the solver, in sizes of the largest utility."""
+"""Largest distance between an evaluation in a file and the same evaluation computed again, in units
+of the largest absolute utility, by the dtype of the solver."""
 
 
 def unknown_or_number(value: Any, where: str) -> float:
-    """A finite number; or null, which becomes NaN: values of games that are not compiled."""
+    """Check for a finite number, or null, which becomes NaN: the values of uncompiled games."""
     found = maybe(number())(value, where)
     return np.nan if found is None else found
 
 
 def trace_point(figure: Check) -> Check:
-    """A line of the record, whose values are checked by ``figure``."""
+    """Return a check for a line of the record, whose values are checked by ``figure``."""
     return record(
         {
             "iteration": whole(),
@@ -83,7 +83,7 @@ def trace_point(figure: Check) -> Check:
 
 
 def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
-    """A solution as a header and arrays."""
+    """Convert a solution to a header and arrays."""
     header: dict[str, Any] = {
         "kind": "solution",
         "algorithm": solution.algorithm.to_dict(),
@@ -122,7 +122,7 @@ def read_solution(
     registered: bool = True,
     state_dir: str | Path | None = None,
 ) -> Solution:
-    """What :meth:`Solution.load` does."""
+    """Read a solution from a file; see :meth:`Solution.load`."""
     in_files = None
     if state_dir is not None:
         in_files = InFiles("solution/", MappedFiles(Path(state_dir), "start").new)
@@ -137,8 +137,12 @@ def read_solution(
 
 
 def solution_header(n_players: int, figure: Check) -> tuple[Fields, Fields]:
-    """What the header of a solution must have, and what it may have, too; ``figure`` checks values
-    of strategies."""
+    """Return the checks of a solution's header: of required fields, and of optional fields.
+
+    Args:
+        n_players: Number of players.
+        figure: Check of values of strategies.
+    """
     evaluation: Fields = {
         "values": several(figure, n_players),
         "best_responses": several(figure, n_players),
@@ -167,17 +171,17 @@ def unpack_solution(
     memory_limit: int | None = None,
     registered: bool = True,
 ) -> Solution:
-    """The solution of a header and arrays.
+    """Create the solution of a header and arrays, and check it.
 
     Args:
         header: The header.
         arrays: The arrays.
         known: The game, as for :func:`tensorcfr.storage.game.unpack_game`.
-        memory_limit: Likewise.
-        registered: Whether its algorithm must be registered.
+        memory_limit: Bytes that compiling the game may take, as for ``unpack_game``.
+        registered: True if its algorithm must be registered.
 
     Raises:
-        ValueError: Something is missing, unknown or wrong; says what.
+        ValueError: A field or an array is missing, unknown or wrong; names it.
     """
     game = unpack_game(arrays, known=known, memory_limit=memory_limit)
     figure = number() if game.is_compiled else unknown_or_number
@@ -205,7 +209,8 @@ def unpack_solution(
         policy = kind.policy_of(setting, state)
     else:
         policy = _policy(game, given, "solution/policy")
-    if not isinstance(algorithm, Unregistered):  # Its rule says what the arrays must be.
+    # An unregistered algorithm has no rule that would define the arrays of its state.
+    if not isinstance(algorithm, Unregistered):
         given.refuse_rest()
     evaluation = _evaluation(said)
     is_checked = _can_be_evaluated(game, algorithm)
@@ -231,15 +236,22 @@ def unpack_solution(
 
 
 def _check_touched(state: Any) -> None:
-    """Refuse a state that has counted so much that it leaves no room for more."""
+    """Check that a state's counts of visited nodes leave room for more in 64 bits.
+
+    Raises:
+        ValueError: A count is negative or too large.
+    """
     touched = getattr(state, "touched", None)
     if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
         raise ValueError(f"the solver's touched holds {touched.tolist()}")
 
 
 def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
-    """Whether strategies are evaluated again when they are read: values in a file are believed only
-    where that would take long, or where they are not values of the strategies alone."""
+    """Return whether strategies are evaluated again when they are read.
+
+    Values in a file are accepted without a check only if an evaluation would take long, or if they
+    are not values of the strategies alone.
+    """
     return (
         game.is_compiled
         and game.links is None
@@ -251,7 +263,7 @@ def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
 
 
 def _evaluated(policy: Policy, said: Evaluation, locks: Locks | None, floats: str) -> Evaluation:
-    """The evaluation of some strategies: what the file says, where that is true."""
+    """Evaluate strategies; return the file's evaluation if it is equal up to rounding."""
     found = evaluate(policy.game, policy, locks=locks)
     close = CLOSE.get(floats, 0.0) * float(np.abs(policy.game.utilities).max(initial=0.0))
     is_close = all(
@@ -270,10 +282,10 @@ def read_header(
     registered: bool = True,
     figure: Check | None = None,
 ) -> dict[str, Any]:
-    """The values of a solution's header, checked; algorithm and trace as what they describe.
+    """Check a solution's header, and convert its algorithm and its trace to objects.
 
     Raises:
-        ValueError: One is missing, unknown or wrong; names it.
+        ValueError: A field is missing, unknown or wrong; names it.
     """
     said = read_fields(header, *solution_header(n_players, figure or number()))
     said["algorithm"] = _algorithm(said["algorithm"], registered=registered)
@@ -287,7 +299,11 @@ def read_header(
 
 
 def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
-    """Make sure that the record goes on and not back, up to the last iteration at most."""
+    """Check that the record is in order of iterations and time, up to the last iteration at most.
+
+    Raises:
+        ValueError: A point is not after the point before it, or beyond the last iteration.
+    """
     for index, point in enumerate(trace):
         above = trace[index - 1] if index else None
         if above and not (above.iteration < point.iteration and above.seconds <= point.seconds):
@@ -299,9 +315,13 @@ def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
 
 
 def _algorithm(said: Any, *, registered: bool = True) -> Record:
-    """The algorithm that a header describes, in full."""
+    """Create the algorithm that a header describes, and check every field of the description.
+
+    Raises:
+        ValueError: The description is not of an algorithm; names the field.
+    """
     if not isinstance(said, dict):
-        raise ValueError("header.algorithm is no object")
+        raise ValueError("header.algorithm is not an object")
     if not registered and isinstance(name := said.get("name"), str) and name not in ALGORITHMS:
         return Unregistered(name, said)
     try:
@@ -310,16 +330,16 @@ def _algorithm(said: Any, *, registered: bool = True) -> Record:
     except KeyError as error:
         raise ValueError(f"header.algorithm lacks the key {error}") from error
     except (AssertionError, AttributeError, TypeError) as error:
-        raise ValueError(f"header.algorithm is none: {error}") from error
+        raise ValueError(f"header.algorithm is not an algorithm: {error}") from error
     _check_described(algorithm.updated(said), described, "header.algorithm")
     return algorithm
 
 
 def _check_described(said: Any, described: Any, where: str) -> None:
-    """Compare a description with that of the algorithm as it was read.
+    """Compare a description in a file with that of the algorithm that was read from it.
 
-    The digest of one and the same rule differs between versions of Python: :func:`from_dict`
-    compares it where it counts.
+    The digest of the same rule differs between versions of Python: :func:`from_dict` compares it
+    where it matters.
 
     Raises:
         ValueError: They differ; names the key.
@@ -338,7 +358,7 @@ def _check_described(said: Any, described: Any, where: str) -> None:
 
 
 def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
-    """The strategies of an array."""
+    """Create a policy from an array, and check its strategies."""
     policy = Policy(game, given.take(key))
     if wrong := wrong_strategy(game.chunks.trunk, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
@@ -346,7 +366,7 @@ def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
 
 
 class _Kept(dict[str, np.ndarray]):
-    """The arrays of a state by name, as :meth:`Taken.take` gives them."""
+    """Arrays of a state by name, which :meth:`Taken.take` provides on first access."""
 
     def __init__(self, given: Taken) -> None:
         self._given = given
@@ -367,10 +387,10 @@ def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _without_nan(value: Any) -> Any:
-    """A value as JSON has it: null for NaN."""
+    """Return a value as JSON stores it: null for NaN."""
     return None if value != value else value
 
 
 def _evaluation(header: Mapping[str, Any]) -> Evaluation:
-    """The one that a header has."""
+    """Create the evaluation that a header holds."""
     return Evaluation(header["values"], header["best_responses"])

@@ -1,4 +1,4 @@
-"""The solver of the variants that pass over the whole game in every iteration."""
+"""Solver of the variants that pass over the whole game in every iteration."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ from .state import (
 )
 
 BYTES_OF_POLICY = 11
-"""Per sequence: a probability, and three flags while it is checked."""
+"""Bytes per sequence: a probability, and three flags while it is checked."""
 
 
 class Solver(IterativeSolver):
-    """A solver whose loop is yours; :func:`tensorcfr.solve` is this with stop rules.
+    """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game
     >>> solver = Solver(compile_game("kuhn"), "cfr")
@@ -56,45 +56,45 @@ class Solver(IterativeSolver):
     >>> round(solver.evaluate().exploitability, 6)
     0.068699
 
-    The state after an iteration depends on the iteration alone: not on how iterations are divided
-    into steps, on evaluations, or on the number of threads.
+    The state depends only on the number of iterations: not on how iterations are divided into
+    steps, on evaluations, or on the number of threads.
 
     Args:
         game: The game.
         algorithm: A name or a record, see :mod:`tensorcfr.algorithms`; by default that of
             :func:`tensorcfr.solve`.
-        precision: In what the arrays are kept, ``"float64"`` or ``"float32"``; by default as for
-            :func:`tensorcfr.solve`.  Sums are float64 in any case.  Single precision halves memory
-            and traffic, and ends being of use at an exploitability of about 1e-5 of the stakes.
-            For games in chunks and rules that keep regrets alone also ``"int16"``: 16 bits, and a
-            scale for every 64 numbers of a player.
-        locks: Infosets whose probabilities are given, all of them or some, by infoset label and
+        precision: Dtype of the arrays, ``"float64"`` or ``"float32"``; by default as for
+            :func:`tensorcfr.solve`.  Sums are always float64.  Single precision halves memory and
+            traffic, and does not improve beyond an exploitability of about 1e-5 of the stakes.
+            Games in chunks also support ``"int16"``, 16 bits with a scale for every 64 numbers of a
+            player, with rules that keep only regrets.
+        locks: Infosets whose probabilities are given, for all actions or some, by infoset label and
             action label; see :class:`tensorcfr.model.locks.Locks`.
-        threads: Threads that sweep the game; the result has the same bits for any number.  Only
-            games of private hands with millions of sequences gain.
-        state: Arrays to go on from, after ``iteration`` iterations; copied.
-        iteration: Iterations that ``state`` has behind it.
+        threads: Threads that pass over the game; the result has the same bits for any number.  Only
+            games of private hands with millions of sequences become faster.
+        state: Arrays to continue from, after ``iteration`` iterations; copied.
+        iteration: Number of iterations that led to ``state``.
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
-        state_dir: For games in chunks, a directory for the arrays that are kept.  They are then
-            files mapped into memory, and may be larger than it.  They end with the solver, which
-            locks the directory until it is closed or gone; ``checkpoint`` of
-            :func:`tensorcfr.solve` writes files to go on from.
+        state_dir: For games in chunks, a directory for the solver's arrays.  They are then files
+            mapped into memory, and may be larger than it.  They are deleted with the solver, which
+            locks the directory until it is closed or deleted; ``checkpoint`` of
+            :func:`tensorcfr.solve` writes files to continue from.
 
     Raises:
-        ValueError: There is no such algorithm or precision, the algorithm does not sweep games, or
-            not games in chunks.
-        OSError: ``state_dir`` cannot be written, has no room, or is in use; said before the first
-            iteration.
-        MemoryLimitError: The arrays would not fit; said before they are allocated.
+        ValueError: There is no such algorithm or precision, or the algorithm does not pass over
+            whole games, or not over games in chunks.
+        OSError: ``state_dir`` cannot be written, has no space, or is in use; raised before the
+            first iteration.
+        MemoryLimitError: The arrays would not fit; raised before they are allocated.
     """
 
     records = Algorithm
     state_kind = State
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
     beside: ClassVar[int] = 0
-    """Arrays over the sequences of the game that iterations take beside the state."""
+    """Number of arrays over the sequences that iterations take in addition to the state."""
     takes_locks: ClassVar[bool] = True
-    """Whether infosets may be locked."""
+    """True if infosets may be locked."""
     _files: MappedFiles | None = None
     """The files in ``state_dir``."""
 
@@ -115,6 +115,7 @@ class Solver(IterativeSolver):
         record = self._checked(game, asked_algorithm(algorithm, game, precision))
         precision = asked_precision(precision, game, record)
         self.game, self.algorithm, self.iteration = game, record, iteration
+        # A given state decides the precision.
         if state is not None:
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
@@ -142,7 +143,11 @@ class Solver(IterativeSolver):
     def _refuse_others(
         self, precision: str, threads: int, locks: LocksLike | None, state_dir: str | Path | None
     ) -> None:
-        """Refuse arguments that do not go with game and algorithm; the errors say why."""
+        """Check that the arguments fit the game and the algorithm.
+
+        Raises:
+            ValueError: An argument does not; names the reason.
+        """
         game, record, rule = self.game, self.algorithm.name, self.algorithm.rule
         in_chunks, is_packed = bool(game.chunks.n_chunks), precision == PACKED
         problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
@@ -166,12 +171,12 @@ class Solver(IterativeSolver):
         return Passes(self.form, self.algorithm, state, self._scale, self._locks, self._threads)
 
     def _compile(self) -> None:
-        """Compile the kernels of an iteration, or load them."""
+        """Compile the kernels of an iteration, or load them from the cache."""
         with rule_errors(self.algorithm.rule):
             self._passes.iterate(self.iteration + 1, 0, 0.0)
 
     def close(self) -> None:
-        """Let others use ``state_dir``."""
+        """Unlock ``state_dir`` for other solvers."""
         if self._files is not None:
             self._files.close()
 
@@ -185,10 +190,14 @@ class Solver(IterativeSolver):
             self._state.floor[0] = self.algorithm.floors(self.iteration, 1)[0]
 
     def _refuse_overflow(self, last: int) -> None:
-        """Refuse iterations whose weights have a sum that single precision cannot hold."""
+        """Check that the sum of the weights up to an iteration fits the precision.
+
+        Raises:
+            ValueError: Single precision cannot hold the sum.
+        """
         if self.precision != "float64":
             total = last * float(self.algorithm.weights(np.array([float(last)]))[0])
-            # Not by `refuse`: its reason would be written out before every step.
+            # Without refuse(), which would format the message before every step.
             if total > float(np.finfo(np.float32).max):
                 raise ValueError(
                     f"{self.algorithm}: by iteration {last:,} the sum of its weights is too large "
@@ -200,7 +209,7 @@ class Solver(IterativeSolver):
         self._state.scale_average(factor)
 
     def _detach_policies(self) -> None:
-        """Give the policies that read the averages copies of these, before they change."""
+        """Make the policies that read the averages copy them before they change."""
         for reader in self._policies:
             if (policy := reader()) is not None:
                 policy.detach()
@@ -208,7 +217,7 @@ class Solver(IterativeSolver):
 
     @classmethod
     def kept(cls, state: State) -> Mapping[str, np.ndarray]:
-        """The arrays of a state that a file keeps, by name: those that hold something."""
+        """Return the arrays of a state that a file stores, by name: all that are not empty."""
         return {name: array for name, array in state._asdict().items() if array.size}
 
     @classmethod
@@ -240,17 +249,18 @@ class Solver(IterativeSolver):
     def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
         game, form = setting.game, setting.form
         regret = unpacked(form, state.regrets)
+        # Empty sequences have no regret, so that their numbers in the state do not count.
         regret[form.trunk.player_sequences[:-1]] = 0.0
         to = game.merged_numbers
         if to is None or form.trunk is game.chunks.trunk:
             return regret
         counted = np.bincount(to, minlength=len(regret))
-        # One that stands for several has the sum of their regrets.
+        # A number that represents several infosets is the sum of their regrets.
         return whole(game, form, regret / np.maximum(counted, 1))
 
     @classmethod
     def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """See :meth:`IterativeSolver.sums_of`."""
+        """Return regrets and cumulative strategies; see :meth:`IterativeSolver.sums_of`."""
         game, form = setting.game, setting.form
         regret, average = cls.whole_regrets(setting, state), unpacked(form, state.averages)
         if setting.merged_numbers is None:
@@ -281,13 +291,13 @@ class Solver(IterativeSolver):
         return whole(setting.game, form, made_strategies(form, *played, setting.part_locks))
 
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (numbers of a policy,)."""
+        """Compute the average strategy, float64 (numbers of a policy,)."""
         weight, floor = self._answer
         found = made_strategies(self.form, weight, floor, self._locks)
         return whole(self.game, self.form, found)
 
     def average_policy(self) -> Policy:
-        """The average strategy; in games in chunks it is worked out where it is looked at."""
+        """Return the average strategy; in games in chunks it is computed on demand."""
         if not self.policy_is_in_state(self.game):
             return super().average_policy()
         policy = AveragePolicy(self.game, *self._answer, self._locks)
@@ -301,27 +311,28 @@ class Solver(IterativeSolver):
         return state.answer(self.algorithm.rule)
 
     def evaluate(self) -> Evaluation:
-        """Values and best-response values of the average strategy; allocates nothing large."""
+        """Evaluate the average strategy without large allocations."""
         return self._judge(*self._state.answer(self.algorithm.rule))
 
     def evaluate_current(self) -> Evaluation:
-        """Values and best-response values of the last iterate."""
+        """Compute values and best-response values of the last iterate."""
         return self._judge(*self._state.played(self.algorithm.rule))
 
     def _judge(self, weight: Numbers, floor: float) -> Evaluation:
-        """Values and best-response values of the strategies that some weights make."""
+        """Compute values and best-response values of the strategies that some weights make."""
         state, unit = self._state, self.game.unit
         try:
             values, best = self._passes.judge(weight, floor)
         finally:
             if state.reach.size:
-                # What is evaluated has its own reaches; those of the state follow from it.
+                # The evaluation has overwritten the reaches of the state with its own: recompute
+                # them.
                 realization_plan(self.form.trunk, state.strategy, state.reach)
         return Evaluation(tuple((values * unit).tolist()), tuple((best * unit).tolist()))
 
 
 def whole(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:
-    """What an array over the numbers of a solver says of each number of a policy."""
+    """Expand a solver array, over the solver's numbers, to the numbers of a policy."""
     return numbers if form.trunk is game.chunks.trunk else numbers[game.merged_numbers]
 
 
@@ -333,9 +344,11 @@ def bytes_needed(
     threads: int = 1,
     state_dir: str | Path | None = None,
 ) -> int:
-    """Bytes that a solve takes beside the compiled game: those of the solver, which an evaluation
-    uses, too, and where the policy is not made from the state, those of the solution's policy.
-    ``keep_best`` adds two policies."""
+    """Compute the bytes that a solve takes in addition to the compiled game.
+
+    They are the bytes of the solver, which an evaluation uses, too, and of the solution's policy,
+    if it is not derived from the state.  ``keep_best`` adds two policies.
+    """
     form = Setting(game, algorithm, locks).form
     needed = bytes_of_passes(form, algorithm, precision, threads)
     if state_dir is not None:
@@ -344,5 +357,6 @@ def bytes_needed(
         return needed
     if form.trunk is game.chunks.trunk:
         return needed + BYTES_OF_POLICY * game.n_sequences
-    # The policy of the merged game, that of the whole one, and which sequence is which.
+    # The policy of the merged game, the policy of the whole game, and the map between their
+    # sequences.
     return needed + 8 * form.trunk.n_sequences + 16 * game.n_sequences

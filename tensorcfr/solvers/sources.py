@@ -1,8 +1,8 @@
-"""Where samplers find histories and infosets: a compiled game has all of them, rules show them as
-plays come to them.
+"""Sources of histories and infosets for samplers: a compiled game, or the rules of a game.
 
-Both sources have the same methods.  Their infosets have blocks of numbers in a table, in groups of
-one number per action, and their histories a tree, over which the same kernels traverse.
+A compiled game has all of them; rules provide them as plays reach them.  Both sources have the same
+methods.  Their infosets have blocks of numbers in a table, in groups of one number per action.
+Their histories form a tree, over which the same kernels traverse.
 """
 
 from __future__ import annotations
@@ -47,50 +47,50 @@ from ..uncompiled.tree import GrowingTree
 from .traversal import TableLayout
 
 NOTHING = np.empty(0, bool)
-"""In a state: an array that only states of the other source have."""
+"""Marker in a state of an array that only states of the other source have."""
 SHARE_OF_HISTORIES = 0.25
-"""Share of the memory limit that is for the histories of a growing source."""
+"""Share of the memory limit for the histories of a growing source."""
 NOISE = 4 << 20
-"""Growth of the process in bytes that is not held against a growing source: buffers that come and
-go."""
+"""Process growth to ignore, in bytes (transient buffers)."""
 
 
 class CompiledInfosets:
-    """All infosets of a compiled game; a sequence is one of the game's."""
+    """All infosets of a compiled game; their sequences are the game's."""
 
     grows: ClassVar[bool] = False
-    """Whether infosets and histories are added as plays come to them."""
+    """True if infosets and histories are added when plays reach them."""
     clock: ClassVar[Mapping[str, Any]] = {}
-    """Shape and dtype of the array that a state has for the sum of the averaging weights; a
-    compiled game's state has the sum at the empty sequences."""
+    """Shape and dtype of the array for the sum of the averaging weights in a state; a compiled
+    game's state has the sum at the empty sequences."""
     described: ClassVar[Mapping[str, np.ndarray]] = {}
-    """The arrays by which a state says what its infosets are."""
+    """Arrays by which a state describes its infosets."""
 
     def __init__(self, game: FlatGame) -> None:
         self.game = game
         self.n_sequences, self.n_infosets = game.n_sequences, game.n_infosets
 
     def normalised(self, sums: np.ndarray) -> np.ndarray:
-        """float64 (sequences,): strategies in proportion to some sums; uniform where these are
-        0."""
+        """Normalise sums to strategies, float64 (sequences,); uniform where the sums are 0."""
         return evaluation.normalise(self.game.form, sums)
 
     def policy(self, probabilities: np.ndarray) -> Policy:
-        """Strategies by label."""
+        """Create the policy of some probabilities."""
         return Policy(self.game, probabilities)
 
     def evaluate(self, probabilities: Callable[[], np.ndarray]) -> Evaluation:
-        """Values and best-response values of strategies, which are asked for if these are known."""
+        """Compute values and best-response values of strategies.
+
+        ``probabilities`` is called only if the source can evaluate strategies.
+        """
         return evaluate_probabilities(self.game, probabilities())
 
     def wrong_state(self, state: Any) -> str | None:
-        """What is wrong with a restored state, or nothing."""
+        """Return a description of the first error in a restored state, or None."""
         return wrong_state(self.game.form, state)
 
 
 class TableInfosets:
-    """The infosets in a table, in the order in which they were entered; as
-    :class:`CompiledInfosets`."""
+    """Infosets in a table, in the order of their entry; see :class:`CompiledInfosets`."""
 
     grows: ClassVar[bool] = True
     clock: ClassVar[Mapping[str, Any]] = {"clock": ((1,), np.float64)}
@@ -100,22 +100,23 @@ class TableInfosets:
 
     @property
     def n_sequences(self) -> int:
-        """Sequences so far."""
+        """Number of sequences so far."""
         return self.table.n_sequences
 
     @property
     def n_infosets(self) -> int:
-        """Infosets so far."""
+        """Number of infosets so far."""
         return len(self.table)
 
     @property
     def described(self) -> Mapping[str, np.ndarray]:
-        """The arrays by which a state says what its infosets are."""
+        """Arrays by which a state describes its infosets."""
         return self.table.described
 
     def normalised(self, sums: np.ndarray) -> np.ndarray:  # noqa: D102
         first = np.array(self.table.first, np.int64)
         counts = np.diff(first)
+        # reduceat needs at least one segment.
         if not len(counts):
             return sums
         totals = np.repeat(np.add.reduceat(sums, first[:-1]), counts)
@@ -123,11 +124,12 @@ class TableInfosets:
             return np.where(totals > 0.0, sums / totals, 1.0 / np.repeat(counts, counts))
 
     def policy(self, probabilities: np.ndarray) -> Policy:
-        """Strategies by label; typed as those of compiled games, which they are read like."""
+        """Create the policy of some probabilities, which has the interface of a compiled game's
+        policy."""
         return cast(Policy, TablePolicy(self.game, self.table, probabilities))
 
     def evaluate(self, probabilities: Callable[[], np.ndarray]) -> Evaluation:
-        """Nothing that is known: exact values take a compiled game."""
+        """Return NaN for all values, because exact values need a compiled game."""
         unknown = (np.nan,) * self.game.n_players
         return Evaluation(unknown, unknown)
 
@@ -138,15 +140,15 @@ class TableInfosets:
         strategy, first = state.strategy, self.table.first[:-1]
         sums = np.add.reduceat(strategy, first) if len(self.table) else np.empty(0)
         if (strategy < 0.0).any() or (abs(sums - 1.0) > 1e-9).any():
-            return "strategy is no distribution at an infoset"
+            return "strategy is not a distribution at an infoset"
         return None
 
 
 def infosets_of(game: Any, arrays: Mapping[str, np.ndarray]) -> CompiledInfosets | TableInfosets:
-    """The infosets that the arrays of a state are about, without numbers.
+    """Return the infosets that the arrays of a state are over, without their numbers.
 
     Raises:
-        ValueError: The arrays describe no infosets; names one.
+        ValueError: The arrays do not describe infosets; names an array.
     """
     if game.is_compiled:
         return CompiledInfosets(game)
@@ -154,17 +156,17 @@ def infosets_of(game: Any, arrays: Mapping[str, np.ndarray]) -> CompiledInfosets
 
 
 class CompiledSource(CompiledInfosets):
-    """The histories and infosets of a compiled game; ``table`` holds the numbers of the infosets.
+    """Histories and infosets of a compiled game; ``table`` holds the numbers of the infosets.
 
     Args:
-        layout: Where the numbers of the infosets lie.
+        layout: Layout of the numbers of the infosets.
         tree: The tree that is traversed.
-        tries: Whether traversals draw which own actions they try.
+        tries: True if traversals draw which own actions they try.
     """
 
     infosets_held: ClassVar[None] = None
     bytes_held: ClassVar[None] = None
-    """Nothing is counted: all was there from the start."""
+    """Not counted, because all infosets exist from the start."""
 
     def __init__(
         self, layout: TableLayout, tree: TraversalTree | AllHandsTree, *, tries: bool = False
@@ -173,7 +175,7 @@ class CompiledSource(CompiledInfosets):
         self.table, self.tree = layout, tree
         self.frames: Frames = new_frames(tree.depth, tree.width, self.game.n_players, tries=tries)
         self.done = 0
-        """Iterations of the last schedule that are done."""
+        """Number of iterations done of the last schedule."""
         layout.set_group(STRATEGY, np.array(Policy.uniform(self.game).probabilities))
 
     @property
@@ -182,7 +184,7 @@ class CompiledSource(CompiledInfosets):
         return self.tree
 
     def described_with(self, cumulative: np.ndarray, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """What a state has in addition: nothing; ``cumulative`` gets the clock."""
+        """Write the sum of the averaging weights to ``cumulative``; return no further arrays."""
         cumulative[self.game.form.player_sequences[:-1]] = clock[0]
         return {}
 
@@ -196,17 +198,19 @@ class CompiledSource(CompiledInfosets):
         most: float,
         deadline: float,
     ) -> None:
-        """Run the iterations of a schedule, or without any compile the kernel; :attr:`done` counts
-        them.
+        """Run the iterations of a schedule, and count them in :attr:`done`.
+
+        Without iterations, only compile the kernel.
 
         Args:
             kernel: The kernel.
-            arguments: What it takes; asked for again when the frames are others.
-            state: What it modifies in place, so that an iteration can be undone.
-            generator: Likewise.
+            arguments: Function that returns the kernel's arguments; called again when the frames
+                are replaced.
+            state: Numbers that the kernel modifies in place, so that an iteration can be undone.
+            generator: Random numbers, which are restored with an undone iteration.
             limit: Bytes that numbers and histories may take.
             most: Bytes by which the process may grow while traversals run.
-            deadline: When to give up an iteration, by :func:`time.perf_counter`.
+            deadline: Time of :func:`time.perf_counter` at which to abandon an iteration.
         """
         self.frames.cursor[:] = 0
         kernel(*arguments())
@@ -214,15 +218,15 @@ class CompiledSource(CompiledInfosets):
 
 
 class GrowingSource(TableInfosets):
-    """The histories and infosets that traversals of rules come to.
+    """Histories and infosets that traversals of rules have reached.
 
     Args:
         game: The game.
         table: The table that infosets enter.
-        tries: Whether traversals draw which own actions they try.
-        returns: Whether a traversal may come to a history several times.
-        entered: Called with each new infoset; see :class:`~tensorcfr.uncompiled.histories
-            .Histories`.
+        tries: True if traversals draw which own actions they try.
+        returns: True if a traversal may reach a history several times.
+        entered: Called with each new infoset; see
+            :class:`~tensorcfr.uncompiled.histories.Histories`.
     """
 
     def __init__(
@@ -237,13 +241,13 @@ class GrowingSource(TableInfosets):
         super().__init__(game, table)
         self._entered, self._options = entered, {"tries": tries, "returns": returns}
         self.tree: GrowingTree | None = None
-        """The histories; None after an error, until they are made anew."""
+        """The histories; None after an error, until they are rebuilt."""
         self.done = self._grown = 0
         self._code: Callable[..., bool] | None = None
 
     @property
     def arrays(self) -> TraversalTree:
-        """As :class:`CompiledSource`, like the methods below."""
+        """The tree that kernels traverse."""
         assert self.tree is not None
         return self.tree.arrays
 
@@ -253,18 +257,21 @@ class GrowingSource(TableInfosets):
         return self.tree.frames
 
     def described_with(self, cumulative: np.ndarray, clock: np.ndarray) -> dict[str, np.ndarray]:
-        """What a state has in addition: the clock, and what its infosets are."""
+        """Return the further arrays of a state: the sum of the averaging weights and the
+        infosets."""
         return {"clock": clock.copy(), **self.described}
 
     @property
     def infosets_held(self) -> int:
-        """Infosets in the table."""
+        """Number of infosets in the table."""
         return len(self.table)
 
     @property
     def bytes_held(self) -> int:
-        """Bytes of the table and the tree; or those by which the process grew while traversals ran,
-        which are more where rules keep much."""
+        """Bytes of table and tree, or the growth of the process during traversals if it is larger.
+
+        It is larger if the rules keep much memory.
+        """
         return max(self.bytes_counted, self._grown - NOISE)
 
     @property
@@ -273,7 +280,8 @@ class GrowingSource(TableInfosets):
         return self.table.bytes_held + (0 if self.tree is None else self.tree.bytes_held)
 
     def make_tree(self, limit: float) -> GrowingTree:
-        """The tree, with room for histories within a limit in bytes."""
+        """Return the tree, with space for histories up to a limit in bytes; create it if
+        necessary."""
         share = SHARE_OF_HISTORIES * limit
         self.table.limit = limit - share
         if self.tree is None:
@@ -293,14 +301,15 @@ class GrowingSource(TableInfosets):
         most: float,
         deadline: float,
     ) -> None:
-        """Run the iterations of a schedule; an error undoes the one under way, except for the
-        infosets that entered the table.
+        """Run the iterations of a schedule.
+
+        An error undoes the current iteration, except for the infosets that entered the table.
 
         Raises:
             GameError: The rules break their contract; names the history.
             ImperfectRecallError: A player forgets an own action.
-            InfosetsFullError: There is no room for another infoset, or for more histories.
-            OutOfTimeError: The time is over.
+            InfosetsFullError: There is no space for another infoset, or for more histories.
+            OutOfTimeError: The deadline has passed.
         """
         tree = self.make_tree(limit)
         if self._code is None:
@@ -308,7 +317,7 @@ class GrowingSource(TableInfosets):
         self.done, before = 0, taken()
 
         def look() -> None:
-            # The state that is handed over in the end takes memory, too.
+            # The caller then copies the state, whose memory must fit as well.
             if self._grown + taken() - before - NOISE + self.table.bytes_in_state > most:
                 raise InfosetsFullError
             if time.perf_counter() > deadline:
@@ -322,7 +331,7 @@ class GrowingSource(TableInfosets):
                     tree.run(self._code, arguments, look)
                 except BaseException:
                     _undo(tree.frames, state, generator)
-                    self.tree = None  # An entry may be half made.
+                    self.tree = None  # The error may have interrupted an entry.
                     raise
                 finally:
                     self.done = int(cursor[ITERATION])
@@ -331,9 +340,12 @@ class GrowingSource(TableInfosets):
 
 
 def _undo(frames: Frames, state: TraversalState, generator: np.ndarray) -> None:
-    """Take back the iteration under way."""
+    """Restore the table, the counts and the generator to the start of the current iteration."""
     if not frames.cursor[PAUSED]:
         return
+    # The log is a sequence of blocks, each with its header; it can only be parsed forwards.  A
+    # block may occur more than once: its first copy, restored last, is the number from before the
+    # iteration.
     places, at = [], 0
     while at < frames.cursor[NOTED]:
         places.append(at)

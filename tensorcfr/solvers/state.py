@@ -1,4 +1,4 @@
-"""The arrays that a solver of the whole game keeps, and what can be made of them."""
+"""State of a solver of the whole game, and the strategies that follow from it."""
 
 from __future__ import annotations
 
@@ -22,17 +22,19 @@ from .kept import BLOCK, blocks, check_arrays
 
 
 class State(NamedTuple):
-    """What a solver of the whole game keeps from one iteration to the next; (numbers,) unless said,
-    all of it but ``floor`` in the solver's precision.
+    """Arrays that a solver of the whole game keeps from one iteration to the next.
 
-    **The numbers are those of the solver, not the sequences of the game.**  Where infosets are
-    merged (Leduc's suits, say), ``state.regret[game.sequences(infoset)]`` is the regret of another
-    infoset, or of several: read ``solution.sums[label]`` instead, which has the regrets and the
+    The arrays have shape (numbers,) unless stated otherwise, and the solver's precision, except for
+    ``floor``.
+
+    **The numbers are those of the solver, not the sequences of the game.**  If infosets are merged
+    (Leduc's suits, for example), ``state.regret[game.sequences(infoset)]`` is the regret of another
+    infoset, or of several.  Read ``solution.sums[label]`` instead, which has the regrets and the
     cumulative strategies of every infoset of every game.
 
     Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
     are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
-    that do not make them from the regrets.
+    that do not derive them from the regrets.
     """
 
     def __repr__(self) -> str:
@@ -44,28 +46,28 @@ class State(NamedTuple):
     """Sum over iterations of averaging weight times own reach; for the empty sequences the sum of
     the weights."""
     strategy: np.ndarray
-    """The strategies that are played next; empty where they are made from the regrets."""
+    """Strategies that are played next; empty if they are derived from the regrets."""
     reach: np.ndarray
-    """Own reaches of these strategies; empty where there are chunks."""
+    """Own reaches of these strategies; empty if there are chunks."""
     memory: np.ndarray
-    """(kept, numbers): what the rule keeps beside the regret."""
+    """(kept, numbers): numbers that the rule keeps in addition to the regret."""
     floor: np.ndarray
-    """float64 (1,): share of the strategies that are played next that is uniform."""
+    """float64 (1,): share of the next strategies that is uniform."""
     scale: np.ndarray
     """float32 (2, rows, players): in 16 bits, the scales of ``regret`` and ``cumulative``; see
     :mod:`tensorcfr.kernels.packing`.  Otherwise it has no rows."""
     trunk: np.ndarray
     """float32 (2, trunk sequences): in 16 bits, ``regret`` and ``cumulative`` of the trunk, which
-    are zeros there.  Otherwise it has no sequences."""
+    are zeros in those arrays.  Otherwise it has no sequences."""
 
     @property
     def regrets(self) -> Numbers:
-        """Cumulative regrets as kernels take them."""
+        """Cumulative regrets in the form that kernels take."""
         return self._numbers(self.regret, 0)
 
     @property
     def averages(self) -> Numbers:
-        """Cumulative strategies as kernels take them."""
+        """Cumulative strategies in the form that kernels take."""
         return self._numbers(self.cumulative, 1)
 
     def scale_average(self, factor: float) -> None:
@@ -79,19 +81,22 @@ class State(NamedTuple):
         self.trunk[1] *= factor
 
     def played(self, rule: LocalRule) -> tuple[Numbers, float]:
-        """What the strategies of the next iteration are made from, and their floor."""
+        """Return the weights from which the next strategies are made, and their floor."""
         if self.strategy.size:
             return plain_numbers(self.strategy), 0.0
         return self.regrets, float(self.floor[0])
 
     @property
     def has_average(self) -> bool:
-        """Whether any iteration has entered the average."""
+        """True if any iteration has entered the average."""
         return bool(self.averages.trunk.any())
 
     def answer(self, rule: LocalRule) -> tuple[Numbers, float]:
-        """Return the weights of the strategy that answers the game, and their floor: the average,
-        or the strategy of the next iteration where no iteration has entered the average."""
+        """Return the weights of the strategy that answers the game, and their floor.
+
+        It is the average, or the strategy of the next iteration if no iteration has entered the
+        average.
+        """
         return (self.averages, 0.0) if self.has_average else self.played(rule)
 
     def _numbers(self, chunks: np.ndarray, which: int) -> Numbers:
@@ -101,14 +106,14 @@ class State(NamedTuple):
 
 
 def floats_of(dtype: np.dtype) -> np.dtype:
-    """The floats in which arrays of a precision are worked on."""
+    """Return the floating-point dtype in which arrays of a precision are processed."""
     return np.dtype(np.float32) if dtype == PACKED else dtype
 
 
 def shapes_of(
     form: ChunkedForm, rule: LocalRule, dtype: np.dtype
 ) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
-    """Shape and dtype of each array of a state."""
+    """Return shape and dtype of each array of a state."""
     numbers, single, alone = form.n_numbers, np.dtype(np.float32), not form.n_chunks
     packed = floats_of(dtype) != dtype
     return {
@@ -124,7 +129,7 @@ def shapes_of(
 
 
 def bytes_kept(form: ChunkedForm, record: Algorithm, precision: str = "float64") -> int:
-    """Bytes of the arrays that a solver keeps from one iteration to the next, one number apart."""
+    """Compute the bytes of the arrays that a solver keeps, except for ``floor``."""
     shapes = shapes_of(form, record.rule, np.dtype(precision)).items()
     return sum(int(np.prod(s)) * dtype.itemsize for name, (s, dtype) in shapes if name != "floor")
 
@@ -136,7 +141,7 @@ def first_state(
     locks: ChunkLocks | None,
     new: Callable[[tuple[int, ...] | int, np.dtype], np.ndarray] = aligned,
 ) -> State:
-    """No regrets, no average, uniform strategies, in arrays that ``new`` makes."""
+    """Create a state without regrets or average, with uniform strategies, in arrays of ``new``."""
     shapes = shapes_of(form, rule, dtype)
     large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
     state = State(floor=np.zeros(1), **large)
@@ -148,7 +153,7 @@ def first_state(
 def set_strategies(
     form: ChunkedForm, state: State, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> None:
-    """Set the strategies that a state keeps, and their reaches, to those that some weights make."""
+    """Set a state's stored strategies, and their reaches, to those that some weights make."""
     all_strategies(form, weight, floor, state.strategy, locks)
     if state.reach.size:
         evaluation.realization_plan(form.trunk, state.strategy, state.reach)
@@ -162,8 +167,10 @@ def state_with(
     strategy: np.ndarray,
     dtype: np.dtype,
 ) -> State:
-    """The state before the first iteration with given regrets and strategies, float64 (numbers,)
-    each."""
+    """Create the state before the first iteration with given regrets and strategies.
+
+    ``regret`` and ``strategy`` are float64 (numbers,).
+    """
     state = first_state(form, rule, dtype, locks)
     regrets = state.regrets
     if regrets.scale is None:
@@ -186,11 +193,11 @@ def restored(
     kept: Mapping[str, np.ndarray],
     owner: str,
 ) -> State:
-    """Make a state of some arrays, checked and not copied; arrays without numbers may be missing.
+    """Create a state from checked arrays, without copying; arrays without numbers may be missing.
 
     Raises:
-        ValueError: An array is missing, has another shape or dtype than ``owner`` has, or holds a
-            value that is not finite; names the array.
+        ValueError: An array is missing, has another shape or dtype than ``owner`` needs, or holds a
+            number that is not finite; names the array.
     """
     dtype = kept["regret"].dtype
     dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
@@ -208,8 +215,12 @@ def restored(
 
 
 def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
-    """What is wrong with the arrays of a state, whose shapes and dtypes are right, or nothing."""
+    """Return a description of the first error in the arrays of a state, or None.
+
+    Shapes and dtypes must be right.
+    """
     for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
+        # A negated comparison also catches NaN.
         for begin, some in blocks(sums):
             if (at := first_true(~(some >= 0.0))) is not None:
                 return f"{name}[{begin + at}] is {some[at]}"
@@ -227,17 +238,20 @@ def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> s
 
 
 def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
-    """What is wrong with the strategies that a state in chunks keeps, or nothing; some parts at a
-    time."""
+    """Check the strategies that a state in chunks keeps, some parts at a time.
+
+    Return a description of the first error, or None.
+    """
     begins, part = np.append(0, form.first), 0
     kept = frozen_arrays(plain_numbers(state.strategy))
     while part <= form.n_chunks:
         begin = int(begins[part])
+        # Whole parts with BLOCK numbers together, but at least one part.
         last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
         given = state.strategy[begin : begins[last]]
         found = np.ones_like(given)
         evaluation.strategies_of_parts(form, part, last, kept, 0.0, found, locks)
-        # Numbers of no infoset are 0.
+        # Numbers that belong to no infoset are 0.
         found[given == 0.0] = 0.0
         wrong = ~(np.abs(found - given) <= SUM_TOLERANCE[str(found.dtype)])
         if (at := first_true(wrong & (found != 1.0))) is not None:
@@ -247,7 +261,7 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
 
 
 def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
-    """All numbers of an array as floats, float64 (numbers,), in a new array."""
+    """Unpack all numbers of an array to a new float64 (numbers,) array."""
     if numbers.scale is None:
         return numbers.chunks.astype(np.float64)
     found = np.zeros(len(numbers.chunks), dtype=np.float32)
@@ -258,7 +272,7 @@ def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
 def all_strategies(
     form: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
 ) -> None:
-    """:func:`tensorcfr.kernels.evaluation.strategies_of_parts`, of all parts."""
+    """Compute :func:`tensorcfr.kernels.evaluation.strategies_of_parts` for all parts."""
     weight = frozen_arrays(weight)
     if not form.n_chunks:
         evaluation.match_weights(form.trunk, weight.trunk, floor, found, locks)
@@ -269,7 +283,7 @@ def all_strategies(
 def made_strategies(
     form: ChunkedForm, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> np.ndarray:
-    """The strategies that some weights make, float64 (numbers,); 1 for the empty sequences."""
+    """Compute the strategies that weights make, float64 (numbers,); 1 for the empty sequences."""
     found = np.ones(form.n_numbers)
     all_strategies(form, weight, floor, found, locks)
     found[form.trunk.player_sequences[:-1]] = 1.0
@@ -277,6 +291,6 @@ def made_strategies(
 
 
 def copies(numbers: Numbers) -> Numbers:
-    """A copy of an array."""
+    """Copy an array of numbers."""
     chunks, scale = numbers.chunks.copy(), None if numbers.scale is None else numbers.scale.copy()
     return Numbers(chunks, scale, chunks if scale is None else numbers.trunk.copy())

@@ -1,4 +1,4 @@
-"""The sums of a solver by infoset: cumulative regrets and cumulative strategies, in any layout."""
+"""Cumulative regrets and cumulative strategies of a solver by infoset, in any layout."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ..model.tables import Piece, SequenceTable
 from .base import IterativeSolver, Setting
 
 COLUMNS = ("regret_sum", "strategy_sum")
-"""The columns of a table of sums."""
+"""Columns of a table of sums."""
 
 
 class InfosetSums(NamedTuple):
-    """The sums of one infoset, by action."""
+    """Sums of one infoset, by action."""
 
     regret: dict[str, float]
     """Cumulative regrets as the local rule keeps them, in the game's own unit: CFR+ floors them at
@@ -32,22 +32,22 @@ class InfosetSums(NamedTuple):
 
 
 class SumRows(NamedTuple):
-    """The sums of some infosets of one player."""
+    """Sums of some infosets of one player."""
 
     infosets: InfosetRows
     regret: np.ndarray
-    """float64 (infosets, actions): as :attr:`InfosetSums.regret`."""
+    """float64 (infosets, actions): cumulative regrets, as :attr:`InfosetSums.regret`."""
     strategy: np.ndarray
-    """float64 (infosets, actions): as :attr:`InfosetSums.strategy`."""
+    """float64 (infosets, actions): cumulative strategies, as :attr:`InfosetSums.strategy`."""
 
 
 class Sums(Mapping[str, InfosetSums]):
-    """The sums of a solver, infoset label to :class:`InfosetSums`.
+    """Sums of a solver: a mapping from infoset labels to :class:`InfosetSums`.
 
     A solver keeps one regret for infosets that it merges, and none for infosets with one action.
-    Here every infoset has its own numbers, the same ones in each layout of the game.  Of infosets
-    that share a strategy (imperfect recall), each has the sums of all of them, which is how the
-    algorithm keeps them.
+    Here every infoset has its own numbers, which are the same in each layout of the game.  If
+    infosets share a strategy (imperfect recall), each has the sums of all of them, because the
+    algorithm keeps only these.
 
     >>> from tensorcfr import compile_game, solve
     >>> solution = solve(compile_game("leduc"), "cfr", iters=1)
@@ -60,8 +60,8 @@ class Sums(Mapping[str, InfosetSums]):
         state: The state.
 
     Raises:
-        ValueError: The game is not compiled, or the solver keeps something other than regrets of
-            single actions; names it.
+        ValueError: The game is not compiled, or the solver keeps other numbers than regrets of
+            single actions; names them.
     """
 
     def __init__(self, setting: Setting, solver: type[IterativeSolver], state: Any) -> None:
@@ -133,13 +133,12 @@ class Sums(Mapping[str, InfosetSums]):
 
     @cached_property
     def _empty(self) -> list[int]:
-        """The number of each player's empty sequence."""
+        """Number of each player's empty sequence."""
         empty: list[int] = self.game.chunks.trunk.player_sequences[:-1].tolist()
         return empty
 
     def _last_numbers(self, nodes: PublicNodes, node: int, hands: np.ndarray) -> np.ndarray:
-        """Return int64 (hands, actions): the numbers whose cumulative strategies are those of a
-        decision.
+        """Return the numbers of a decision's cumulative strategies, int64 (hands, actions).
 
         A decision with one action has no numbers.  Its sums are those of the player's last action
         before it, because the own reach is the same.

@@ -1,7 +1,7 @@
 """Threads of this process that run one kernel together.
 
-Kernels release Python's lock, so Python's own threads will do.  They wait for each other within the
-kernel, by counters that they share.
+Kernels release Python's global lock, so that Python threads suffice.  They wait for each other
+within the kernel, by shared counters.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ..kernels.meeting import GONE
 
 
 def run_together(work: Callable[[int], object], threads: int, counters: np.ndarray) -> None:
-    """Call ``work(thread)`` for every thread at the same time, and wait for all of them.
+    """Call ``work(thread)`` in all threads at the same time, and wait for all of them.
 
     Args:
-        work: Calls a kernel in which the threads wait for each other.
-        threads: How many; the first is the one that calls this.
-        counters: What the kernel counts by.  If a thread fails they are set so that none waits for
-            it; what the kernel worked on is then of no use.
+        work: Function that calls a kernel in which the threads wait for each other.
+        threads: Number of threads; the calling thread is the first.
+        counters: Counters of the kernel.  If a thread fails, they are set so that no thread waits
+            for it; the arrays of the kernel are then unusable.
 
     Raises:
         BaseException: The first error of any thread.

@@ -1,4 +1,4 @@
-"""The solver for games with imperfect recall, in which infosets share strategies."""
+"""Solver for games with imperfect recall, in which infosets share strategies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .state import State, unpacked
 
 
 class TiedPasses(FlatPasses):
-    """Passes infoset by infoset, whose values are added up where infosets share a strategy."""
+    """Passes infoset by infoset, with values added up over infosets that share a strategy."""
 
     def play(self) -> None:  # noqa: D102
         self._played = self.strategy[there(self.game.tied).sequence]
@@ -41,12 +41,11 @@ class TiedPasses(FlatPasses):
 
 
 class TiedSolver(FlatSolver):
-    """CFR where several infosets of a player share one strategy; arguments as
-    :class:`tensorcfr.Solver`.
+    """CFR for infosets that share strategies; arguments as for :class:`tensorcfr.Solver`.
 
-    Values pass up the game infoset by infoset.  Those of infosets that share a strategy are added
-    up, and the local rule works on the sums.  Their averages are added up, too, each with the own
-    reach of its infoset.  Best responses remember.
+    Values pass up the game infoset by infoset.  The values of infosets that share a strategy are
+    added up, and the local rule works on the sums.  Their averages are added up, too, each with the
+    own reach of its infoset.  Best responses have perfect recall.
 
     Source: M. Lanctot, R. Gibson, N. Burch, M. Zinkevich, M. Bowling, "No-regret learning in
     extensive-form games with imperfect recall", ICML 2012.
@@ -58,7 +57,7 @@ class TiedSolver(FlatSolver):
 
     @classmethod
     def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sums of all infosets that share a strategy for each of them."""
+        """Return, for each infoset, the sums of all infosets that share its strategy."""
         sums = unpacked(setting.form, state.regrets), unpacked(setting.form, state.averages)
         regret, strategy = (whole(setting.game, setting.form, numbers) for numbers in sums)
         return regret, strategy

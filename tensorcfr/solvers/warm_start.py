@@ -1,4 +1,4 @@
-"""Warm starts: the regrets and strategies that a solver begins with, from what is known already."""
+"""Warm starts: initial regrets and strategies from an earlier solution or from strategies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .solution import Solution
 from .state import made_strategies
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
-"""A solution, whose regrets are taken if it has any, or strategies, in any form that
+"""A solution, whose regrets are taken if it has any, or strategies in any form that
 :func:`tensorcfr.formats.find_policy` reads."""
 
 
@@ -34,23 +34,24 @@ def warm_state(
     locks: LocksLike | None = None,
     precision: str = "float64",
 ) -> Any:
-    """What ``Solver(game, algorithm, state=...)`` begins with; nothing in the average yet.
+    """Create the initial state for ``Solver(game, algorithm, state=...)``, with an empty average.
 
     Args:
         game: The game that will be solved.
-        algorithm: What will solve it: a variant that sweeps the game.
-        given: A solution of a game with the same infosets, by any algorithm: its regrets as they
-            are, and the strategy that it would have played next; a game in chunks begins with
-            what regret matching makes of them, where the rule matches regrets.  Or strategies,
-            which a solution without regrets gives too: regrets of which regret matching makes them.
-        iterations: How many iterations of regret matching given strategies count for; see
+        algorithm: The algorithm that will solve it: a variant that passes over the whole game.
+        given: A solution of a game with the same infosets, by any algorithm: its regrets are taken
+            unchanged, and so is its next strategy.  A game in chunks begins with the regret
+            matching strategy of these regrets, if the rule matches regrets.  Or strategies, which a
+            solution without regrets also provides: they are converted to regrets from which regret
+            matching makes them.
+        iterations: Number of regret matching iterations for which given strategies count; see
             :func:`regrets_for`.
-        locks: The locks that the solver will have.
-        precision: Of the solver's arrays.
+        locks: Locks of the solver.
+        precision: Precision of the solver's arrays.
 
     Raises:
         ValueError: ``given`` is of a game with other infosets, strategies are given to a rule that
-            does not match regrets, or the algorithm does not sweep the game.
+            does not match regrets, or the algorithm does not pass over the whole game.
     """
     record = find_algorithm(algorithm)
     if not isinstance(record, Algorithm):
@@ -67,7 +68,7 @@ def warm_state(
 
 
 def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
-    """Cumulative regrets and behaviour strategy, float64 (numbers of a solver,)."""
+    """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
     game, rule, form = setting.game, setting.algorithm.rule, setting.form
     to = setting.merged_numbers
     if isinstance(given, Solution):
@@ -89,9 +90,12 @@ def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.nd
 def _carried(
     there: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
 ) -> np.ndarray:
-    """Numbers of a game, float64 (numbers,), over another one with the same infosets; summed where
-    one infoset there stands for several.  With ``shares``, a number that stands for several
-    infosets is their sum."""
+    """Convert numbers of a game, float64 (numbers,), to another game with the same infosets.
+
+    If one infoset of ``game`` represents several infosets of ``there``, their numbers are summed.
+    With ``shares``, a number that represents several infosets is their sum, and each gets an equal
+    share.
+    """
     if game is there or game.digest == there.digest or _lie_alike(game, there):
         return numbers.copy()
     if (there.n_infosets, there.n_sequences) != (game.n_infosets, game.n_sequences):
@@ -112,8 +116,10 @@ def _carried(
 
 
 def _lie_alike(game: CompiledGame, other: CompiledGame) -> bool:
-    """Whether two games without chunks have the same infosets in the same places, whatever they
-    pay."""
+    """Return whether two games without chunks have the same infosets at the same numbers.
+
+    Their payoffs may differ.
+    """
     here, there = game.chunks, other.chunks
     layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
     if here.n_chunks or there.n_chunks:
@@ -121,7 +127,7 @@ def _lie_alike(game: CompiledGame, other: CompiledGame) -> bool:
     if not all(np.array_equal(getattr(here.trunk, n), getattr(there.trunk, n)) for n in layout):
         return False
     return all(
-        # Labels of Leduc ended in a blank in older files.
+        # Older files have labels of Leduc that end in a blank.
         [label.rstrip(" ") for label in one.labels] == [label.rstrip(" ") for label in two.labels]
         and one.actions == two.actions
         for player in range(game.n_players)
@@ -139,14 +145,14 @@ def _other_infosets(game: CompiledGame, other: CompiledGame) -> ValueError:
 def _regrets_of(
     game: CompiledGame, form: ChunkedForm, to: np.ndarray | None, solution: Solution
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Those that a solution ended with."""
+    """Convert the last regrets and strategy of a solution to the numbers of a solver."""
     there, record = solution.game, solution.algorithm
-    # The games may pay very differently; where neither is extreme, this is 1.
+    # The unit is 1 except in games with extreme payoffs.
     scale = there.unit / game.unit
     strategy = averaged(form, to, _carried(there, solution.last_policy.probabilities, game))
     lies_alike = record.passes_whole_game and not there.chunks.n_chunks and _lie_alike(game, there)
     if lies_alike and merges_alike(solution.setting.merged_numbers, to):
-        # The arrays lie alike: nothing is rounded.
+        # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played
     kind = solver_class(record, there)
@@ -155,6 +161,7 @@ def _regrets_of(
     whole = _carried(there, regret * scale, game, shares=True)
     if to is None:
         return whole, strategy
+    # A merged number is the sum of the regrets that it represents.
     found = np.bincount(to, weights=whole, minlength=form.n_numbers)
     found[form.trunk.player_sequences[:-1]] = 0.0
     return found, strategy
@@ -166,21 +173,22 @@ def regrets_for(
     iterations: float,
     locks: ChunkLocks | None = None,
 ) -> np.ndarray:
-    """Regrets of which regret matching makes given strategies, float64 (numbers,).
+    """Compute regrets from which regret matching makes given strategies, float64 (numbers,).
 
     Regret matching bounds the squares of an infoset's positive regrets: after ``T`` iterations
-    their sum is at most ``T |A|`` times the square of the counterfactual range.  Here they meet
-    that bound, with the largest counterfactual value under the strategies in place of the range,
-    in proportion to the strategies, which are those of the first iteration.
+    their sum is at most ``T |A|`` times the square of the counterfactual range.  The regrets here
+    attain that bound, with the largest counterfactual value under the strategies in place of the
+    range.  They are proportional to the strategies, which are those of the first iteration.
 
     Only the scale is that of N. Brown, T. Sandholm, "Strategy-Based Warm Starting for Regret
     Minimization in Games", AAAI 2016.  There the given strategies are an average of ``T``
-    iterations, and the regrets those that it may have left, ``T (v'(a) - v')``: the value ``v'`` of
-    an infoset is put so high that the positive ones meet the bound, and what is played next is a
-    soft best response to the strategies, not the strategies.
+    iterations, and the regrets ``T (v'(a) - v')`` are regrets that such iterations may have
+    produced.  The value ``v'`` of an infoset is set so high that the positive regrets attain the
+    bound.  The next strategy there is a soft best response to the given strategies, not the
+    strategies themselves.
 
     Args:
-        form: What will be swept.
+        form: The form over which the solver will pass.
         strategy: float64 (numbers,): the strategies; modified where they are locked.
         iterations: ``T``.
         locks: Locked infosets, where the strategies play the locks instead; or None.
@@ -193,6 +201,7 @@ def regrets_for(
             own, shape = slice(first, first + actions * lanes), (actions, lanes)
             sigma, q = table[STRATEGY, own].reshape(shape), table[VALUE, own].reshape(shape)
             strategy[base + own.start : base + own.stop] = sigma.ravel()
+            # Norm of the regrets at the bound: sqrt(T |A|) times the range.
             length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
             found = sigma * (length / np.linalg.norm(sigma, axis=0))
             regret[base + own.start : base + own.stop] = found.ravel()
@@ -200,12 +209,12 @@ def regrets_for(
 
 
 def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.ndarray:
-    """Strategies of a game, averaged where one infoset of what is swept stands for several.
+    """Convert strategies of a game to a solver's form, averaged over infosets that are merged.
 
     Args:
-        form: What is swept.
-        to: Where each number of the game lies in it; None where they are the same.
-        whole: float64 (numbers of the game,).
+        form: The form over which the solver passes.
+        to: Number in the form of each number of the game; None if they are the same.
+        whole: float64 (numbers of the game,): the strategies.
     """
     if to is None:
         # Where several infosets were added up, their strategies are not yet a distribution.

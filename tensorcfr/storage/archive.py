@@ -1,12 +1,12 @@
 """Arrays and a header in one file: plain ``.npz``, which any NumPy reads, without pickle.
 
-A file holds a JSON header under the key ``header`` (format, version, kind of content), plain
-arrays, whose keys are grouped by the part before a slash, and under the key ``digest`` a
-fingerprint of header and arrays.  Nothing in this module knows of games.
+A file holds a JSON header under the key ``header`` (format, version, kind of content), and plain
+arrays, whose keys are grouped by the part before a slash.  The key ``digest`` holds the SHA-256 of
+header and arrays.  This module does not depend on games.
 
-Reading trusts nothing.  The sizes of all arrays are added up from the headers and compared with
-the memory before an array is read.  Members are stored, not compressed, as ``numpy.savez`` writes
-them: what is read is never larger than the file.
+Reading trusts no file.  The sizes of all arrays are added up from the members' headers and compared
+with the memory before an array is read.  Members are stored without compression, as ``numpy.savez``
+writes them, so that a small file cannot expand in memory.
 """
 
 from __future__ import annotations
@@ -28,40 +28,40 @@ from ..errors import FileSizeError, OldFileError, UnknownGameError
 from .fields import Fields, read_fields, shown, text, whole
 
 FORMAT = "tensorcfr"
-"""``format`` in the header of every file."""
+"""Value of ``format`` in the header of every file."""
 VERSION = 4
-"""``version`` in the header: the layout of files that this code reads and writes."""
+"""Value of ``version`` in the header: the layout of files that this code reads and writes."""
 LAST_WRITER, CONVERTER = "0.6", "0.15.0"
-"""The last release that wrote an older layout, and the last one that reads it."""
+"""The last release that wrote an older layout, and the last release that reads it."""
 SUFFIX = ".npz"
-"""What a path without a suffix gets."""
+"""Suffix that a path without one gets."""
 HEADER, DIGEST = "header", "digest"
 """Keys of the header, the bytes of a JSON object, and of the digest, the bytes of a SHA-256."""
 MEMORY_FACTOR = 4.0
-"""Memory that loading takes at its peak, in sizes of the arrays: the arrays, and what their checks
-take for a while.  Measured by ``python -m benchmarks.loading``."""
+"""Peak memory of loading, in sizes of the arrays: the arrays, and the temporary arrays of their
+checks.  Measured by ``python -m benchmarks.loading``."""
 LABEL_BYTES = 100
-"""Memory of a label as a text of Python, in addition to its letters."""
+"""Bytes that a label takes as a Python string, in addition to its letters."""
 TEXT_FACTOR = 32
-"""Memory of the values of a JSON object, in lengths of its text: ``[],`` is a list of 70 bytes,
-``{"a":[]},`` takes 260."""
+"""Memory of the values of a JSON object, in lengths of its text: ``[],`` becomes a list of 70
+bytes, and ``{"a":[]},`` takes 260 bytes."""
 LONGEST_ERROR = 1000
-"""Characters of an error about a file, at most."""
+"""Largest number of characters of an error about a file."""
 TEXTS = ("header", "game/cut/text", "game/rules/text", "game/teams/text")
-"""The arrays that hold a JSON object."""
+"""Keys of the arrays that hold a JSON object."""
 Arrays = dict[str, np.ndarray]
 Source = str | Path | BinaryIO
-"""A path, or a file that is open for reading and can seek."""
+"""A path, or a binary file that is open for reading and supports seeking."""
 
 
 def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) -> Path:
-    """Write arrays and a header to one ``.npz`` file, all or nothing.
+    """Write arrays and a header to one ``.npz`` file, completely or not at all.
 
-    A full disk, a crash or Ctrl-C leaves the file that was there as it was.
+    After a full disk, a crash or Ctrl-C, an existing file at that path is unchanged.
 
     Args:
-        path: Where to; ``.npz`` is added if it has no suffix.
-        header: What JSON can hold; ``kind`` says what the file is.
+        path: Path of the file; ``.npz`` is added if it has no suffix.
+        header: JSON values by key; ``kind`` is the kind of content.
         arrays: Plain arrays by key; arrays of objects are refused.
 
     Returns:
@@ -77,7 +77,7 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) ->
         if array.dtype.hasobject:
             raise TypeError(f"array {key!r} holds objects, which need pickle")
     members = {HEADER: pack_header({"format": FORMAT, "version": VERSION, **header})}
-    # In the order of bytes that every machine of today has, and the order of axes of C.
+    # Little-endian and C-contiguous, so that the bytes of a file do not depend on the machine.
     members |= {
         key: np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         for key, array in arrays.items()
@@ -89,33 +89,34 @@ def write_arrays(path: str | Path, header: Mapping[str, Any], arrays: Arrays) ->
 
 
 class InFiles(NamedTuple):
-    """Arrays that are read into files, which are mapped into memory."""
+    """Arrays that are read into memory-mapped files instead of memory."""
 
     prefix: str
-    """What their keys begin with."""
+    """Prefix of their keys."""
     new: Callable[[tuple[int, ...], np.dtype], np.ndarray]
-    """Makes such an array."""
+    """Function that creates such an array, given its shape and dtype."""
 
 
 def read_arrays(
     source: Source, kind: str, *, memory_limit: int | None = None, in_files: InFiles | None = None
 ) -> tuple[dict[str, Any], Arrays]:
-    """Read what :func:`write_arrays` wrote.
+    """Read a file of :func:`write_arrays`.
 
     Args:
         source: The file; ``.npz`` is added to a path without suffix, as in writing.
-        kind: What it must be, ``"game"`` for instance.
+        kind: Kind of content that the file must have, ``"game"`` for instance.
         memory_limit: Bytes that reading and checking may take; by default the free memory.
-        in_files: The arrays that do not count, because they are read into files.
+        in_files: Arrays that are read into files; they do not count as memory.
 
     Returns:
         The header, its ``format``, ``version`` and ``kind`` checked, and the arrays.
 
     Raises:
-        FileNotFoundError: There is no such file; other errors of the system likewise.
-        ValueError: It is no ``.npz`` file, damaged, not of this library, of another version or
-            of another kind; says which, and where.
-        FileSizeError: It takes more memory than there is; a ValueError, too.
+        FileNotFoundError: The file does not exist.  Other errors of the operating system pass
+            unchanged.
+        ValueError: The file is not an ``.npz`` file, is damaged, or is of another library, version
+            or kind; the message names the reason.
+        FileSizeError: The file needs more memory than ``memory_limit``; also a ValueError.
     """
     name = name_of(source)
     with _opened(source) as file:
@@ -124,6 +125,7 @@ def read_arrays(
             raise ValueError(f"{name} was not written by {FORMAT}")
         mapped = {key for key in members if in_files and key.startswith(in_files.prefix)}
         in_memory = {key: member for key, member in members.items() if key not in mapped}
+        # From the sizes that the members declare, before an array is allocated.
         _check_memory(in_memory, name, memory_limit)
         header = parse_header(read_member(members[HEADER], name), name)
         if header["kind"] != kind:
@@ -141,13 +143,13 @@ def read_arrays(
 
 
 def with_suffix(path: str | Path) -> Path:
-    """The path, with ``.npz`` if it has no suffix of its own."""
+    """Return the path, with ``.npz`` added if it has no suffix."""
     path = Path(path)
     return path if path.suffix else path.with_name(path.name + SUFFIX)
 
 
 def name_of(source: Source) -> str:
-    """What errors call a file."""
+    """Return the name of a file for error messages."""
     if isinstance(source, (str, Path)):
         return str(with_suffix(source))
     name = getattr(source, "name", None)
@@ -156,7 +158,7 @@ def name_of(source: Source) -> str:
 
 @contextmanager
 def says_where(source: Source) -> Iterator[None]:
-    """Name the file in the text of a ValueError, and of what its checks raise."""
+    """Add the name of the file to the errors that checks of its content raise."""
     try:
         yield
     except FileSizeError as error:
@@ -169,42 +171,49 @@ def says_where(source: Source) -> Iterator[None]:
 
 
 def _shortened(error: object) -> str:
-    """Return the text of an error, or its beginning: it may quote a file at any length."""
+    """Return the text of an error, shortened to :data:`LONGEST_ERROR` characters.
+
+    The error may quote a text of any length from a file.
+    """
     said = str(error)
     return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
 
 
 def pack_header(header: Mapping[str, Any]) -> np.ndarray:
-    """A header as the bytes of a JSON object, uint8.
+    """Encode a header as the bytes of a JSON object, uint8 (bytes,).
 
     Raises:
-        ValueError: A number in it is not finite, which JSON has no words for.
+        ValueError: A number is not finite; JSON has no notation for it.
     """
     return pack_text(json.dumps(header, allow_nan=False))
 
 
 def digest_of(arrays: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The SHA-256 of keys, dtypes, shapes and contents, uint8 (32,); their order plays no part."""
+    """Compute the SHA-256 of keys, dtypes, shapes and contents, uint8 (32,).
+
+    The order of the keys has no effect.
+    """
     digest = hashlib.sha256()
     for key in sorted(arrays):
         array = arrays[key]
+        # Dtype and shape count as well: the same bytes may be another array.
         digest.update(f"{key!r} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogatepass"))
         digest.update(array.reshape(-1).view(np.uint8).data)
     return np.frombuffer(digest.digest(), dtype=np.uint8)
 
 
 def pack_text(text: str) -> np.ndarray:
-    """The bytes of a text, uint8."""
+    """Encode a text as UTF-8, uint8 (bytes,)."""
     # A label may hold half a surrogate pair, as undecodable file names do.
     return np.frombuffer(text.encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
 class Taken:
-    """Arrays by key, which are taken one by one, so that none is left that nobody knows.
+    """Arrays by key, which a reader takes one by one; it refuses the arrays that nobody took.
 
     Args:
-        arrays: The arrays.
-        prefix: What the keys begin with that may be taken; the others are of others.
+        arrays: The arrays by key.
+        prefix: Prefix of the keys that the reader is responsible for; it ignores other keys.
     """
 
     def __init__(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
@@ -212,19 +221,19 @@ class Taken:
         self._left = {key for key in arrays if key.startswith(prefix)}
 
     def take(self, key: str, dtype: type[np.generic] | None = None) -> np.ndarray:
-        """The array of a key.
+        """Return the array of a key, and mark it as taken.
 
         Args:
             key: The key.
-            dtype: If given, the array must be one-dimensional and of this type.
+            dtype: If given, the array must be one-dimensional and of this dtype.
 
         Raises:
-            ValueError: There is no such array, or it is of another type.
+            ValueError: The array is missing, or has another dtype or shape.
         """
         array = self._arrays.get(key)
         if not isinstance(array, np.ndarray):
             raise ValueError(
-                f"array {key!r} is missing" if array is None else f"{key!r} is no array"
+                f"array {key!r} is missing" if array is None else f"{key!r} is not an array"
             )
         if dtype is not None and (array.dtype != dtype or array.ndim != 1):
             raise ValueError(
@@ -234,24 +243,24 @@ class Taken:
         return array
 
     def has(self, prefix: str) -> bool:
-        """Whether any key begins with a prefix."""
+        """Return whether the key of any array that is not taken yet begins with a prefix."""
         return any(key.startswith(prefix) for key in self._left)
 
     def refuse_rest(self) -> None:
-        """Make sure that all were taken.
+        """Check that all arrays were taken.
 
         Raises:
-            ValueError: One was not; names it.
+            ValueError: An array was not taken; names it.
         """
         for key in sorted(self._left):
             raise ValueError(f"array {key!r} is unknown")
 
 
 def refuse_others(arrays: Mapping[str, np.ndarray], prefixes: tuple[str, ...]) -> None:
-    """Make sure that every key begins with one of some prefixes.
+    """Check that every key begins with one of some prefixes.
 
     Raises:
-        ValueError: One does not; names it.
+        ValueError: A key does not; names it.
     """
     for key in arrays:
         if not key.startswith(prefixes):
@@ -259,14 +268,19 @@ def refuse_others(arrays: Mapping[str, np.ndarray], prefixes: tuple[str, ...]) -
 
 
 def _opened(source: Source) -> AbstractContextManager[BinaryIO]:
-    """A file to read; one that is open already stays open."""
+    """Open a file for reading; leaving the context does not close a file that was open before."""
     if isinstance(source, (str, Path)):
         return open(with_suffix(source), "rb")
     return nullcontext(source)
 
 
 def _check_memory(members: Mapping[str, Member], name: str, memory_limit: int | None) -> None:
-    """Refuse a file that would take too much memory, before an array is read."""
+    """Check that reading a file fits the memory, before an array is read.
+
+    Raises:
+        FileSizeError: Reading would need more than the limit.
+    """
+    # Labels and JSON texts become Python objects, which are larger than their arrays.
     labels = sum(
         math.prod(member.shape) for key, member in members.items() if key.endswith("/text_offset")
     )
@@ -283,14 +297,14 @@ START: Fields = {
     "version": whole(VERSION, VERSION),
     "kind": text(),
 }
-"""What the header of every file begins with."""
+"""Fields with which the header of every file begins."""
 
 
 def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
-    """The header of a file, a JSON object; format, version and kind are checked.
+    """Parse the header of a file, a JSON object, and check its format, version and kind.
 
     Raises:
-        ValueError: It is not a header, or of another library or another version.
+        ValueError: The array is not a header, or the file is of another library or version.
     """
     header: Any = None
     if array.dtype == np.uint8 and array.ndim == 1:
@@ -300,10 +314,11 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
             )
         except (ValueError, RecursionError) as error:
             raise ValueError(
-                f"{name} was not written by {FORMAT}: its header is no JSON"
+                f"{name} was not written by {FORMAT}: its header is not JSON"
             ) from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"{name} was not written by {FORMAT}")
+    # The version comes before the fields, because other versions have other fields.
     version = header.get("version")
     if type(version) is int and version > VERSION:
         raise ValueError(
@@ -324,11 +339,11 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
 
 
 def _no_number(constant: str) -> Any:
-    raise ValueError(f"{constant} is no number")
+    raise ValueError(f"{constant} is not a number")
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return found

@@ -1,7 +1,7 @@
-"""The values of a header, checked by tables: each row is a key and the values that it may have.
+"""Checks for the values of a JSON header, as tables of keys and the values that each may have.
 
-A *check* takes a value as JSON gives it and the place where it stands, and returns the value, or
-raises a ValueError that begins with the place: ``trace[3].seconds is -1, not ...``.
+A *check* takes a JSON value and its place in the header.  It returns the value, or raises a
+ValueError that begins with the place: ``trace[3].seconds is -1, not ...``.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ Check = Callable[[Any, str], Any]
 Fields = Mapping[str, Check]
 """Checks by key."""
 MOST = 1 << 53
-"""The largest whole number that counts something: the last one that a float tells from the next."""
+"""Largest whole number of a count: beyond it, a float64 cannot represent every whole number."""
 DEEPEST = 8
-"""Objects and lists within each other."""
+"""Greatest depth of nested objects and lists."""
 
 
 def read_fields(
     values: Any, required: Fields, optional: Fields | None = None, where: str = "header"
 ) -> dict[str, Any]:
-    """Check an object against a table.
+    """Check an object against a table of fields.
 
     Args:
         values: The object.
-        required: What it must have.
-        optional: What it may have, too.  There must be nothing else.
-        where: What errors call it.
+        required: Checks of the keys that it must have.
+        optional: Checks of the keys that it may have in addition; other keys are refused.
+        where: Name of the object in errors.
 
     Returns:
         The checked values by key.
 
     Raises:
-        ValueError: A key is missing or unknown, or a value is not what its check takes; names it.
+        ValueError: A key is missing or unknown, or its check refuses the value; names the key.
     """
     if not isinstance(values, dict):
         raise _wrong(values, where, "an object")
@@ -52,11 +52,16 @@ def read_fields(
 def read_text(
     given: Any, key: str, required: Fields, optional: Fields | None = None
 ) -> dict[str, Any]:
-    """The values of a JSON object in an array of bytes, one of
-    :class:`tensorcfr.storage.archive.Taken`, checked as :func:`read_fields` does.
+    """Read a JSON object from an array of bytes, and check it as :func:`read_fields` does.
+
+    Args:
+        given: The arrays, a :class:`tensorcfr.storage.archive.Taken`.
+        key: Key of the array.
+        required: Checks of the keys that the object must have.
+        optional: Checks of the keys that it may have in addition.
 
     Raises:
-        ValueError: It is no JSON, or as for :func:`read_fields`.
+        ValueError: The array is not JSON, or the object does not match the table.
     """
     blob = given.take(key)
     try:
@@ -67,14 +72,15 @@ def read_text(
 
 
 def record(required: Fields, optional: Fields | None = None) -> Check:
-    """An object with the keys of a table."""
+    """Return a check for an object with the keys of a table."""
     return lambda value, where: read_fields(value, required, optional, where)
 
 
 def number(least: float = -math.inf, most: float = math.inf) -> Check:
-    """A finite number in a range; returned as a float."""
+    """Return a check for a finite number in a range; its result is a float."""
 
     def check(value: Any, where: str) -> float:
+        # Types are compared exactly, because a bool is an int; an int above 1e308 has no float.
         if type(value) in (int, float) and abs(value) < 1e308 and least <= value <= most:
             return float(value)
         raise _wrong(value, where, f"a finite number{_range(least, most)}")
@@ -83,9 +89,10 @@ def number(least: float = -math.inf, most: float = math.inf) -> Check:
 
 
 def whole(least: int = 0, most: int = MOST) -> Check:
-    """A whole number in a range."""
+    """Return a check for a whole number in a range."""
 
     def check(value: Any, where: str) -> int:
+        # A bool is an int, too, but not a whole number.
         if type(value) is int and least <= value <= most:
             return value
         raise _wrong(value, where, f"a whole number{_range(least, most)}")
@@ -94,7 +101,7 @@ def whole(least: int = 0, most: int = MOST) -> Check:
 
 
 def text(allowed: Collection[str] | None = None) -> Check:
-    """A text, one of a few or any."""
+    """Return a check for a string: one of those allowed, or any string."""
 
     def check(value: Any, where: str) -> str:
         if isinstance(value, str) and (allowed is None or value in allowed):
@@ -105,14 +112,17 @@ def text(allowed: Collection[str] | None = None) -> Check:
 
 
 def flag(value: Any, where: str) -> bool:
-    """True or false."""
+    """Check that a value is true or false."""
     if isinstance(value, bool):
         return value
     raise _wrong(value, where, "true or false")
 
 
 def either(*checks: Check) -> Check:
-    """What the first of some checks takes that takes it."""
+    """Return a check that tries several checks in order, and returns the first result.
+
+    If all of them refuse the value, the error is that of the last one.
+    """
 
     def check(value: Any, where: str) -> Any:
         for one in checks[:-1]:
@@ -126,12 +136,12 @@ def either(*checks: Check) -> Check:
 
 
 def maybe(check: Check) -> Check:
-    """Null, or what another check takes."""
+    """Return a check for null, or for a value that another check accepts."""
     return lambda value, where: None if value is None else check(value, where)
 
 
 def several(check: Check, count: int | None = None) -> Check:
-    """A list, of a given length or any; returned as a tuple."""
+    """Return a check for a list, of a given length or of any; its result is a tuple."""
 
     def check_all(value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list) or (count is not None and len(value) != count):
@@ -142,7 +152,7 @@ def several(check: Check, count: int | None = None) -> Check:
 
 
 def by_key(check: Check) -> Check:
-    """An object with any keys."""
+    """Return a check for an object with any keys, whose values pass another check."""
 
     def check_all(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -153,7 +163,7 @@ def by_key(check: Check) -> Check:
 
 
 def plain(value: Any, where: str, depth: int = DEEPEST) -> Any:
-    """Anything of objects, lists, texts, truth values and numbers of a usual size."""
+    """Check that a value is JSON of limited depth and numbers of limited size."""
     if isinstance(value, (dict, list)):
         if not depth:
             raise ValueError(f"{where} goes deeper than {DEEPEST} levels")
@@ -176,7 +186,10 @@ def _range(least: float, most: float) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as errors show it: numbers may have millions of digits, texts of letters."""
+    """Return a value as errors show it, shortened.
+
+    A damaged file may hold numbers and texts of any length.
+    """
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > 10**20:
         return f"a number of {value.bit_length()} bits"
     if isinstance(value, (dict, list)):

@@ -1,6 +1,6 @@
-"""A compiled game as plain arrays, and such arrays as a game again.
+"""Conversion of compiled games to plain arrays and back.
 
-A file of a game has nothing else; files of solutions have more arrays beside these.
+The file of a game holds only these arrays; files of solutions hold further arrays.
 """
 
 from __future__ import annotations
@@ -41,20 +41,21 @@ from .fields import Fields, read_fields, text
 from .recipes import pack_cut_game, pack_rules, unpack_recipe
 
 GAME_HEADER: Fields = {**START, "name": text()}
-"""The header of a game's file."""
+"""Fields of the header of a game's file."""
 TEAMS = "game/teams/text"
-"""The array that files of games of two teams have in addition: the players of each, as JSON."""
+"""Key of the array that files of two-team games have in addition: each team's players, as JSON."""
 VIEWS = ("form", "tree", "merged", "public", "labels")
-"""What ``game/views`` may list."""
+"""Values that ``game/views`` may list."""
 
 
 @checked()
 def save_game(game: Compiled, path: Annotated[str | Path, Where()]) -> Path:
-    """Write a compiled game; a file that was there is replaced at the very end, or not at all.
+    """Write a compiled game to a file; an existing file is replaced only once the new one is
+    complete.
 
     Args:
         game: The game.
-        path: Where to; ``.npz`` is added if it has no suffix.
+        path: Path of the file; ``.npz`` is added if it has no suffix.
 
     Returns:
         The path of the file.
@@ -72,22 +73,24 @@ def load_game(
     game: Compiled | None = None,
     memory_limit: Limit = None,
 ) -> CompiledGame:
-    """Read what :func:`save_game` wrote; every invariant is checked, as after compiling.
+    """Read a file of :func:`save_game`, and check every invariant as after compiling.
 
-    The file of a game in chunks says how the game was compiled, and it is compiled again.
+    The file of a game in chunks stores how the game was compiled, and loading compiles it again.
 
     Args:
-        path: The file; or a file that is open for reading bytes.
-        game: The game that must be in the file, which is returned; needed for games in chunks that
-            are not built in.
+        path: The file, or a binary file that is open for reading.
+        game: The game that the file must hold, which is returned.  It is needed for games in chunks
+            that are not built in.
         memory_limit: Bytes that reading and checking may take; by default the free memory.
 
     Raises:
-        FileNotFoundError: There is no such file; other errors of the system likewise.
-        ValueError: The file is no compiled game, or of another version, or damaged; says which.
-        FileSizeError: It takes more memory than there is; a ValueError, too.
+        FileNotFoundError: The file does not exist.  Other errors of the operating system pass
+            unchanged.
+        ValueError: The file is not a compiled game, is of another version, or is damaged; the
+            message names the reason.
+        FileSizeError: The file needs more memory than ``memory_limit``; also a ValueError.
         UnknownGameError: The file is of a game in chunks that is not built in, and ``game`` is not
-            given; a ValueError, too.
+            given; also a ValueError.
     """
     header, arrays = read_arrays(path, "game", memory_limit=memory_limit)
     with says_where(path):
@@ -101,8 +104,8 @@ def load_game(
 
 @singledispatch
 def pack_game(game: Any) -> Arrays:
-    """A game as plain arrays, whose keys begin with ``game/``."""
-    raise TypeError(f"{game!r} is no game that files can hold")
+    """Convert a game to plain arrays, whose keys begin with ``game/``."""
+    raise TypeError(f"{game!r} is not a game that files can hold")
 
 
 pack_game.register(CutGame, pack_cut_game)
@@ -116,11 +119,11 @@ def _(game: TeamGame) -> Arrays:
 
 @pack_game.register
 def _(game: FlatGame) -> Arrays:
-    """A game that is laid out.
+    """Convert a flat game to plain arrays.
 
-    The arrays of all views keep their names and contents, and ``game/views`` says which views there
-    are; labels become text and offsets, and each distinct tuple of actions is kept once.
-    Labels that are made when they are asked for are not kept.
+    The arrays of all views keep their names and contents, and ``game/views`` lists the views of the
+    game.  Labels become one text with offsets, and each distinct tuple of actions is stored once.
+    Labels that the public tree can recompute are not stored.
     """
     if game.histories is None and game.public is None:
         raise ValueError(
@@ -136,6 +139,7 @@ def _(game: FlatGame) -> Arrays:
     labels: dict[str, Sequence[str]] = {"name": [game.name], "outcomes": game.outcome_labels}
     if not game.joins_labels:
         views.append("labels")
+        # Most infosets have one of a few tuples of actions: store each tuple once, and its index.
         kinds = {actions: kind for kind, actions in enumerate(dict.fromkeys(game.infoset_actions))}
         arrays["game/actions/kind"] = np.array(
             [kinds[actions] for actions in game.infoset_actions], dtype=np.int64
@@ -154,16 +158,16 @@ def unpack_game(
     known: CompiledGame | None = None,
     memory_limit: int | None = None,
 ) -> CompiledGame:
-    """The game that :func:`pack_game` packed, checked, its arrays read-only.
+    """Rebuild and check the game from the arrays of :func:`pack_game`, which become read-only.
 
     Args:
-        arrays: The arrays, among others maybe; those of the game are made read-only.
-        known: The game that it must be, if the caller has it; it is returned.
+        arrays: The arrays of the game, possibly among others.
+        known: The game that the arrays must hold, if the caller has it; it is returned.
         memory_limit: Bytes that compiling a game in chunks may take.
 
     Raises:
-        ValueError: An array is missing or unknown, or breaks an invariant; the message names it.
-            Or it is another game than ``known``.
+        ValueError: An array is missing or unknown, or breaks an invariant; names the array.  Or the
+            game differs from ``known``.
     """
     if TEAMS in arrays:
         return _unpack_teams(arrays, known, memory_limit)
@@ -203,7 +207,8 @@ def unpack_game(
         unit=_unpack_unit(given),
     )
     given.refuse_rest()
-    # Frozen first: compiled checks tell arrays that may be written from those that may not.
+    # Freeze before checking: a compiled check is specialised to writable or read-only arrays, so
+    # this compiles each check once.
     game.freeze()
     check(game)
     if known is not None and known.digest != game.digest:
@@ -216,7 +221,10 @@ def _unpack_teams(
     known: CompiledGame | None,
     memory_limit: int | None,
 ) -> Any:
-    """A game of two teams: the game that they play, and who is in which; beliefs are made again."""
+    """Rebuild a two-team game from the flat game and each team's players.
+
+    Its beliefs are not stored but recomputed.
+    """
     rest = dict(arrays)
     blob = rest.pop(TEAMS)
     whole = known.game if isinstance(known, TeamGame) else known
@@ -237,7 +245,7 @@ def _unpack_teams(
 
 
 def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
-    """Labels as one text in UTF-8 and the offset of each, counted in characters."""
+    """Encode labels as one text in UTF-8, and the offset of each label, counted in characters."""
     return {
         f"{key}/text": pack_text("".join(labels)),
         f"{key}/text_offset": _offsets(labels),
@@ -245,7 +253,7 @@ def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
 
 
 def _unpack_views(given: Taken) -> tuple[str, ...]:
-    """Which views a game has."""
+    """Read and check the names of the game's views."""
     views = _unpack_labels(given, "game/views")
     for view in views:
         if view not in VIEWS or views.count(view) > 1:
@@ -256,7 +264,7 @@ def _unpack_views(given: Taken) -> tuple[str, ...]:
 
 
 def _unpack_name(given: Taken) -> str:
-    """The name of a game."""
+    """Read the name of the game."""
     names = _unpack_labels(given, "game/name")
     if len(names) != 1:
         raise ValueError(f"array 'game/name/text' holds {len(names)} names, not one")
@@ -264,18 +272,19 @@ def _unpack_name(given: Taken) -> str:
 
 
 def _unpack_unit(given: Taken) -> float:
-    """The unit of a game's payoffs; only games with extreme payoffs have one in their file."""
+    """Read the unit of the game's payoffs; only files of games with extreme payoffs store one."""
     if not given.has("game/unit"):
         return 1.0
     array = given.take("game/unit", np.float64)
     unit = float(array[0]) if array.shape == (1,) else 0.0
+    # frexp splits a power of two into 0.5 and an exponent.
     if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
-        raise ValueError(f"array 'game/unit' is no power of two: {array[:9].tolist()}")
+        raise ValueError(f"array 'game/unit' is not a power of two: {array[:9].tolist()}")
     return unit
 
 
 def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
-    """The arrays of a view, in order."""
+    """Take the arrays of a view, in the order of its fields."""
     return [given.take(f"{key}/{name}") for name in view._fields]
 
 
@@ -290,13 +299,13 @@ def _unpack_form(given: Taken, key: str) -> SequenceForm:
 
 
 def _pack_public(public: PublicGame) -> Arrays:
-    """The labels of a public tree."""
+    """Convert the labels of a public tree to arrays."""
     nodes = public.node_labels or ()
     return {
         "game/hands/offset": _offsets(public.hands),
         **pack_labels("game/hands", list(chain.from_iterable(public.hands))),
         **pack_labels("game/edges", public.edges),
-        # Which public nodes have labels; no entry at all where none can have one.
+        # uint8 (public nodes,): 1 if the node has a label; empty if the game has no node labels.
         "game/nodes/given": np.array([label is not None for label in nodes], dtype=np.uint8),
         **pack_labels("game/nodes", [label for label in nodes if label is not None]),
     }
@@ -319,7 +328,7 @@ def _unpack_public(given: Taken) -> PublicGame:
 
 
 def _unpack_infosets(given: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Labels and actions of the infosets."""
+    """Read the label and the actions of each infoset."""
     labels = _unpack_labels(given, "game/actions")
     kinds = [tuple(labels[a:b]) for a, b in _ranges(given, "game/actions/offset", len(labels))]
     kind = given.take("game/actions/kind", np.int64)
@@ -329,12 +338,16 @@ def _unpack_infosets(given: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ..
 
 
 def _offsets(pieces: Iterable[Sized]) -> np.ndarray:
-    """Where each of a row of pieces begins, and where the last one ends, int64."""
+    """Compute the start of each piece and the end of the last one, int64 (pieces + 1,)."""
     return np.cumsum([0, *map(len, pieces)], dtype=np.int64)
 
 
 def _ranges(given: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:
-    """Begin and end of each piece."""
+    """Read the offsets of a key, and return start and end of each piece.
+
+    Raises:
+        ValueError: The offsets decrease, or do not run from 0 to ``end``.
+    """
     offsets = given.take(key, np.int64)
     falls = len(offsets) and (offsets[1:] < offsets[:-1]).any()
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or falls:
@@ -343,7 +356,7 @@ def _ranges(given: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:
 
 
 def _unpack_labels(given: Taken, key: str) -> tuple[str, ...]:
-    """The labels that :func:`pack_labels` packed."""
+    """Read the labels that :func:`pack_labels` encoded."""
     blob = given.take(f"{key}/text", np.uint8)
     try:
         text = blob.tobytes().decode("utf-8", "surrogatepass")

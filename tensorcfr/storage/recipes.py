@@ -1,7 +1,7 @@
-"""Games as a text that says how to make them again, and a digest of what must come out.
+"""Recipes: texts that say how to compile a game again, and the digest that the result must have.
 
-The flat arrays of a game in chunks would be many times as large as what it takes to compile it, and
-a game that is not compiled has none.
+The flat arrays of a game in chunks would be many times as large as the rules from which it is
+compiled, and a game that is not compiled has no arrays.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ from .archive import Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_text, record, several, text, whole
 
 MOST_HISTORIES = 1 << 80
-"""Histories that a game may have: beyond what all machines together could visit."""
+"""Largest number of histories of a game in a file: more than all machines together could visit."""
 KEY, RULES = "game/cut/text", "game/rules/text"
-"""The array that files of games in chunks, and of games that are not compiled, have in place of all
-others."""
+"""Keys of the only array in files of games in chunks, and in files of uncompiled games."""
 
 
 def pack_cut_game(game: CutGame) -> Arrays:
-    """How to compile the game again, as a text, what there is of it, and its digest."""
+    """Encode the recipe, the sizes and the digest of a game in chunks as a JSON text."""
     said = {
         **game.recipe._asdict(),
         "name": game.name,
@@ -45,7 +44,7 @@ def pack_cut_game(game: CutGame) -> Arrays:
 
 
 def pack_rules(game: UncompiledGame) -> Arrays:
-    """The text that finds the rules again, if there is one."""
+    """Encode the source, name and digest of an uncompiled game as a JSON text."""
     said = {"source": game.source, "name": game.name, "digest": game.digest}
     return {RULES: pack_text(json.dumps(said))}
 
@@ -53,21 +52,22 @@ def pack_rules(game: UncompiledGame) -> Arrays:
 def unpack_recipe(
     given: Taken, known: CompiledGame | None, memory_limit: int | None
 ) -> CompiledGame | None:
-    """Make the game again that :func:`pack_cut_game` or :func:`pack_rules` packed.
+    """Rebuild the game of :func:`pack_cut_game` or :func:`pack_rules` from its recipe.
 
-    A file is looked up among the built-in games alone: it opens no path and imports no package.
+    The source of a game is looked up only among the built-in games, so that a file cannot open a
+    path or import a package.
 
     Args:
         given: The arrays.
         known: The game, if the caller has it.
-        memory_limit: Bytes that making the game may take; by default the free memory.
+        memory_limit: Bytes that compiling the game may take; by default the free memory.
 
     Returns:
-        The game; None if the arrays are those of a game that is laid out.
+        The game; None if the arrays are those of a flat game.
 
     Raises:
-        ValueError: The text is damaged, or the game differs from the one that was saved.
-        FileSizeError: The game takes more memory than there is.
+        ValueError: The text is damaged, or the game differs from the saved one.
+        FileSizeError: The game does not fit the memory.
         UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
     make: Callable[[dict[str, Any], Budget], Any]
@@ -88,7 +88,7 @@ def unpack_recipe(
         try:
             with budget(f"{what} {name}", limit) as own:
                 found = make(said, own)
-                own.reserve(0)  # Rules that announce nothing are measured.
+                own.reserve(0)  # Measures rules that reserved no memory.
         except MemoryLimitError as error:
             raise FileSizeError(error.what, error.needed, error.limit) from error
     if said["digest"] != found.digest:
@@ -98,7 +98,7 @@ def unpack_recipe(
 
 
 FOUND_BY: Fields = {"source": maybe(text()), "name": text(), "digest": text()}
-"""Fields of the text of every game."""
+"""Checks of the fields that every recipe has."""
 COUNTS = record(
     {
         "player_infosets": several(whole(), 2),
@@ -108,25 +108,26 @@ COUNTS = record(
         "public_nodes": whole(0, MOST_HISTORIES),
     }
 )
-"""Sizes of a game in chunks, which are compared with its rules before it is compiled."""
+"""Check of the sizes of a game in chunks, which are compared with its rules before compiling."""
 RECIPE: Fields = {
     "cut": either(flag, whole(), several(whole()), several(text())),
     "limit": whole(1),
     "symmetry": flag,
     "counts": COUNTS,
 }
-"""Fields of the text of a game in chunks in addition to :data:`FOUND_BY`."""
+"""Checks of the fields that the recipe of a game in chunks has in addition to :data:`FOUND_BY`."""
 
 
 def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
-    """Find the rules of a built-in game; those of another game stay unknown.
+    """Find the rules of a built-in game; the rules of any other game stay unknown.
 
     Raises:
-        ValueError: The number of players is missing.
+        ValueError: The digest does not begin with a number of players.
     """
     source, name, digest = said["source"], said["name"], said["digest"]
     if source is not None and is_built_in(source):
         return UncompiledGame(find_built_in(source))
+    # The digest begins with the name and the number of players.
     players = digest.removeprefix(f"{name}, ").partition(" ")[0]
     if not (players.isascii() and players.isdecimal() and len(players) <= 3):
         raise ValueError(f"array {RULES!r} does not say how many players {name} has")
@@ -134,11 +135,16 @@ def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
 
 
 def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
-    """Compile a built-in game."""
+    """Compile a built-in game in chunks as its recipe says.
+
+    Raises:
+        UnknownGameError: The game is not built in.
+        ValueError: The game has no private hands, or its sizes differ from the recipe.
+    """
     source, name = said["source"], said["name"]
     if source is None:
         raise UnknownGameError(
-            f"{name} is cut into chunks and no built-in game: compile it as before, and "
+            f"{name} is in chunks and not a built-in game: compile it as before, and "
             "give it as game="
         )
     rules = make_game(source)
@@ -160,11 +166,12 @@ def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
 def _check_counts(
     rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], own: Budget
 ) -> None:
-    """Compare what a file says of a game with its rules, before anything is compiled.
+    """Check the sizes in a file against the rules, before anything is compiled.
 
     Raises:
-        ValueError: They differ.
+        ValueError: The sizes differ.
     """
+    # Counting takes little time and memory, and compiling a wrong game would take much.
     if isinstance(rules, CardGame):
         check_cards(rules, name)
         betting = count_betting(rules, name, is_compiled=True)
@@ -172,7 +179,7 @@ def _check_counts(
     elif rules.states_repeat:
         size = size_of_public_states(rules, name, own)
     else:
-        return  # To count its states takes as long as to compile them.
+        return  # Counting its states would take as long as compiling them.
     said = (counts["histories"], counts["sequences"], sum(counts["player_infosets"]))
     if said != (size.histories, size.sequences, size.infosets):
         raise ValueError(

@@ -201,7 +201,9 @@ def test_strategies_that_are_not_near() -> None:
 
 def test_payoffs_that_are_no_fractions() -> None:
     game = compile_game(MatrixGame(np.array([[np.pi, 0.0], [0.0, 1.0]])))
-    with pytest.raises(ValueError, match=r"is 3\.14.* no fraction with a denominator up to 1,000"):
+    with pytest.raises(
+        ValueError, match=r"is 3\.14.* not a fraction with a denominator up to 1,000"
+    ):
         exact_equilibrium(game)
 
 

@@ -201,7 +201,7 @@ def test_histories_with_private_hands_in_them() -> None:
 def test_games_without_a_public_tree() -> None:
     histories = compile_game(random_game(seed=11, max_histories=40))
     assert histories.public is None
-    reason = "has none: it came in as histories, and they are no private hands on one public tree"
+    reason = "has none: it was given as histories, which are not private hands on one public tree"
     with pytest.raises(ValueError, match=reason):
         solve(histories, PUBLIC_CHANCE_SAMPLING, iters=1)
     with pytest.raises(ValueError, match=r"kuhn\(players=3\) has none: it has 3 players"):

@@ -245,7 +245,7 @@ def test_refusals() -> None:
     game = compile_game("kuhn")
     policy = random_policy(game)
     begun = solve(game, iters=1)
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match=r"pass start \(to continue\) or warm_start .*, not both"):
         solve(game, iters=1, start=begun, warm_start=begun)
     another = solve(compile_game("kuhn(cards=4)"), iters=1)
     with pytest.raises(ValueError, match=r"which kuhn.cards=4. has not"):

@@ -161,7 +161,7 @@ def test_rules_of_your_own_that_are_called_like_a_built_in_game(tmp_path: Path) 
     ("name", "change", "words"),
     [
         ("regret", lambda a: a[1:], "regret is float64"),
-        ("strategy", lambda a: a * 2, "strategy is no distribution"),
+        ("strategy", lambda a: a * 2, "strategy is not a distribution"),
         ("cumulative", lambda a: a - 9e9, "cumulative strategy is negative"),
         ("cumulative", lambda a: a * np.nan, "not finite"),
         ("player", lambda a: a + 7, "belongs to player"),

@@ -1,4 +1,4 @@
-"""A compiled game as the Monte Carlo traversals see it: table of infosets, trees, bytes."""
+"""Representation of a compiled game for Monte Carlo traversals: table of infosets, trees, bytes."""
 
 from ...uncompiled.infosets import BASELINE, CUMULATIVE, REGRETS, STRATEGY
 from .history_tree import fixed_chance, history_traversal

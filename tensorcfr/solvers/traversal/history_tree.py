@@ -1,4 +1,4 @@
-"""The tree of histories as a traversal sees it, and chance with outcomes given in advance."""
+"""Traversal tree of a game's histories, and chance with outcomes given in advance."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ def history_traversal(
     deal: Sequence[str] | None = None,
     joined: bool = True,
 ) -> TraversalTree:
-    """A game's histories as a traversal sees them.
+    """Create the traversal tree of a game's histories.
 
     Args:
         game: The game.
-        layout: Where the blocks of its infosets are.
+        layout: Layout of the blocks of its infosets.
         deal: Labels of chance outcomes that happen for certain, the first chance node's first.
-        joined: Whether chance nodes that follow each other are one draw, as they should be where
-            chance is sampled.
+        joined: True if consecutive chance nodes are one draw, which is right if chance is sampled.
 
     Raises:
         ValueError: ``deal`` cannot happen; the message lists the possible outcomes.
@@ -76,9 +75,19 @@ def history_traversal(
 def _outcomes(
     tree: HistoryTree, chance_nodes: np.ndarray, probability: np.ndarray, *, joined: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The outcomes of all chance nodes, which are given ascending: uint32 (chance nodes,), nodes
-    that each draw passes after the first; int64 (chance nodes + 1,), first outcome; uint32
-    (outcomes,), the node of each; float64 (outcomes,), its probability."""
+    """Compute the outcomes of all chance nodes.
+
+    Args:
+        tree: The histories.
+        chance_nodes: int64 (chance nodes,): the nodes, ascending.
+        probability: float64 (nodes,): probability of the step into each node.
+        joined: True if consecutive chance nodes are one draw.
+
+    Returns:
+        uint32 (chance nodes,), number of nodes that each draw passes after the first; int64 (chance
+        nodes + 1,), first outcome of each draw; uint32 (outcomes,), node of each outcome; float64
+        (outcomes,), its probability.
+    """
     passed = np.zeros(len(chance_nodes), np.uint32)
     first = np.zeros(len(chance_nodes) + 1, np.int64)
     nodes: list[np.ndarray] = [np.empty(0, np.uint32)]
@@ -91,6 +100,8 @@ def _outcomes(
             children = np.diff(tree.first_child[above.start : above.stop + 1])
             weight = np.repeat(weight, children) * probability[generation]
             above = generation
+            # Go on only while all outcomes of the draw are chance nodes: one draw then replaces
+            # two.
             if not joined or not (tree.player[generation] == CHANCE).all():
                 break
             passed[draw] += 1
@@ -101,22 +112,25 @@ def _outcomes(
 
 
 def _visits_once(game: FlatGame) -> bool:
-    """Whether a traversal that samples chance visits every infoset at most once.
+    """Return whether a traversal that samples chance visits every infoset at most once.
 
     It visits an infoset twice if two of its histories part at a decision (by perfect recall, a
-    decision of another player).  False for games above the limit, too.
+    decision of another player).  The result is also False for games above the limit.
     """
     tree = game.tree
     if tree.n_nodes > ONE_VISIT_CHECK_LIMIT:
         return False
     infoset = tree.infoset[tree.player >= 0].astype(np.int64)
     at = np.flatnonzero(tree.player >= 0)
+    # All decision nodes climb towards the root together, one generation at a time.  ``at`` is the
+    # ancestor reached so far, ``infoset`` the infoset of the node where the climb began.
     while len(at):
         above = tree.parent[at]
         inside = above != NO_PARENT
         at, above, infoset = at[inside], above[inside], infoset[inside]
-        # Are there histories of an infoset below one decision, by different actions?
+        # Check whether one decision leads to histories of the same infoset by different actions.
         decides = tree.player[above] >= 0
+        # Sorted by infoset and decision, nodes of the same pair are neighbours.
         key = infoset[decides] * tree.n_nodes + above[decides]
         order = np.argsort(key, kind="stable")
         key, step = key[order], at[decides][order]
@@ -127,15 +141,15 @@ def _visits_once(game: FlatGame) -> bool:
 
 
 def fixed_chance(game: FlatGame, deal: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Chance, if its first outcomes are given.
+    """Compute the chance probabilities if the first outcomes are given.
 
     Args:
         game: The game.
         deal: Labels of the outcomes, the first chance node's first.
 
     Returns:
-        float64 (nodes,): probability of the step into each node, 1 where it is not chance's; bool
-        (nodes,): whether the node can be reached.
+        float64 (nodes,): probability of the step into each node, 1 after a decision; bool (nodes,):
+        True if the node can be reached.
 
     Raises:
         ValueError: The outcomes cannot happen; the message lists the possible outcomes.
@@ -145,7 +159,7 @@ def fixed_chance(game: FlatGame, deal: Sequence[str]) -> tuple[np.ndarray, np.nd
     tree = game.tree
     probability = tree.probability.copy()
     reachable = np.ones(tree.n_nodes, bool)
-    rank = np.zeros(tree.n_nodes, np.int64)  # chance nodes before each node
+    rank = np.zeros(tree.n_nodes, np.int64)  # Number of chance nodes before each node.
     longest = 0
     for at in range(tree.n_nodes):
         parent = int(tree.parent[at])

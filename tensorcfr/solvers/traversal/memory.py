@@ -1,4 +1,4 @@
-"""Bytes that a traversal takes."""
+"""Memory of a traversal."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from .public_tree import terminal_tables
 from .table import TableLayout
 
 BYTES_PER_HISTORY = HISTORY_NODE.itemsize
-"""A node of a tree of histories."""
+"""Bytes of a node in a tree of histories."""
 BYTES_PER_QUEUED = 44
-"""What a traversal that tries every action keeps per node: queue, forks, reaches and value."""
+"""Bytes per node of a traversal that tries every action: queue, forks, reaches and value."""
 BYTES_PER_PUBLIC_NODE, BYTES_PER_ALL_HANDS_NODE = PUBLIC_NODE.itemsize + 4, PUBLIC_NODE.itemsize + 8
-"""A node of a public tree, and its row of chance; or, for all hands, its weight and its table."""
+"""Bytes of a node in a public tree with its row of chance; and, for all hands, with its weight and
+its table."""
 BYTES_PER_DEAL = 32
-"""A row of an alias table, and what it is made from."""
+"""Bytes of a row of an alias table, including temporary arrays."""
 
 
 def bytes_of(
     layout: TableLayout, *, queue: bool, public: bool = False, all_hands: bool = False
 ) -> int:
-    """Bytes of the table, the tree and, if a traversal has one, the queue.
+    """Compute the bytes of the table, the tree and, if a traversal has one, the queue.
 
     Args:
         layout: The game, and the contents of the table.
-        queue: Whether a traversal has a queue.
-        public: Whether it goes through the public tree.
-        all_hands: Whether it plays all hands at once.
+        queue: True if a traversal has a queue.
+        public: True if it traverses the public tree.
+        all_hands: True if it plays all hands at once.
     """
     game = layout.game
     table = 8 * layout.size
@@ -38,10 +39,11 @@ def bytes_of(
     if not all_hands:
         node = BYTES_PER_PUBLIC_NODE + BYTES_PER_QUEUED * queue
         return table + node * tree.n_nodes + BYTES_PER_DEAL * tree.prior.size
+    # Matrices of hands: one for each player and payoff table, and one for each weight table.
     matrices = 2 * len(np.unique(terminal_tables(tree))) + len(tree.weight_table)
     rows = 2 * (tree_depth(tree.first_child) + 1) * (int(np.diff(tree.first_child).max()) + 2)
     most = max(tree.prior.shape)
-    # Simultaneous updates keep a list of the infosets that were visited.
+    # Simultaneous updates keep a list of the visited infosets.
     pending = 8 * layout.extra * game.n_infosets
     arrays = 8 * most * (matrices * most + rows)
     return table + BYTES_PER_ALL_HANDS_NODE * tree.n_nodes + arrays + pending

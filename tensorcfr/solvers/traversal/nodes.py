@@ -10,11 +10,11 @@ from ...model.levels import levels
 
 
 def node_records(player: np.ndarray, first_child: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """The nodes of a traversal tree, with actors and children; other fields are 0.
+    """Create the nodes of a traversal tree, with actors and children; other fields are 0.
 
     Args:
-        player: int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise.
-        first_child: int (nodes + 1,).
+        player: int8 (nodes,): acting player, ``CHANCE`` or ``TERMINAL``.
+        first_child: int (nodes + 1,): first child of each node.
         dtype: ``HISTORY_NODE`` or ``PUBLIC_NODE``.
     """
     node = np.zeros(len(player), dtype)
@@ -26,5 +26,5 @@ def node_records(player: np.ndarray, first_child: np.ndarray, dtype: np.dtype) -
 
 
 def tree_depth(first_child: np.ndarray) -> int:
-    """The most decisions and chance nodes on the way to a terminal, at least 1."""
+    """Compute the largest number of decisions and chance nodes before a terminal, at least 1."""
     return sum(1 for _ in levels(first_child))

@@ -1,4 +1,4 @@
-"""The public tree of a game of private hands as a traversal sees it; nothing is expanded."""
+"""Traversal trees of games with private hands: their public tree, without expanding the hands."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .table import TableLayout
 
 
 def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:
-    """The public tree for a traversal that draws the hands first.
+    """Create the traversal tree for traversals that draw the hands first.
 
     Args:
         game: The game; it has two players.
-        layout: Where the blocks of its infosets are.
+        layout: Layout of the blocks of its infosets.
 
     Raises:
         GameError: The table is too large for indices of 32 bits.
@@ -54,11 +54,11 @@ def public_traversal(game: FlatGame, layout: TableLayout) -> TraversalTree:
 
 
 def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
-    """The public tree for a traversal that plays all hands at once.
+    """Create the traversal tree for traversals that play all hands at once.
 
     Args:
         game: The game; it has two players, private hands and a public tree.
-        layout: Where the blocks of its infosets are.
+        layout: Layout of the blocks of its infosets.
 
     Raises:
         GameError: The table is too large for indices of 32 bits.
@@ -87,15 +87,19 @@ def all_hands_traversal(game: FlatGame, layout: TableLayout) -> AllHandsTree:
 
 
 def terminal_tables(tree: PublicTree) -> np.ndarray:
-    """int64 (terminals,): weight and matrix of every public terminal, as one number."""
+    """Return weight and matrix of every public terminal as one number, int64 (terminals,)."""
     terminal = tree.player == TERMINAL
     matrix = tree.matrix[tree.payoff[terminal]]
     return tree.weight[terminal].astype(np.int64) * len(tree.matrix_table) + matrix
 
 
 def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mass and utility of an :class:`AllHandsTree`; ``tables``, int64 (tables,), has the distinct
-    numbers of :func:`terminal_tables`."""
+    """Compute mass and utility of an :class:`AllHandsTree`.
+
+    Args:
+        tree: The public tree.
+        tables: int64 (tables,): distinct numbers of :func:`terminal_tables`.
+    """
     possible = tree.alive
     probability = np.where(possible, tree.prior * tree.weight_table, 0.0)
     mass = probability.sum(axis=(1, 2)) / tree.prior.sum()
@@ -104,7 +108,7 @@ def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, n
     first, second = tree.prior.shape
     for own, number in zip(utility, tables.tolist(), strict=True):
         weight, matrix = divmod(number, len(tree.matrix_table))
-        # The entries of a matrix for impossible deals may be anything, even nan.
+        # Matrix entries of impossible deals may be any number, including NaN.
         pays = np.where(possible[weight], tree.matrix_table[matrix], 0.0)
         given = probability[weight] / (mass[weight] if mass[weight] > 0.0 else 1.0)
         own[0, :second, :first] = (given * pays[0]).T
@@ -113,7 +117,7 @@ def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _nodes(game: FlatGame, layout: TableLayout) -> np.ndarray:
-    """The public nodes, :data:`PUBLIC_NODE` (nodes,).
+    """Create the public nodes, :data:`PUBLIC_NODE` (nodes,).
 
     Raises:
         GameError: The table is too large for indices of 32 bits.
@@ -125,7 +129,7 @@ def _nodes(game: FlatGame, layout: TableLayout) -> np.ndarray:
         )
     node = node_records(tree.player, tree.first_child, PUBLIC_NODE)
     decides, terminal = tree.player >= 0, tree.player == TERMINAL
-    # A decision that no deal gets to has bucket -1; no traversal gets there either.
+    # A decision that no deal reaches has bucket -1; no traversal reaches it either.
     bucket = tree.bucket[decides]
     block = layout.first[bucket] + tree.rank[decides] * layout.step[bucket]
     node["block"][decides] = np.where(layout.step[bucket] > 0, block, int(NO_BLOCK))
@@ -137,8 +141,11 @@ def _nodes(game: FlatGame, layout: TableLayout) -> np.ndarray:
 
 
 def _hand_offsets(layout: TableLayout) -> np.ndarray:
-    """uint32 (buckets, most hands): distance from the block of the first possible hand to that of
-    each hand."""
+    """Compute the distance from the first possible hand's block to each hand's block.
+
+    Returns:
+        uint32 (buckets, most hands).
+    """
     form = layout.game.form
     rank = form.hand_rank[form.bucket_mask, :-1]
     return (rank * (form.bucket_stride * layout.step)[:, None]).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Where the numbers of each infoset lie in the table of a traversal."""
+"""Layout of the numbers of each infoset in the table of a traversal."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ...uncompiled.infosets import STRATEGY
 
 @dataclass(frozen=True, eq=False)
 class TableLayout:
-    """Where the blocks of a table lie; see :mod:`tensorcfr.kernels.traversal` for a block.
+    """Layout of the blocks of a table; :mod:`tensorcfr.kernels.traversal` describes a block.
 
-    The blocks of a bucket are equally large and lie one after the other, and so do the buckets.
+    The blocks of a bucket have equal sizes and are contiguous, and so are the buckets.
     """
 
     game: FlatGame
     extra: int
-    """Groups of numbers after the first three."""
+    """Number of groups after the first three."""
     has_header: bool = True
-    """Whether blocks have a header (last visit and mark).  Without it, no kernel may use either."""
+    """True if blocks have a header (last visit and mark).  Otherwise, no kernel may use either."""
 
     @property
     def header(self) -> int:
@@ -33,20 +33,21 @@ class TableLayout:
 
     @cached_property
     def step(self) -> np.ndarray:
-        """int64 (buckets,): numbers per block of each bucket; 0 if its infosets have one action,
-        and so no block."""
+        """int64 (buckets,): numbers per block; 0 if the bucket's infosets have one action and no
+        block."""
         actions = self.game.form.bucket_actions
         return np.where(actions > 1, self.header + (3 + self.extra) * actions, 0)
 
     @cached_property
     def first(self) -> np.ndarray:
-        """int64 (buckets,): the first block of each bucket, that is, its regrets."""
+        """int64 (buckets,): first block of each bucket, that is, the index of its regrets."""
         sizes = self.step * self.game.form.bucket_lanes
         return self.header + np.cumsum(sizes) - sizes
 
     @property
     def block(self) -> np.ndarray:
-        """int64 (infosets,): the infoset's block, that is, its regrets; -1 if it has one action."""
+        """int64 (infosets,): index of the regrets of the infoset's block; -1 if it has one
+        action."""
         form = self.game.form
         lane = np.arange(form.n_infosets) - np.repeat(form.bucket_infoset, form.bucket_lanes)
         first, step = (np.repeat(array, form.bucket_lanes) for array in (self.first, self.step))
@@ -54,24 +55,24 @@ class TableLayout:
 
     @property
     def size(self) -> int:
-        """Numbers in the table."""
+        """Number of numbers in the table."""
         return int(self.step @ self.game.form.bucket_lanes)
 
     @property
     def sequence(self) -> np.ndarray:
-        """int64 (k,): the sequences whose infoset has a block, ascending."""
+        """int64 (k,): sequences whose infoset has a block, ascending."""
         used = [np.arange(own.start, own.stop) for own, _ in self._groups(0)]
         return np.concatenate([np.empty(0, np.int64), *used])
 
     @cached_property
     def numbers(self) -> np.ndarray:
-        """float64 (:attr:`size`,), at least one: the table itself, zeros when it is first looked
-        at."""
+        """float64 (:attr:`size`,), at least one: the table itself, zeros on first access."""
         return np.zeros(max(self.size, 1))
 
     def group(self, index: int) -> np.ndarray:
-        """A copy of one group of numbers by sequence, float64 (sequences,); for sequences whose
-        infoset has no block, 1 for strategies and 0 for others.
+        """Return a copy of one group of numbers by sequence, float64 (sequences,).
+
+        Sequences whose infoset has no block have 1 in strategies and 0 in other groups.
 
         Args:
             index: The group: ``REGRETS``, ``STRATEGY``, ``CUMULATIVE``, or one after these.
@@ -82,25 +83,27 @@ class TableLayout:
         return values
 
     def set_group(self, index: int, values: np.ndarray) -> None:
-        """The reverse of :meth:`group`: the table is modified in place."""
+        """Write one group of numbers by sequence to the table, the reverse of :meth:`group`."""
         for sequences, here in self._groups(index):
             here[:] = values[sequences].reshape(here.shape)
 
     def last(self) -> np.ndarray:
-        """float64 (infosets,): a copy of the last visits; 0 where the table has none."""
+        """Return a copy of the last visits, float64 (infosets,); 0 where the table has none."""
         values = np.zeros(self.game.n_infosets)
         for infosets, here in self._last_visits():
             values[infosets] = here
         return values
 
     def set_last(self, values: np.ndarray) -> None:
-        """The reverse of :meth:`last`: the table is modified in place."""
+        """Set the last visits in the table, the reverse of :meth:`last`."""
         for infosets, here in self._last_visits():
             here[:] = values[infosets]
 
     def _groups(self, index: int) -> Iterator[tuple[slice, np.ndarray]]:
-        """For every bucket that has blocks: its sequences, and one group of their numbers, a view
-        of the table, (actions, lanes)."""
+        """Yield, for every bucket with blocks, its sequences and one group of their numbers.
+
+        The numbers are a view of the table, (actions, lanes).
+        """
         form = self.game.form
         for bucket, blocks in self._blocks():
             actions = int(form.bucket_actions[bucket])
@@ -109,15 +112,19 @@ class TableLayout:
             yield slice(first, first + actions * len(blocks)), blocks[:, at : at + actions].T
 
     def _last_visits(self) -> Iterator[tuple[slice, np.ndarray]]:
-        """For every bucket that has headers: its infosets, and their last visits, a view of the
-        table, (lanes,)."""
+        """Yield, for every bucket with headers, its infosets and their last visits.
+
+        The last visits are a view of the table, (lanes,).
+        """
         for bucket, blocks in self._blocks() if self.has_header else ():
             first = int(self.game.form.bucket_infoset[bucket])
             yield slice(first, first + len(blocks)), blocks[:, self.header - int(LAST_VISIT)]
 
     def _blocks(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Every bucket that has blocks, and its blocks with their headers, a view of the table,
-        (lanes, numbers per block)."""
+        """Yield every bucket with blocks, and its blocks with their headers.
+
+        The blocks are a view of the table, (lanes, numbers per block).
+        """
         for bucket in np.flatnonzero(self.step).tolist():
             begin = int(self.first[bucket]) - self.header
             step, lanes = int(self.step[bucket]), int(self.game.form.bucket_lanes[bucket])
