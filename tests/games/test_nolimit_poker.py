@@ -221,7 +221,7 @@ def test_least_raises_and_pots() -> None:
         ({"blinds": (2, 1)}, "the small blind must not be above the big one"),
         ({"blinds": (0, 0)}, "there must be blinds or an ante"),
         ({"raises": ("a", "a")}, "raises has 2 texts for 1 rounds"),
-        ({"raises": "2y"}, "nolimit_poker: raises: '2y' at character 1 is no size"),
+        ({"raises": "2y"}, "nolimit_poker: raises: '2y' at character 1 is not a size"),
         ({"deals": (5,), "hand": 2, "ranks": "X"}, "ranks must be adjacent ones"),
         ({"short": True, "ranks": "56789TJQKA"}, "a short deck has no rank below the six"),
         ({"deals": (5, 1)}, "hand and board have at most 7 cards"),

@@ -324,7 +324,7 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
         ("AA check check Td", "'Td' cannot be dealt"),
         ("QQ check bet60", "player 0 can have none of these hands"),
         ("AA:0.5 check bet60", "has weights"),
-        ("AX check bet60", "'AX' at character 1 is no group of hands"),
+        ("AX check bet60", "'AX' at character 1 is not a group of hands"),
         ("", "a lock names hands and a line"),
         ("start check", "no group of hands"),
         ("8d8c check", "symmetry=False"),
