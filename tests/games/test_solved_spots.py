@@ -326,7 +326,7 @@ def test_locks_of_ranges_and_lines(symmetry: bool, monkeypatch: pytest.MonkeyPat
         ("AA:0.5 check bet60", "has weights"),
         ("AX check bet60", "'AX' at character 1 is not a group of hands"),
         ("", "a lock names hands and a line"),
-        ("start check", "no group of hands"),
+        ("start check", "is not a group of hands"),
         ("8d8c check", "symmetry=False"),
         ("88 check check 2c check", "symmetry=False"),
     ],
