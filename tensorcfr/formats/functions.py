@@ -275,7 +275,7 @@ def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.nd
     for infoset, own in zip(infosets, columns, strict=True):
         if max(own) >= width:
             raise ValueError(
-                f"infoset {str(infoset)!r} has the columns {own}, and other hands have fewer than "
+                f"infoset {str(infoset)!r} has the columns {own}, but other hands have fewer than "
                 f"{width + 1} there"
             )
     legal = np.zeros((len(infosets), width), dtype=bool)

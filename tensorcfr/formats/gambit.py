@@ -73,7 +73,9 @@ def from_gambit(game: CompiledGame, profile: Any) -> Policy:
     """
     game = laid_out(game, "a profile of Gambit")
     if not hasattr(profile, "mixed_behaviors"):
-        raise ValueError("a policy is a mixed behaviour profile of pygambit, of a game with a tree")
+        raise ValueError(
+            "the policy must be a mixed behaviour profile of a pygambit game with a tree"
+        )
     given = (
         (infoset, row, row)
         for infoset, node in _match(game, profile.game)

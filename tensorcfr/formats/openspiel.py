@@ -126,8 +126,8 @@ class OpenSpielGame(Game):
             names = _name(state, player, numbers)
             return Chance(dict(zip(names, probabilities, strict=True)))
         raise GameError(
-            f"{self.name}: OpenSpiel says that player {player} acts at history {state.history()}; "
-            "only players, chance and the end can be compiled"
+            f"{self.name}: OpenSpiel reports that player {player} acts at history "
+            f"{state.history()}; only players, chance and terminals can be compiled"
         )
 
     def next(self, state: Any, action: Action) -> Any:

@@ -352,11 +352,11 @@ def _read_npz(game: CompiledGame, path: Path) -> Policy:
             raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
         arrays = {key: read_member(member, str(path)) for key, member in members.items()}
     if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
-        raise ValueError(f"{path}: the policy is for another game than {game.name}")
+        raise ValueError(f"{path}: the policy is for a different game, not for {game.name}")
     try:
         policy = Policy(game, arrays[PROBABILITY])
         if (policy.probabilities[game.chunks.trunk.player_sequences[:-1]] != 1.0).any():
-            raise ValueError("an empty sequence has another probability than 1")
+            raise ValueError("the probability of an empty sequence is not 1")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
     for infosets in all_rows(game):

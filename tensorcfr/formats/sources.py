@@ -85,7 +85,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         return find_built_in(source, **parameters)
     if parameters:
         raise TypeError(
-            f"parameters {', '.join(parameters)} are for built-in games asked for by name"
+            f"parameters {', '.join(parameters)} are only for built-in games given by name"
         )
     if isinstance(source, Rules):
         return FoundRules(source.name, source, _text_of(source))
@@ -98,9 +98,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         rules = LIBRARIES[library](source)
         return FoundRules(rules.name or library, rules, _text_of(rules))
     if isinstance(source, (np.ndarray, list, tuple)):
-        raise TypeError(
-            f"payoffs are a game by: compile_game('matrix', payoffs=...); {brief(source)}"
-        )
+        raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"

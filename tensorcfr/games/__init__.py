@@ -164,7 +164,7 @@ def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:
         GameError: The game has no spots, or :func:`make_game` rejects the name or a parameter.
     """
     if game in GAMES and game not in SPOTS:
-        raise GameError(f"{game} has no spots; {', '.join(SPOTS)} have")
+        raise GameError(f"{game} has no spots; {', '.join(SPOTS)} have them")
     rules: Any = make_game(game, **options)
     return rules
 

@@ -125,7 +125,7 @@ class LimitPoker(DeckOfPoker):
             raise ValueError("limit_poker: there must be blinds or an ante")
         self.first = (int(blinds[1] > 0), *[0] * len(deals)) if first is None else tuple(first)
         if len(self.first) != len(bets):
-            raise ValueError(f"limit_poker: first must have {len(bets)} players, one each round")
+            raise ValueError(f"limit_poker: first must have {len(bets)} players, one per round")
         if blinds[1] > 0 and first is None:
             self.player_names = "big blind", "small blind"
         self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)

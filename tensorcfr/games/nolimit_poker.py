@@ -112,7 +112,7 @@ class NoLimitPoker(DeckOfPoker):
             raise ValueError("nolimit_poker: a short deck has no rank below the six")
         self.deals, rounds = tuple(deals), len(deals) + 1
         if len(stacks) not in (1, 2):
-            raise ValueError(f"nolimit_poker: there are two players, not {len(stacks)} stacks")
+            raise ValueError(f"nolimit_poker: stacks must be one number or two, not {len(stacks)}")
         self.stack = round(float(min(stacks)) - ante, DECIMALS)
         self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
         if blinds[0] > blinds[1]:
@@ -135,7 +135,7 @@ class NoLimitPoker(DeckOfPoker):
     def _chosen(self, given: Any) -> dict[tuple[int, ...], float]:
         """Return the weight of each board of the first deal: the given boards in all suits."""
         if not self.deals:
-            raise ValueError("nolimit_poker: flops are for a game with deals")
+            raise ValueError("nolimit_poker: flops needs a game with deals")
         if isinstance(given, int) and not 1 <= given <= N_CLASSES:
             raise ValueError(
                 f"nolimit_poker: flops must be a number up to {N_CLASSES:,} or boards, not {given}"
@@ -151,10 +151,12 @@ class NoLimitPoker(DeckOfPoker):
             # All permutations of the suits of this board; they share its weight equally.
             alike = {tuple(sorted(own)) for own in (rank * self.suits + orders[:, suit]).tolist()}
             if alike & found.keys():
-                raise ValueError(f"nolimit_poker: flops: {text!r} differs from another in suits")
+                raise ValueError(
+                    f"nolimit_poker: flops: {text!r} differs from another only in suits"
+                )
             found |= dict.fromkeys(alike, float(weight) / len(alike))
         if not found:
-            raise ValueError("nolimit_poker: flops must have a board")
+            raise ValueError("nolimit_poker: flops must contain a board")
         return found
 
     def _read_board(self, text: Any) -> np.ndarray:

@@ -255,7 +255,7 @@ def test_damaged_parquet(tmp_path: Path) -> None:
 
 def test_a_policy_of_another_game(tmp_path: Path) -> None:
     path = save_policy(Policy.uniform(compile_game("kuhn")), tmp_path / "policy.npz")
-    with pytest.raises(ValueError, match="for another game than kuhn"):
+    with pytest.raises(ValueError, match="for a different game, not for kuhn"):
         read_policy(compile_game("kuhn(players=3)"), path)
     with pytest.raises(TypeError, match="policy must be a Policy, a mapping"):
         find_policy(compile_game("kuhn"), 5)

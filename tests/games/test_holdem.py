@@ -198,7 +198,7 @@ def add_wins(
         ("AA:1.5", "must be from 0 to 1, or to 100%, not '1.5'"),
         ("AA:150%", "not '150%'"),
         ("AA:x%", "not 'x%'"),
-        ("top 101%", "no more than 100% of the hands"),
+        ("top 101%", "a share must be at most 100% of the hands"),
         ("[50]QQ", r"\[50\] is not closed: write \[/50\]"),
         ("QQ[/50]", "character 1: .* closes nothing"),
         ("[50]QQ,[20]JJ[/20]", r"character 8: \[50\] is not closed before"),
@@ -413,7 +413,10 @@ def test_fractions_of_chips() -> None:
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
     for options, message in [
-        ({"pot": 5.5}, "multiple of the smallest chip 1, not 5.5; a smaller one is given as chip"),
+        (
+            {"pot": 5.5},
+            "multiple of the smallest chip 1, not 5.5; pass a smaller one, for example chip=0",
+        ),
         ({"pot": 1, "stacks": 2.25, "chip": 0.1}, "stacks must be a multiple of .* 0.1, not 2.25"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("bet0.15",)}, "from 0.1 to 2"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("betx",)}, "from 0.1 to 2"),

@@ -212,9 +212,9 @@ def test_least_raises_and_pots() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"stacks": (5, 6, 7)}, "there are two players, not 3 stacks"),
-        ({"stacks": ()}, "there are two players, not 0 stacks"),
-        ({"deals": (3,), "flops": []}, "flops must have a board"),
+        ({"stacks": (5, 6, 7)}, "stacks must be one number or two, not 3"),
+        ({"stacks": ()}, "stacks must be one number or two, not 0"),
+        ({"deals": (3,), "flops": []}, "flops must contain a board"),
         ({"deals": (3,), "flops": [("AcKcQc", "a")]}, "weight of 'AcKcQc' must be a number above"),
         ({"deals": (3,), "flops": [(1, 2, 3)]}, r"\(1, 2, 3\) must be 3 cards of the deck"),
         ({"stacks": 1}, "stacks must be above the big blind"),
@@ -225,10 +225,13 @@ def test_least_raises_and_pots() -> None:
         ({"deals": (5,), "hand": 2, "ranks": "X"}, "ranks must be adjacent ones"),
         ({"short": True, "ranks": "56789TJQKA"}, "a short deck has no rank below the six"),
         ({"deals": (5, 1)}, "hand and board have at most 7 cards"),
-        ({"flops": 25}, "flops are for a game with deals"),
+        ({"flops": 25}, "flops needs a game with deals"),
         ({"deals": (3,), "flops": ["AcKc"]}, "'AcKc' must be 3 cards of the deck"),
         ({"deals": (3,), "flops": ["AcKcKc"]}, "'AcKcKc' must be 3 cards of the deck"),
-        ({"deals": (3,), "flops": ["AcKcQc", "AdKdQd"]}, "'AdKdQd' differs from another in suits"),
+        (
+            {"deals": (3,), "flops": ["AcKcQc", "AdKdQd"]},
+            "'AdKdQd' differs from another only in suits",
+        ),
         ({"deals": (3,), "flops": 0}, "flops must be a number up to 1,755 or boards, not 0"),
         ({"deals": (3,), "flops": 3, "ranks": "QKA"}, "must be 3 cards of the deck"),
     ],

@@ -116,7 +116,7 @@ class Folded:
         dealt, weight = deals
         dealt, total = np.sort(dealt, axis=1), weight.sum()
         if total <= 0.0:
-            raise ValueError("no deal leaves all of them different cards")
+            raise ValueError("no deal gives all of them different cards")
         shares, held = [np.ones(1)], [np.ones(1)]
         for size in range(1, 1 + MOST_CARDS):
             # Probability that the folded hands contain all cards of a set.

@@ -247,7 +247,7 @@ def _hands(group: str, place: str, order: str) -> Iterator[int]:
 def _best(share: float, place: str, order: str) -> Iterator[int]:
     """Yield the hands of the best groups that together are at most a share of all hands."""
     if share > 1.0:
-        raise ValueError(f"{place}: there are no more than 100% of the hands")
+        raise ValueError(f"{place}: a share must be at most 100% of the hands")
     groups = [list(_combos(*_ranks(label, place))) for label in order.split()]
     left = int(share * sum(map(len, groups)) + 1e-9)
     for hands in groups:

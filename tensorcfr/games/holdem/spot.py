@@ -174,14 +174,14 @@ class Spot(CardGame):
         if width != 2:
             raise ValueError(f"{what} is for games whose hands have two cards")
         if len(folded) > MOST_FOLDED:
-            raise ValueError(f"{what}: {len(folded)} players; {MOST_FOLDED} can have folded")
+            raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
         read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
         try:
             self._folded = _left_by(self.every_hand, tuple(read), (*self.board, *self.dead))
             can = [self._folded.share(hands) > 0.0 for hands in self.hands]
             for player, left in enumerate(can):
                 if not left.any():
-                    raise ValueError(f"they hold a card of each hand of ranges[{player}]")
+                    raise ValueError(f"they hold a card of every hand of ranges[{player}]")
             self.hands = [hands[left] for hands, left in zip(self.hands, can, strict=True)]
             self.weights = [own[left] for own, left in zip(self.weights, can, strict=True)]
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
@@ -313,7 +313,7 @@ class Spot(CardGame):
             return np.ones(len(self.hands[player]), dtype=bool)
         weights = self.read_range(text, "hands")
         if not np.isin(weights, (0.0, 1.0)).all():
-            raise ValueError(f"hands: {brief(text)} has weights, and a lock names hands")
+            raise ValueError(f"hands: {brief(text)} has weights, but a lock names whole hands")
         named, own = self.every_hand()[weights > 0.0], self.hands[player]
         return np.isin(_codes(own), _codes(named))
 
@@ -411,7 +411,7 @@ def _multiple(what: str, chips: float, chip: float) -> int:
     if number != int(number):
         raise ValueError(
             f"{what} must be a multiple of the smallest chip {chip}, not {chips}; "
-            "a smaller one is given as chip=0.1, say"
+            "pass a smaller one, for example chip=0.1"
         )
     return int(number)
 

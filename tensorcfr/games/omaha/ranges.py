@@ -161,10 +161,10 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
     moves = range(1)
     if better or dash:
         if cards:
-            raise ValueError(f"{place}: only ranks without a suit move")
+            raise ValueError(f"{place}: only ranks without a suit can move")
         up = 12 - max(ranks, default=12)
         if better and not up and set(ranks) != {12}:
-            raise ValueError(f"{place}: with an ace nothing is above it")
+            raise ValueError(f"{place}: no rank is above the ace")
         moves = range(up + 1)
     if dash:
         to, others = _read(last, place)
@@ -221,7 +221,7 @@ def _best(begin: float, end: float, place: str) -> np.ndarray:
     Only whole classes of hands that differ in suits are included.
     """
     if not begin <= end <= 100.0:
-        raise ValueError(f"{place}: shares ascend, and there are no more than 100% of the hands")
+        raise ValueError(f"{place}: shares must ascend and be at most 100%")
     place_of_class, count = _order()
     # A class belongs to the share in which its last hand lies.
     ends = np.cumsum(count)
