@@ -397,6 +397,8 @@ def exact(probabilities: Sequence[float]) -> list[Fraction]:
     by less than half of the distance to its neighbour.  Probabilities whose sum differs from 1 by
     more than rounding are scaled instead.
     """
+    # Prefer fractions that round to the floats; accept a few ulps for probabilities that another
+    # program rounded.
     for ulps in (0, 4):
         simple = [_simplest(probability, ulps) for probability in probabilities]
         if sum(simple) == 1:

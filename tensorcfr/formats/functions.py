@@ -288,8 +288,10 @@ def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.nd
             f"the answer for {len(infosets):,} infosets has the shape {answer.shape}, not "
             f"({len(infosets)}, {width}): the first of them is {str(infosets[0])!r}"
         )
+    # Probability on columns beyond the game's actions and on illegal actions.
     illegal = np.abs(answer[:, width:]).sum(axis=1)
     illegal += np.abs(np.where(legal, 0.0, answer[:, :width])).sum(axis=1)
+    # Negated, so that NaN is illegal too.
     for row in np.flatnonzero(~(illegal <= tolerance))[:1].tolist():
         raise ValueError(
             f"the answer for infoset {str(infosets[row])!r} gives {illegal[row]:g} to columns "

@@ -170,6 +170,7 @@ def _by_infoset(
     last: str | None = None
     spelled, actions, said = "", tuple[str, ...](), dict[str, float]()
     for place, label, action, number in rows:
+        # Rows of an infoset usually follow each other, so look up a label only when it changes.
         if label != last:
             try:
                 spelled, _, actions, _ = game.locate(label if isinstance(label, str) else "")

@@ -167,7 +167,7 @@ class LeducPoker(LeducCards):
             if action == RAISE:
                 paid[player] += self.bets[state.board is not None]
                 raises += 1
-                to_act = self.n_players - len(folded) - 1
+                to_act = self.n_players - len(folded) - 1  # All others must answer the raise.
         alone = self.n_players - len(folded) == 1
         over = alone or (to_act == 0 and state.board is not None)
         turn = (player + 1) % self.n_players

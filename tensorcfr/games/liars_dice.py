@@ -135,6 +135,7 @@ class LiarsDice(PublicTreeGame):
         """
         bidder, bid = key
         quantity, face = self.bids[bid]
+        # For each roll of each player, the number of dice that count for the bid.
         showing = [
             np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
             for own in self.rolls

@@ -199,6 +199,7 @@ class NoLimitPoker(DeckOfPoker):
         faced = max(state.here)
         faces = state.here[state.player] < faced
         found = [FOLD, CALL] if faces else [CHECK]
+        # Only the first call before the flop is a limp; a call of a raise stays legal.
         if faces and not self.limps and state.round == 0 and not state.raises and not state.acted:
             found.remove(CALL)
         most = round(self.stack - state.before, DECIMALS)

@@ -77,6 +77,7 @@ class BettingRows:
         runs_out = np.flatnonzero(rows[:, 4] == TO_DEAL)
         counts[runs_out, 6] = 1
         at = np.flatnonzero(acts)
+        # After an all-in the remaining streets have no decisions, only cards.
         found = [(runs_out, self._opened(rows[runs_out]), True)]
         if len(at):
             found += self._decided(rows, at, counts)
@@ -129,6 +130,7 @@ class BettingRows:
             labels = betting.actions(table)
             folds[row], stays[row] = FOLD in labels, CHECK in labels or CALL in labels
             raised = [label for label in labels if label not in (FOLD, CHECK, CALL)]
+            # Added lines may give a row more amounts than there are sizes.
             if len(raised) > amounts.shape[1]:
                 more = ((0, 0), (0, len(raised) - amounts.shape[1]))
                 amounts = np.pad(amounts, more, constant_values=NONE)
@@ -144,11 +146,14 @@ class BettingRows:
         for own in range(2):
             counts[at, 2 + own] = player == own
             counts[at, 4 + own] = np.where(player == own, actions, 0)
+        # The state after a fold is a terminal without a row, so it is counted at its parent.
         counts[at, 0] += folds
         counts[at, 1] += folds
         # A check of player 0 leaves the street open; any other check and any call closes it.
         checks = np.flatnonzero(stays & ~facing & (player == 0))
         closes = np.flatnonzero(stays & (facing | (player == 1)))
+        # Column 6 (leads) matters only for the opening bet of player 0.  Setting it to 0 in all
+        # later rows makes more rows equal.
         checked = rows[at[checks]]
         checked[:, 4], checked[:, 6], checked[:, 7] = 1, 0, after_stay[checks]
         raised_to = rows[at[bettor]]
@@ -158,6 +163,7 @@ class BettingRows:
         raised_to[:, 5] += 1
         raised_to[:, 7] = after_amount[bettor, size]
         found = [(at[checks], checked, False), (at[bettor], raised_to, False)]
+        # The node that closes the street (a showdown or a deal) has no row either.
         counts[at[closes], 0] += 1
         if street[0] == len(STREETS) - 1:
             counts[at[closes], 1] += 1
@@ -222,6 +228,7 @@ class BettingRows:
         for k, size in enumerate(sizes):
             allowed = here.bets <= size.bets
             found[allowed, k] = self._of_size(street, size, here)[allowed]
+        # A raise is at least as large as the last one, unless the limit or the stack is smaller.
         least = np.minimum(np.maximum(here.faced + here.faced - here.low, 1), here.top)
         column = (slice(None), None)
         amount = np.maximum(np.minimum(found, here.top[column]), least[column])
@@ -264,6 +271,7 @@ class BettingRows:
         base = 2.0 * ((here.most - here.faced) / here.pot) + 1.0
         # Python's power, because NumPy's rounds differently on some machines.
         powers = zip(base.tolist(), (1.0 / streets).tolist(), strict=True)
+        # The same formula as in Betting._amount, which explains it.
         root = np.array([one**other for one, other in powers])
         share = np.minimum((root - 1.0) / 2.0, limit)
         return here.faced + _whole(here.pot * share, here.most)

@@ -106,6 +106,7 @@ class Spot(CardGame):
         folded: Annotated[Any, LINES] = (),
     ) -> None:
         pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
+        # All arguments: must come before any other local variable is bound.
         given = {name: value for name, value in locals().items() if name != "self"}
         game, default = self.game, inspect.signature(Spot).parameters
         self.options = {
@@ -187,6 +188,7 @@ class Spot(CardGame):
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
+        # From here on the weights depend on the board.
         self._given, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
         self.weights = [self.weights_on(player, self.board) for player in range(2)]

@@ -84,7 +84,7 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
     for suited in (s0, s1, s2, s3):
         if _count(suited) >= 5:
             # Seven cards with a flush have neither a full house nor four of a kind.
-            straight = _straight(suited)
+            straight = _straight(suited)  # Of the suited cards only: a straight flush.
             if straight:
                 return (STRAIGHT_FLUSH << CATEGORY_SHIFT) | straight
             return (FLUSH << CATEGORY_SHIFT) | _best(suited, 5)
@@ -100,10 +100,12 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
         return _best(once, 5)
     thrice = (both & either_too) | (both_too & either)
     four = both & both_too
+    # Categories from here on in descending order, so the first that applies counts.
     if four:
         return (FOUR << CATEGORY_SHIFT) | (four << 13) | _top(once & ~four)
     if thrice:
         three = _top(thrice)
+        # A second three of a kind can serve as the pair, since `twice` contains it.
         pair = twice & ~three
         if pair:
             return (FULL_HOUSE << CATEGORY_SHIFT) | (three << 13) | _top(pair)
@@ -112,7 +114,8 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
         return (STRAIGHT << CATEGORY_SHIFT) | straight
     if thrice:
         return (THREE << CATEGORY_SHIFT) | (thrice << 13) | _best(once & ~thrice, 2)
-    if twice & (twice - 1):
+    if twice & (twice - 1):  # More than one bit is set: at least two pairs.
+        # With three pairs, the lowest one is a candidate for the fifth card.
         pairs = _best(twice, 2)
         return (TWO_PAIR << CATEGORY_SHIFT) | (pairs << 13) | _top(once & ~pairs)
     return (PAIR << CATEGORY_SHIFT) | (twice << 13) | _best(once & ~twice, 3)
@@ -169,9 +172,11 @@ def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
     # `found` already.
     moved = strengths(_from_six(board), _from_six(hands))
     category, top = moved >> CATEGORY_SHIFT, moved & ((1 << CATEGORY_SHIFT) - 1)
+    # The highest card of a straight is shifted back to its true rank; both results then compare.
     runs = (category == STRAIGHT) | (category == STRAIGHT_FLUSH)
     straight = category << CATEGORY_SHIFT | top << SIX
     found = np.where(runs, np.maximum(found, straight), found)
+    # Exchange the categories of flush and full house.
     category = found >> CATEGORY_SHIFT
     other = np.select([category == FLUSH, category == FULL_HOUSE], [FULL_HOUSE, FLUSH], category)
     swapped: np.ndarray = found + ((other - category) << CATEGORY_SHIFT)

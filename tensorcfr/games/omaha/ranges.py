@@ -176,6 +176,7 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
     counts, found = _counts(), np.zeros(len(every_hand()), dtype=bool)
     for move in moves:
         own = np.ones(len(found), dtype=bool)
+        # A rank that the pattern has twice needs two cards; named cards count for their ranks.
         wanted = [rank + move for rank in ranks] + [card // len(SUITS) for card in cards]
         for rank in set(wanted):
             own &= counts.ranks[:, rank] >= wanted.count(rank)
