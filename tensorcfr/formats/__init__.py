@@ -1,4 +1,4 @@
-"""Games and policies in and out: files, and the objects of other libraries."""
+"""Import and export of games and policies: files, and the objects of other libraries."""
 
 from ..model.tables import SequenceTable
 from .efg import read_efg, save_efg

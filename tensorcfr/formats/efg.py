@@ -1,4 +1,4 @@
-"""Extensive-form games in Gambit's ``.efg`` format: read and written."""
+"""Reader and writer of extensive-form games in Gambit's ``.efg`` format."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .gambit_text import END, TEXT, WORD, Tokens, decimal, decoded, distinct, qu
 
 
 class EfgGame(Game):
-    """A game that was read from a ``.efg`` text; a state is the number of a node, in file order.
+    """Game read from a ``.efg`` text; a state is the number of a node, in file order.
 
-    Infosets are labelled by their names.  An infoset without a name is labelled ``"P0:3"``
-    (player 0, infoset number 3 of the file), and one whose name another infoset has too
+    The label of an infoset is its name.  An infoset without a name is labelled ``"P0:3"`` (player
+    0, infoset number 3 of the file).  If several infosets have the same name, each is labelled
     ``"name (P0:3)"``.  Actions without a name, or with the name of another action, get numbers.
     """
 
@@ -36,9 +36,9 @@ class EfgGame(Game):
         nodes: list[Decision | Chance | Terminal],
     ) -> None:
         self.title = title
-        """The title in the file."""
+        """Title in the file."""
         self.players = tuple(players)
-        """The players' names."""
+        """Names of the players."""
         self.n_players = len(players)
         self._kinds = kinds
         self._children = children
@@ -47,24 +47,24 @@ class EfgGame(Game):
 
     @property
     def name(self) -> str:
-        """The title."""
+        """Title in the file."""
         return self.title
 
     def root(self) -> int:
-        """The first node of the file."""
+        """Return the first node of the file."""
         return 0
 
     def node(self, state: int) -> Decision | Chance | Terminal:
-        """What is at a node."""
+        """Return the decision, chance node or terminal at a node of the file."""
         return self._nodes[self._kinds[state]]
 
     def next(self, state: int, action: str) -> int:
-        """The node after an action or a chance outcome."""
+        """Return the node after an action or a chance outcome."""
         return self._children[state][self._moves[self._kinds[state]][action]]
 
 
 def _moves(node: Decision | Chance | Terminal) -> dict[str, int]:
-    """Which child each action or outcome leads to."""
+    """Return the index of the child to which each action or outcome leads."""
     if isinstance(node, Terminal):
         return {}
     listed = node.actions if isinstance(node, Decision) else node.outcomes
@@ -72,7 +72,7 @@ def _moves(node: Decision | Chance | Terminal) -> dict[str, int]:
 
 
 def read_efg(path: str | Path) -> EfgGame:
-    """The game in a ``.efg`` file.
+    """Read the game in a ``.efg`` file.
 
     Raises:
         FormatError: The file is not in the format; names file, line and column.
@@ -82,14 +82,14 @@ def read_efg(path: str | Path) -> EfgGame:
 
 
 def parse_efg(text: str, source: str = "efg") -> EfgGame:
-    """The game in a text in the ``.efg`` format.
+    """Read the game in a text in the ``.efg`` format.
 
-    Payoffs on the way to a terminal are added up, as exact fractions, before they become float64.
+    Payoffs on the path to a terminal are added as exact fractions before they become float64.
     Perfect recall is checked when the game is compiled, as for every game.
 
     Args:
         text: The text.
-        source: What error messages call it.
+        source: Name of the text in errors.
 
     Raises:
         FormatError: The text is not in the format; names line and column.
@@ -99,39 +99,41 @@ def parse_efg(text: str, source: str = "efg") -> EfgGame:
 
 @dataclass
 class _Infoset:
-    """An infoset of a player, or a chance node's distribution, as the file describes it."""
+    """Infoset of a player, or distribution of a chance node, as the file describes it."""
 
     number: int
-    """Its number in the file."""
+    """Number in the file."""
     kind: int
-    """Where its node is in the list of nodes."""
+    """Index in the list of distinct nodes."""
     name: str
     actions: list[str]
-    """Action names as written."""
+    """Names of the actions or chance outcomes, as written."""
     probabilities: list[Fraction] = field(default_factory=list)
-    """Of chance outcomes."""
+    """Probabilities of the chance outcomes; empty for a player's infoset."""
 
 
 class _Parser:
-    """Reads the nodes in prefix order, one pass, no recursion."""
+    """Parser that reads the nodes in prefix order, in one pass and without recursion."""
 
     def __init__(self, tokens: Tokens) -> None:
         self.tokens = tokens
         self.infosets: list[dict[int, _Infoset]] = []
-        """By player, then by number; those of chance come last."""
+        """Infosets by player and number; the last dict holds the chance nodes."""
         self.nodes: list[Decision | Chance | Terminal] = []
-        """The distinct nodes: infosets, distributions, payoffs."""
+        """Distinct nodes: infosets, distributions, payoffs."""
         self.outcomes: dict[int, tuple[str, tuple[Fraction, ...]]] = {}
-        """Name and payoffs by number."""
-        # Sums of payoffs are numbered; node by node only these numbers are looked up.
+        """Name and payoffs of each outcome, by number."""
+        # Sums of fractions are slow.  So each distinct sum of payoffs is numbered, and a node only
+        # looks up the number of its sum.
         self.totals: list[tuple[Fraction, ...]] = []
         self.total_of: dict[tuple[Fraction, ...], int] = {}
         self.sums: dict[tuple[int, int], int] = {}
-        """Number of the total after a total and an outcome."""
+        """Number of the sum of payoffs, by number of the previous sum and of the outcome added."""
         self.terminals: dict[int, int] = {}
-        """Where the terminal that pays a total is in the list of nodes."""
+        """Index in the list of nodes of the terminal that pays a sum, by number of the sum."""
 
     def game(self) -> EfgGame:
+        """Read the whole file."""
         tokens = self.tokens
         title = tokens.header("EFG", "2")
         players = tokens.texts("the names of the players")
@@ -142,7 +144,7 @@ class _Parser:
         kinds: list[int] = []
         children: list[list[int]] = []
         childless: list[int] = []
-        # Of the nodes on the path: number, payoffs so far, children still to come.
+        # For each node on the path: its number, number of the payoffs so far, children to come.
         path: list[list[int]] = []
         while path or not kinds:
             if tokens.kind != WORD or tokens.value not in ("c", "p", "t"):
@@ -160,6 +162,7 @@ class _Parser:
             if letter == "t":
                 kinds.append(self.terminal(self.outcome(before)))
                 children.append(childless)
+                # A terminal may complete its parent, the parent's parent, and so on.
                 while path and not path[-1][2]:
                     path.pop()
             else:
@@ -175,8 +178,10 @@ class _Parser:
         )
 
     def infoset(self, *, chance: bool) -> _Infoset:
-        """Read the middle of a node, of a player or of chance: its infoset, and the description of
-        that if it is given; one that is given again must be the same."""
+        """Read the infoset of a player's node or the distribution of a chance node.
+
+        The first node of an infoset must describe it; a repeated description must be the same.
+        """
         tokens = self.tokens
         player = -1 if chance else self.player()
         what, owner = ("chance node", "") if chance else ("infoset", f" of player {player + 1}")
@@ -195,7 +200,7 @@ class _Parser:
             actions, probabilities = tokens.texts("the names of the actions"), []
         if known is None:
             total = float(sum(probabilities))
-            # Files written by programs say 0.333333333333333 three times.
+            # Programs write rounded probabilities such as 0.333333333333333.
             if chance and abs(total - 1) > CHANCE_TOLERANCE:
                 tokens.fail(f"the probabilities of {where} sum to {total:.12g}, not 1", start)
             known = _Infoset(number, len(self.nodes), name, actions, probabilities)
@@ -212,7 +217,7 @@ class _Parser:
         return known
 
     def player(self) -> int:
-        """Read the number of a player, which is from 1 in files; returns it from 0."""
+        """Read the number of a player, counted from 1 in files; return it counted from 0."""
         start, players = self.tokens.start, len(self.infosets) - 1
         player = self.tokens.whole_here("the number of the player")
         if not 1 <= player <= players:
@@ -220,7 +225,7 @@ class _Parser:
         return player - 1
 
     def distribution(self) -> tuple[list[str], list[Fraction]]:
-        """Read the outcomes of a chance node, and their probabilities."""
+        """Read the outcomes of a chance node and their probabilities."""
         tokens = self.tokens
         tokens.expect_mark("{", "before the chance outcomes")
         outcomes: list[str] = []
@@ -235,7 +240,11 @@ class _Parser:
         return outcomes, probabilities
 
     def outcome(self, before: int) -> int:
-        """Read the end of a node, its outcome; returns the number of the payoffs so far."""
+        """Read the outcome at the end of a node; return the number of the payoffs so far.
+
+        Args:
+            before: Number of the sum of payoffs up to the node.
+        """
         tokens = self.tokens
         start = tokens.start
         number = tokens.whole_here("the number of the outcome")
@@ -258,14 +267,14 @@ class _Parser:
         return found
 
     def total(self, payoffs: tuple[Fraction, ...]) -> int:
-        """The number of a sum of payoffs."""
+        """Return the number of a sum of payoffs; a new sum gets the next number."""
         found = self.total_of.setdefault(payoffs, len(self.totals))
         if found == len(self.totals):
             self.totals.append(payoffs)
         return found
 
     def terminal(self, total: int) -> int:
-        """Where the terminal that pays a total is in the list of nodes."""
+        """Return the index in the list of nodes of the terminal that pays a sum."""
         found = self.terminals.get(total)
         if found is None:
             found = self.terminals[total] = len(self.nodes)
@@ -273,7 +282,7 @@ class _Parser:
         return found
 
     def name_infosets(self) -> None:
-        """Give every player's infosets labels of their own."""
+        """Give every infoset of a player a unique label."""
         own = [
             (player, infoset)
             for player, infosets in enumerate(self.infosets[:-1])
@@ -295,22 +304,22 @@ class _Parser:
 
 
 def save_efg(game: FlatGame, path: str | Path) -> Path:
-    """Write a game as a ``.efg`` file, which Gambit reads, too.
+    """Write a game as a ``.efg`` file, which Gambit also reads.
 
-    :func:`tensorcfr.compile_game` reads the same histories back, with the same labels and bits; of
-    a game that was compiled history by history, all arrays are the same, but for what is said
-    of probabilities below.
+    :func:`tensorcfr.compile_game` reads the same histories back, with the same labels and payoffs.
+    If the game was compiled history by history, all arrays are the same, except for chance
+    probabilities that had to be scaled.
 
-    Probabilities of chance are written as fractions that sum to exactly 1 and round to the game's
-    own (where the game's own do not sum to 1 but for rounding, they are scaled); utilities with as
-    many digits as a float64 has.
+    Chance probabilities are written as fractions that sum to exactly 1 and round to the game's
+    probabilities.  If the game's probabilities do not sum to 1 within rounding, they are scaled.
+    Utilities are written with all digits of a float64.
 
     Args:
-        game: The game; one of private hands is written history by history.
-        path: Where to; a file that is there is replaced.
+        game: The game; a game of private hands is written history by history.
+        path: File to write; an existing file is replaced.
 
     Returns:
-        The path.
+        ``path`` as a Path.
 
     Raises:
         MemoryLimitError: The game's histories do not fit into memory.
@@ -324,12 +333,12 @@ def save_efg(game: FlatGame, path: str | Path) -> Path:
 
 
 def efg_lines(game: FlatGame, *, plain: bool = False) -> Iterator[str]:
-    """The lines of :func:`save_efg`.
+    """Yield the lines of a ``.efg`` file.
 
     Args:
         game: The game.
-        plain: Whether to describe infosets and outcomes wherever they occur, and not only at
-            their first nodes, and to write probabilities as decimals; OpenSpiel asks for both.
+        plain: True to describe infosets and outcomes at every node instead of only the first one,
+            and to write probabilities as decimals.  OpenSpiel requires both.
     """
     tree = game.tree
     players = " ".join(quoted(f"Player {player}") for player in range(game.n_players))
@@ -346,6 +355,7 @@ def efg_lines(game: FlatGame, *, plain: bool = False) -> Iterator[str]:
     while stack:
         node = stack.pop()
         children = range(first_child[node], first_child[node + 1])
+        # The format lists nodes in prefix order, so the first child must be on top of the stack.
         stack.extend(reversed(children))
         player = player_of[node]
         if player == TERMINAL:
@@ -381,17 +391,20 @@ def efg_lines(game: FlatGame, *, plain: bool = False) -> Iterator[str]:
 
 
 def exact(probabilities: Sequence[float]) -> list[Fraction]:
-    """Fractions that sum to 1 and, where such fractions exist, round to these probabilities.
+    """Return fractions that sum to exactly 1 and round to the given probabilities.
 
-    Simple ones, such as 1/3, where they do; otherwise the floats' own fractions, each moved by
-    less than half of the distance to its neighbour.  Where the probabilities are off by more than
-    their rounding, they are scaled.
+    Simple fractions such as 1/3 are preferred.  Otherwise the exact fraction of each float is moved
+    by less than half of the distance to its neighbour.  Probabilities whose sum differs from 1 by
+    more than rounding are scaled instead.
     """
+    # Prefer fractions that round to the floats; accept a few ulps for probabilities that another
+    # program rounded.
     for ulps in (0, 4):
         simple = [_simplest(probability, ulps) for probability in probabilities]
         if sum(simple) == 1:
             return simple
     found = [Fraction(probability) for probability in probabilities]
+    # Spread the error over the fractions in proportion to the spacing of their floats.
     missing = 1 - sum(found)
     room = [Fraction(float(np.spacing(p)) if p else 0.0) for p in probabilities]
     moved = [f + missing * r / sum(room) for f, r in zip(found, room, strict=True)]
@@ -402,7 +415,10 @@ def exact(probabilities: Sequence[float]) -> list[Fraction]:
 
 @lru_cache(maxsize=4096)
 def _simplest(probability: float, ulps: int) -> Fraction:
-    """A fraction with a small denominator that is a probability but for some ulps; or its own."""
+    """Return a fraction with a small denominator within some ulps of a probability.
+
+    If there is none, return the exact fraction of the float.
+    """
     near = ulps * float(np.spacing(probability))
     for power in range(1, 9):
         found = Fraction(probability).limit_denominator(10**power)

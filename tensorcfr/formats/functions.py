@@ -1,4 +1,4 @@
-"""Policies that are functions: of one infoset, of many at once, such as a network, or of all hands
+"""Policies that are functions: of one infoset, of a batch of infosets (a network), or of all hands
 at a decision."""
 
 from __future__ import annotations
@@ -31,20 +31,19 @@ from ..model.tables import all_rows
 
 
 class Batch(NamedTuple):
-    """Infosets that a policy is asked about together."""
+    """Batch of infosets for which a policy is called once."""
 
     infosets: list[Infoset]
-    """The infosets."""
+    """Infosets of the batch."""
     features: np.ndarray
-    """float32 (infosets, features): what :attr:`Batched.features` makes of them; no columns without
-    it."""
+    """float32 (infosets, features): result of :attr:`Batched.features`; no columns without it."""
     legal: np.ndarray
-    """bool (infosets, columns): which columns of the answer are actions there."""
+    """bool (infosets, columns): True for columns of the answer that are actions of the infoset."""
 
 
 @dataclass(frozen=True, repr=False)
 class Batched(OneLine):
-    """A policy that is asked about many infosets at once: ``evaluate(game, Batched(network))``.
+    """Policy that is called with batches of infosets: ``evaluate(game, Batched(network))``.
 
     >>> from tensorcfr import compile_game, evaluate
     >>> def network(batch):
@@ -54,37 +53,37 @@ class Batched(OneLine):
     """
 
     call: Callable[[Batch], Any]
-    """From a batch to a matrix (infosets, columns) of probabilities, of NumPy, JAX or PyTorch; the
-    columns that are no action of an infoset must be 0 there."""
+    """Function from a batch to probabilities, an array (infosets, columns) of NumPy, JAX or
+    PyTorch.  Columns that are not actions of an infoset must be 0."""
     features: Callable[[list[Infoset]], Any] | None = None
-    """From infosets to their features, a matrix (infosets, features)."""
+    """Function from infosets to their features, an array (infosets, features)."""
     columns: Callable[[Infoset], Sequence[int]] | None = None
-    """The columns of an infoset's actions, in their order, for networks with one column for each
-    action of the whole game; by default its actions are the first columns."""
+    """Function from an infoset to the columns of its actions, in order.  It is for networks with
+    one column for each action of the whole game; by default the first columns are the actions."""
     size: int = 4096
-    """Infosets in a batch, at most."""
+    """Largest number of infosets in a batch."""
 
 
 class Situation(NamedTuple):
-    """A decision as all players see it, and the hands of the player who acts."""
+    """Decision as all players see it, with the hands of the player who acts."""
 
     player: int
-    """Who acts."""
+    """Player who acts."""
     actions: tuple[str, ...]
-    """The labels of the actions, in order."""
+    """Labels of the actions, in order."""
     board: tuple[str, ...]
-    """The labels of all that chance has shown: in a game of cards, the cards on the board."""
+    """Labels of all public chance outcomes: in a card game, the cards on the board."""
     line: tuple[str, ...]
-    """The labels of all that was done so far."""
+    """Labels of all actions so far."""
     hands: tuple[str, ...]
-    """The labels of all hands of the player, always in one order."""
+    """Labels of all hands of the player, always in the same order."""
     possible: np.ndarray
-    """bool (hands,): whether the player can have each of them here."""
+    """bool (hands,): True for hands that the player can have at this decision."""
 
 
 @dataclass(frozen=True)
 class ByLine:
-    """A policy that is asked about all hands of a line on a board at once.
+    """Policy that is called once for all hands at a decision: a line on a board.
 
     >>> from tensorcfr import compile_game, evaluate
     >>> def first_action(situation):
@@ -96,29 +95,31 @@ class ByLine:
     """
 
     call: Callable[[Situation], Any]
-    """From a :class:`Situation` to a matrix (hands, actions) of probabilities, of NumPy, JAX or
-    PyTorch; rows of hands that are not possible are not looked at."""
+    """Function from a :class:`Situation` to probabilities, an array (hands, actions) of NumPy, JAX
+    or PyTorch.  Rows of hands that are not possible are ignored."""
     symmetric: bool = False
-    """Whether it is known to play boards and hands alike that differ in suits alone.  Then it is
-    asked about one board of each kind, and of another one at one decision, as a check.  Otherwise
-    it is asked about all boards, and refused where it tells those apart that the game has
-    merged."""
+    """True if the policy is known to treat boards and hands equally that differ only in suits.
+
+    The policy is then called for one board of each class, and for a second one at one decision as a
+    check.  Otherwise it is called for all boards, and rejected if it distinguishes boards that the
+    game has merged."""
 
 
 Ask = Callable[[PublicNodes, int, NodeLayout, np.ndarray], np.ndarray]
-"""From public nodes, a decision among them, its layout, and hands, int64 (hands,), to their
-strategies, float64 (hands, actions)."""
+"""Function from public nodes, a decision among them, its layout, and hands, int64 (hands,), to
+their strategies, float64 (hands, actions)."""
 
 
 class AskedPolicy(PolicyByParts):
-    """A policy that is asked for its strategies where they are looked at, part by part.
+    """Policy that computes its strategies on demand, part by part.
 
-    Strategies of infosets that are one in the game may differ by :data:`SINGLE_TOLERANCE`.
+    Strategies of infosets that the game has merged may differ by :data:`SINGLE_TOLERANCE`.
 
     Args:
-        game: A game with public nodes.
-        ask: What makes the strategies.
-        symmetric: As :attr:`ByLine.symmetric`.
+        game: Game with public nodes.
+        ask: Function that computes the strategies.
+        symmetric: True if ``ask`` treats boards and hands equally that differ only in suits; see
+            :attr:`ByLine.symmetric`.
     """
 
     def __init__(self, game: CompiledGame, ask: Ask, *, symmetric: bool = False) -> None:
@@ -126,10 +127,10 @@ class AskedPolicy(PolicyByParts):
         self.forget()
 
     def parts(self, first: int, last: int) -> np.ndarray:
-        """The strategies in some parts, in a new array.
+        """Compute the strategies of parts ``first`` to ``last`` (exclusive), in a new array.
 
         Raises:
-            ValueError: An infoset has no distribution, or infosets that are one in the game have
+            ValueError: An infoset has no distribution, or infosets that the game has merged have
                 different strategies; names the infoset.
         """
         nodes, game = self.game.nodes, self.game
@@ -148,16 +149,18 @@ class AskedPolicy(PolicyByParts):
 
 
 def _label(nodes: PublicNodes, node: int, hands: np.ndarray, at: int) -> str:
-    """The label of an infoset."""
+    """Return the label of an infoset: hand number ``at`` of some hands at a node."""
     return nodes.labels(node, [int(hands[at])])[0]
 
 
 def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine) -> Policy:
-    """The policy of a function: of one infoset, of many, or of a line on a board.  Of a game in
-    chunks it is asked about a chunk where that is looked at, otherwise about all infosets now.
+    """Return the policy that a function defines: of one infoset, of a batch, or of a line.
+
+    In a game in chunks the function is called when a chunk is read; otherwise it is called for all
+    infosets at once.
 
     Raises:
-        ValueError: An infoset has no distribution, the function fails there, or the answer or the
+        ValueError: An infoset has no distribution, the function fails, or the answer or the
             features have the wrong shape; names the infoset.  Or a function of lines is given for a
             game without a public tree.
     """
@@ -185,7 +188,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
 
 
 def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Iterator[np.ndarray]:
-    """What a function of many infosets says of some, float64 (actions,) each."""
+    """Call a function with batches of infosets; yield float64 (actions,) for each infoset."""
     for batch in iter(lambda: list(islice(infosets, source.size)), []):
         yield from _answers(source, batch, width)
 
@@ -193,7 +196,11 @@ def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Ite
 def _ask_line(
     source: ByLine, nodes: PublicNodes, node: int, layout: NodeLayout, hands: np.ndarray
 ) -> np.ndarray:
-    """What a function of a line says of some hands."""
+    """Call a function of a line and return the strategies of some hands, float64 (hands, actions).
+
+    Raises:
+        ValueError: The function fails, or its answer has the wrong shape or is not a distribution.
+    """
     own, possible = nodes.hands[layout.player], np.zeros(len(nodes.hands[layout.player]), bool)
     possible[hands] = True
     board, line = nodes.seen(node)
@@ -210,7 +217,8 @@ def _ask_line(
         )
     table = answer[hands]
     sums = table @ np.ones(len(layout.actions))
-    # Written so that NaN fails; by rows, which takes longer, where something is wrong.
+    # The conditions are negated so that NaN fails them.  The slower check by rows runs only to name
+    # the infoset.
     if not (table.min() >= 0.0 and np.abs(sums - 1.0).max() <= tolerance):
         at = int((~((table >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance))).argmax())
         label = nodes.labels(node, [int(hands[at])])[0]
@@ -219,7 +227,7 @@ def _ask_line(
 
 
 def _columns(source: Batched, infoset: Infoset) -> list[int]:
-    """The columns of an infoset's actions."""
+    """Return the columns of an infoset's actions."""
     if source.columns is None:
         return list(range(len(infoset.actions)))
     own = list(source.columns(infoset))
@@ -232,8 +240,10 @@ def _columns(source: Batched, infoset: Infoset) -> list[int]:
 
 
 def _width(game: CompiledGame, source: Batched) -> int:
-    """Columns of the actions of the whole game.  In a game in chunks the hands of a decision have
-    the same ones."""
+    """Return the number of columns that the actions of the whole game need.
+
+    In a game in chunks all hands of a decision must have the same columns.
+    """
     if not game.chunks.n_chunks:
         infosets = _infosets(all_rows(game))
     elif source.columns is None:
@@ -245,7 +255,7 @@ def _width(game: CompiledGame, source: Batched) -> int:
 
 
 def _first_rows(game: CompiledGame) -> Iterator[InfosetRows]:
-    """One infoset of every decision."""
+    """Yield one infoset of every decision."""
     nodes = game.nodes
     assert nodes is not None
     for part in range(1 + game.chunks.n_chunks):
@@ -255,12 +265,17 @@ def _first_rows(game: CompiledGame) -> Iterator[InfosetRows]:
 
 
 def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.ndarray]:
-    """What a function of many infosets says of some, float64 (actions,) each."""
+    """Call a function with one batch and return float64 (actions,) for each infoset.
+
+    Raises:
+        ValueError: The answer has the wrong shape, is not a distribution, or gives probability to a
+            column without an action.
+    """
     columns = [_columns(source, infoset) for infoset in infosets]
     for infoset, own in zip(infosets, columns, strict=True):
         if max(own) >= width:
             raise ValueError(
-                f"infoset {str(infoset)!r} has the columns {own}, and other hands have fewer than "
+                f"infoset {str(infoset)!r} has the columns {own}, but other hands have fewer than "
                 f"{width + 1} there"
             )
     legal = np.zeros((len(infosets), width), dtype=bool)
@@ -273,19 +288,21 @@ def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.nd
             f"the answer for {len(infosets):,} infosets has the shape {answer.shape}, not "
             f"({len(infosets)}, {width}): the first of them is {str(infosets[0])!r}"
         )
+    # Probability on columns beyond the game's actions and on illegal actions.
     illegal = np.abs(answer[:, width:]).sum(axis=1)
     illegal += np.abs(np.where(legal, 0.0, answer[:, :width])).sum(axis=1)
+    # Negated, so that NaN is illegal too.
     for row in np.flatnonzero(~(illegal <= tolerance))[:1].tolist():
         raise ValueError(
             f"the answer for infoset {str(infosets[row])!r} gives {illegal[row]:g} to columns "
-            f"that are no action there; its columns are {columns[row]}"
+            f"with no action there; its columns are {columns[row]}"
         )
     pairs = zip(infosets, columns, answer, strict=True)
     return [normalised(row[own], tolerance, infoset) for infoset, own, row in pairs]
 
 
 def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
-    """float32 (infosets, features)."""
+    """Return the features of some infosets, float32 (infosets, features)."""
     if source.features is None:
         return np.empty((len(infosets), 0), np.float32)
     found = plain_array(source.features(infosets), "the features of a batch of infosets")[0]
@@ -298,7 +315,7 @@ def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
 
 
 def _infosets(rows: Iterable[InfosetRows]) -> Iterator[Infoset]:
-    """All infosets of some rows in order."""
+    """Yield all infosets of some rows in order."""
     for some in rows:
         for label, actions in zip(some.labels, some.actions, strict=True):
             yield Infoset(label, some.player, actions)

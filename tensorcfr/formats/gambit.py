@@ -1,4 +1,4 @@
-"""Games of pygambit, read through the text that pygambit itself writes of them; its profiles."""
+"""Games of pygambit, read through the text that pygambit writes, and its behaviour profiles."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .nfg import parse_nfg
 
 
 def rules_of_gambit(game: Any) -> Game:
-    """The rules of a ``pygambit.Game``, a tree or a table.
+    """Return the rules of a ``pygambit.Game``, a tree or a table.
 
     Raises:
-        FormatError: pygambit writes the game in a way that this library does not read.
+        FormatError: This library cannot read the text that pygambit writes for the game.
     """
     title = game.title or "gambit"
     if game.is_tree:
@@ -31,10 +31,10 @@ def rules_of_gambit(game: Any) -> Game:
 
 
 def to_gambit(game: FlatGame) -> Any:
-    """The game as a ``pygambit.Game``.
+    """Convert a game to a ``pygambit.Game``.
 
     Raises:
-        MissingExtraError: pygambit is not installed; says what installs it.
+        MissingExtraError: pygambit is not installed; names the command that installs it.
         ValueError: pygambit does not accept a label.
     """
     pygambit = needs("pygambit", "gambit")
@@ -42,12 +42,12 @@ def to_gambit(game: FlatGame) -> Any:
 
 
 def policy_to_gambit(policy: Any, gambit_game: Any = None) -> Any:
-    """Return the policy as a mixed behaviour profile of pygambit, in floating point.
+    """Convert a policy to a mixed behaviour profile of pygambit, in floating point.
 
     Args:
         policy: A :class:`Policy`, or a solution with one.
-        gambit_game: The same game in pygambit, a tree: the trees are walked together, and labels
-            need not agree.  By default :func:`to_gambit`.
+        gambit_game: The same game in pygambit, a tree.  The trees are compared node by node, and
+            labels need not agree.  By default the result of :func:`to_gambit`.
 
     Raises:
         ValueError: The trees of the two games differ; names the history.
@@ -65,15 +65,17 @@ def policy_to_gambit(policy: Any, gambit_game: Any = None) -> Any:
 
 
 def from_gambit(game: CompiledGame, profile: Any) -> Policy:
-    """A policy from a mixed behaviour profile of pygambit, in floating point or rational.
+    """Return the policy of a mixed behaviour profile of pygambit, in floating point or rational.
 
     Raises:
-        ValueError: The trees of the two games differ, or the profile is no distribution at an
+        ValueError: The trees of the two games differ, or the profile is not a distribution at an
             infoset; names it.
     """
     game = laid_out(game, "a profile of Gambit")
     if not hasattr(profile, "mixed_behaviors"):
-        raise ValueError("a policy is a mixed behaviour profile of pygambit, of a game with a tree")
+        raise ValueError(
+            "the policy must be a mixed behaviour profile of a pygambit game with a tree"
+        )
     given = (
         (infoset, row, row)
         for infoset, node in _match(game, profile.game)
@@ -83,10 +85,11 @@ def from_gambit(game: CompiledGame, profile: Any) -> Policy:
 
 
 def _match(game: FlatGame, theirs: Any) -> list[tuple[int, Any]]:
-    """Our infosets, each with a node of a game of pygambit."""
+    """Return the infosets of our game, each with a node of a game of pygambit."""
     players = list(theirs.players)
 
     def look(node: Any) -> TheirNode[tuple[int, int]]:
+        """Describe a node of pygambit."""
         if node.is_terminal:
             return TheirNode(TERMINAL, None, ())
         children = list(node.children)

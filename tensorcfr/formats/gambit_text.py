@@ -1,9 +1,9 @@
-"""The tokens of Gambit's two text formats, and errors that name file, line and column.
+"""Tokens of Gambit's two text formats, and errors that name file, line and column.
 
-The tokenizer is one regular expression, and the parsers are loops over its tokens.  A parsing
-library was measured first: lark 1.3 with its LALR parser takes seven times as long as this (0.29
-and 2 million nodes a minute on one busy machine; 0.41 for lark's tokens alone), and one million
-nodes a minute are needed.
+The tokenizer is one regular expression, and the parsers are loops over its tokens.  They are
+written by hand because one million nodes a minute are needed.  On the same busy machine this code
+reads 2 million nodes a minute, and lark 1.3 with its LALR parser 0.29 million (0.41 million for its
+tokens alone).
 
 Source: "The extensive game (.efg) file format" and "The strategic game (.nfg) file format" in the
 documentation of Gambit 16.
@@ -21,11 +21,11 @@ from typing import Never
 from ..errors import FormatError
 
 TEXT, NUMBER, MARK, WORD, END, STRAY = range(1, 7)
-"""Kinds of tokens: a quoted text, a number, a brace or comma, anything else up to a blank, the end
-of the file, and a quotation mark without its partner."""
+"""Kinds of tokens: a quoted text, a number, a brace or comma, any other word, the end of the file,
+and an unmatched quotation mark.  They are the groups of the regular expression."""
 
-# A backslash escapes a quotation mark and nothing else.  The possessive repetitions keep the
-# expression from looking for another reading of a text that is not closed.
+# A backslash escapes a quotation mark and nothing else.  The possessive repetitions prevent
+# backtracking over a text that is not closed.
 _TOKEN = re.compile(
     r"""\s*+(?:
         "((?:[^"\\]++|\\"?+)*+)"
@@ -39,15 +39,15 @@ _TOKEN = re.compile(
 )
 
 MOST_DIGITS = 400
-"""Digits of a number, and the largest exponent; a float64 has no use for more."""
+"""Largest number of characters in a number, and largest exponent; float64 needs no more."""
 
 
 class Tokens:
-    """The tokens of a text, one at a time.
+    """Token stream of a text, with one current token.
 
     Args:
         text: The whole text.
-        source: What error messages call it: the path of the file.
+        source: Name of the text in errors: the path of the file.
     """
 
     def __init__(self, text: str, source: str) -> None:
@@ -58,10 +58,10 @@ class Tokens:
         self.kind = 0
         """Kind of the current token."""
         self.value = ""
-        """Its text, without quotation marks."""
+        """Text of the current token, without quotation marks."""
 
     def advance(self) -> None:
-        """Go to the next token; the first one is current after the first call."""
+        """Advance to the next token; the first call makes the first token current."""
         self._match = match = self._next()
         self.kind = kind = match.lastindex or 0
         self.value = match[kind]
@@ -70,51 +70,51 @@ class Tokens:
 
     @property
     def start(self) -> int:
-        """Where the current token begins in the text."""
-        return self._match.start(self.kind) - (self.kind == TEXT)  # The quotation mark is its own.
+        """Index in the text at which the current token begins."""
+        return self._match.start(self.kind) - (self.kind == TEXT)  # Includes the quotation mark.
 
     def fail(self, problem: str, start: int | None = None) -> Never:
-        """Raise a FormatError at a place in the text, by default at the current token."""
+        """Raise a FormatError at an index of the text, by default at the current token."""
         start = self.start if start is None else start
         line = self.text.count("\n", 0, start) + 1
         column = start - self.text.rfind("\n", 0, start)
         raise FormatError(self.source, line, column, problem)
 
     def need(self, kind: int, what: str) -> str:
-        """The value of the current token, which must be of a kind."""
+        """Return the text of the current token, which must be of a kind."""
         if self.kind != kind:
             self.fail(f"expected {what}, found {self.found()}")
         return self.value
 
     def expect(self, kind: int, what: str) -> str:
-        """The value of the current token, which must be of a kind; goes to the next token."""
+        """Return the text of the current token, which must be of a kind, and advance."""
         value = self.need(kind, what)
         self.advance()
         return value
 
     def expect_mark(self, mark: str, what: str) -> None:
-        """Go past a brace."""
+        """Advance past a brace, which must be the current token."""
         if not self.at(mark):
             self.fail(f"expected '{mark}' {what}, found {self.found()}")
         self.advance()
 
     def at(self, mark: str) -> bool:
-        """Whether the current token is this brace or comma."""
+        """Return whether the current token is this brace or comma."""
         return self.kind == MARK and self.value == mark
 
     def found(self) -> str:
-        """The current token, in error messages."""
+        """Describe the current token in errors."""
         if self.kind == END:
             return "the end of the file"
         shown = self.value if len(self.value) <= 40 else f"{self.value[:37]}..."
         return f'"{shown}"' if self.kind == TEXT else shown
 
     def text_here(self, what: str) -> str:
-        """The quoted text that must be here, unescaped; goes to the next token."""
+        """Read the quoted text that must come next, without escapes."""
         return self.expect(TEXT, what).replace('\\"', '"')
 
     def whole_here(self, what: str) -> int:
-        """The whole number >= 0 that must be here; goes to the next token."""
+        """Read the whole number >= 0 that must come next."""
         digits = self.need(NUMBER, what).removeprefix("+")
         if not digits.isdecimal() or len(digits) > 18:
             self.fail(f"{what} must be a whole number >= 0, not {self.found()}")
@@ -122,7 +122,8 @@ class Tokens:
         return int(digits)
 
     def number_here(self, what: str) -> Fraction:
-        """The number that must be here, exactly; goes to the next token."""
+        """Read the number that must come next, as an exact fraction."""
+        # Files repeat few numbers, and building a Fraction is slow.
         number = self._numbers.get(self.need(NUMBER, what))
         if number is None:
             number = self._numbers[self.value] = self._exact(what)
@@ -130,7 +131,7 @@ class Tokens:
         return number
 
     def _exact(self, what: str) -> Fraction:
-        """The current number."""
+        """Return the current number as a fraction."""
         _, exponent, digits = self.value.lower().partition("e")
         # The power is computed in full, so a long exponent would fill the memory.
         if len(self.value) > MOST_DIGITS or (
@@ -147,7 +148,7 @@ class Tokens:
         return number
 
     def header(self, word: str, version: str) -> str:
-        """Read ``EFG 2 R "title"``; returns the title."""
+        """Read ``EFG 2 R "title"`` and return the title."""
         for kind, values, what in (
             (WORD, (word,), f"{word}, which such a file begins with"),
             (NUMBER, (version,), f"the version {version} of {word}"),
@@ -169,7 +170,7 @@ class Tokens:
         return texts
 
     def payoffs(self, n_players: int) -> tuple[Fraction, ...]:
-        """Read one payoff for each player, commas or none after them, and the closing brace."""
+        """Read one payoff for each player, with optional commas, and the closing brace."""
         found = []
         for player in range(n_players):
             if self.kind != NUMBER:
@@ -185,10 +186,10 @@ class Tokens:
 
 
 def decoded(data: bytes, path: str | Path) -> str:
-    """The text of a file's bytes, without the mark that some programs begin it with.
+    """Decode the bytes of a file as UTF-8, without a byte order mark.
 
     Raises:
-        FormatError: They are in another encoding; names line and column.
+        FormatError: The bytes are not UTF-8; names line and column.
     """
     try:
         return data.decode("utf-8-sig")
@@ -199,7 +200,7 @@ def decoded(data: bytes, path: str | Path) -> str:
 
 
 def distinct(labels: Sequence[str]) -> list[str]:
-    """The labels, with numbers where one is empty or repeated.
+    """Return the labels, with numbers appended to empty and repeated ones.
 
     >>> distinct(["a", "b", "b", ""])
     ['a', 'b_1', 'b_2', '_1']
@@ -221,10 +222,10 @@ def distinct(labels: Sequence[str]) -> list[str]:
 
 
 def quoted(label: str) -> str:
-    """A label as the formats write it.
+    """Quote a label as the formats write it.
 
     Raises:
-        ValueError: The label ends in a backslash, which the formats cannot write.
+        ValueError: The label ends in a backslash, which the formats cannot express.
     """
     if label.endswith("\\"):
         raise ValueError(f"Gambit's formats cannot write {label!r}: it ends in a backslash")
@@ -232,9 +233,9 @@ def quoted(label: str) -> str:
 
 
 def decimal(number: float) -> str:
-    """``2`` or ``0.1``: the shortest text without an exponent that is read as this number.
+    """Return the shortest text without an exponent that is read as this number: ``2``, ``0.1``.
 
-    Gambit reads no exponent after digits without a point.
+    Gambit does not read an exponent after digits without a point.
     """
     shortest = repr(number + 0.0)
     if "e" not in shortest:

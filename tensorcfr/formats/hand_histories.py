@@ -14,24 +14,27 @@ from ..games.holdem.betting import STREETS
 from .kinds import kind_of
 
 GAMES_OF_VARIANTS = {"NT": "holdem", "NS": "short_deck", "PO": "omaha"}
-"""The games of the variants that are read."""
+"""Game of each PHH variant that is read."""
 
 
 def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
-    """Read the options of the spot at which two players of a hand are left, by replaying it.
+    """Replay a hand and read the options of the spot at which two players are left.
 
-    The spot begins on the first street on which two players are in the hand: the flop, or a later
-    one if others fold there.  Board, pot and stacks are those at the start of the street; ranges
-    and sizes are left to you, and stacks that the hand does not tell (``inf``).  The player out of
-    position, who acts first by the rules, is player 0.
+    The spot begins on the first street with exactly two players: the flop, or a later street if
+    players fold on the flop.  Board, pot and stacks are those at the start of the street.  Ranges
+    and sizes are left out, and so are stacks that the hand does not give (``inf``).  Player 0 is
+    the player out of position, who acts first by the rules.
 
     Args:
-        text: A hand of no-limit hold'em, short-deck hold'em or pot-limit Omaha in a PHH file.
-        name: What errors call it.
+        text: Hand of no-limit hold'em, short-deck hold'em or pot-limit Omaha in a PHH file.
+        name: Name of the text in errors.
+
+    Returns:
+        Options of the spot.
 
     Raises:
-        FormatError: The text is not such a hand, never has just two players on a street, or one of
-            them is all-in.
+        FormatError: The text is not such a hand, no street has exactly two players, or one of the
+            two is all-in.
         MissingExtraError: PokerKit is not installed; names the extra.
     """
     pokerkit = needs("pokerkit", "hands")
@@ -39,7 +42,7 @@ def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
         history = pokerkit.HandHistory.loads(text)
         known = history.variant in GAMES_OF_VARIANTS
         players, board, pot, stacks = _first_of_two(history) if known else (0, [], 0, [])
-    except Exception as error:  # PokerKit raises what its parts raise.
+    except Exception as error:  # PokerKit raises many types of errors for a bad hand.
         kind = kind_of(text)
         problem = (
             f"this is {kind}, not a hand in the PHH format"
@@ -75,11 +78,14 @@ def hand_options(text: str, name: str = "hand") -> dict[str, Any]:
 
 
 def _first_of_two(history: Any) -> tuple[int, list[Any], Any, list[Any]]:
-    """Return the players in the hand, the board, the pot and their stacks at the start of the first
-    street that two players see, or of the last street."""
+    """Return the start of the first street with two players, or else of the last street.
+
+    Returns:
+        Number of players in the hand, board, pot, and the stacks of these players.
+    """
     found: tuple[int, list[Any], Any, list[Any]] = 0, [], 0, []
     for state in history:
-        # The state is one object that changes; a street begins where its board is first seen.
+        # PokerKit changes a single state object, so its numbers are copied out at each new board.
         board = list(state.get_board_cards(0))
         if len(board) >= 3 and len(board) > len(found[1]):
             active = [player for player, is_in in enumerate(state.statuses) if is_in]

@@ -1,4 +1,4 @@
-"""Kinds of text files that people try to open, for errors that name the kind."""
+"""Detection of text formats that users may try to open, for errors that name the format."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ KINDS = {
     "JSON": r"\A\s*[{\[]\s*[\[\]{}\"]",
     "XML or HTML": r"\A\s*<",
 }
-"""Patterns of a line, or of the beginning of the text; the first that is found decides."""
+"""Pattern of a line, or of the beginning of the text, by description; the first match decides."""
 
 
 def kind_of(text: str) -> str | None:
-    """Return the kind of a text; None if it is not known.
+    """Return a description of the format of a text; None if the format is unknown.
 
     >>> kind_of("set_threads 2")
     'a script of PioSOLVER'

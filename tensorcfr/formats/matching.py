@@ -1,4 +1,4 @@
-"""The infosets of one game that correspond to those of the same game in another library."""
+"""Matching of infosets with those of the same game in another library."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from ..model.flat_game import FlatGame
 from ..model.policy import SUM_TOLERANCE, Policy
 
 Key = TypeVar("Key", bound=Hashable)
-"""What names an infoset in the other library, the player included."""
+"""Type that identifies an infoset in the other library, including the player."""
 
 
 class TheirNode(NamedTuple, Generic[Key]):
-    """What is at a node of the other library's tree."""
+    """Node of the other library's tree."""
 
     player: int
-    """Who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """Player who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
     infoset: Key | None
-    """The name of its infoset there; None at chance nodes and terminals."""
+    """Identifier of the infoset in the other library; None at chance nodes and terminals."""
     children: Sequence[Any]
-    """The nodes after it, one for each action or outcome, from first to last."""
+    """Child nodes, one for each action or outcome, in order."""
 
 
 def match_infosets(
     game: FlatGame, root: Any, look: Callable[[Any], TheirNode[Key]], other: str
 ) -> list[tuple[int, Any]]:
-    """Walk two trees at once, and pair their infosets.
+    """Traverse two trees together and pair their infosets.
 
-    Labels are not compared: what counts is that the trees have the same shape, the same players
-    to act, and the same infosets.
+    Labels are not compared.  The trees must have the same shape, the same players to act, and the
+    same partition into infosets.
 
     Args:
         game: Our game.
-        root: The first of their nodes.
-        look: What is at one of their nodes.
-        other: What error messages call their game.
+        root: Root node of the other library's tree.
+        look: Function that describes a node of the other library.
+        other: Name of the other library's game in errors.
 
     Returns:
-        Our infosets, each with the first of their nodes that is in it.
+        Our infosets, each with the first node of the other library in it.
 
     Raises:
         ValueError: The trees differ; names the history.
@@ -69,6 +69,7 @@ def match_infosets(
         ours = infoset[node]
         if ours not in named:
             found.append((ours, theirs))
+        # The mapping must be one to one: check it in both directions.
         if pairs.setdefault(their.infoset, ours) != ours or (
             named.setdefault(ours, their.infoset) != their.infoset
         ):
@@ -82,13 +83,13 @@ def match_infosets(
 def policy_of_pairs(
     game: FlatGame, given: Iterable[tuple[int, Sequence[float], Any]], problem: str
 ) -> Policy:
-    """A policy from what another library says of every infoset.
+    """Return the policy with the probabilities that another library gives for every infoset.
 
     Args:
         game: Our game.
-        given: Infosets; the probabilities of their actions, and after these what is given to
-            actions that are not there; and how an error shows that.
-        problem: What an error says before the label of an infoset.
+        given: For each infoset, its index; the probabilities of its actions, followed by those of
+            actions that do not exist there; and the object that an error shows.
+        problem: Text of an error before the label of the infoset.
 
     Raises:
         ValueError: An infoset has no distribution; names it.
@@ -104,11 +105,13 @@ def policy_of_pairs(
 
 
 def _where(game: FlatGame, node: int) -> str:
+    """Describe the history of a node in an error."""
     labels = game.history(node)
     return f"history [{', '.join(labels)}]" if labels else "the root"
 
 
 def _describe(player: int, children: int) -> str:
+    """Describe a node in an error."""
     if player == TERMINAL:
         return "the game is over"
     who = "chance" if player == CHANCE else f"player {player}"

@@ -1,4 +1,4 @@
-"""Games in normal form in Gambit's ``.nfg`` format, payoff version and outcome version."""
+"""Reader and writer of games in normal form in Gambit's ``.nfg`` format, in both versions."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..model.team_game import reach_without
 from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, decoded, distinct, quoted
 
 MOST_PROFILES = 1_000_000
-"""Combinations of pure strategies that :func:`save_nfg` writes."""
+"""Largest number of combinations of pure strategies that :func:`save_nfg` writes."""
 
 
 def read_nfg(path: str | Path) -> MatrixGame:
-    """The game in a ``.nfg`` file.
+    """Read the game in a ``.nfg`` file.
 
     Raises:
         FormatError: The file is not in the format; names file, line and column.
@@ -30,11 +30,11 @@ def read_nfg(path: str | Path) -> MatrixGame:
 
 
 def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
-    """The game in a text in the ``.nfg`` format, either version.
+    """Read the game in a text in the ``.nfg`` format, payoff version or outcome version.
 
     Args:
         text: The text.
-        source: What error messages call it.
+        source: Name of the text in errors.
 
     Raises:
         FormatError: The text is not in the format; names line and column.
@@ -54,12 +54,12 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     # The first player's strategy varies fastest, and the players' payoffs faster still.
     table = np.array(payoffs).reshape(len(players), *counts, order="F")
     actions = [distinct([str(strategy) for strategy in own]) for own in strategies]
-    # Two axes would be a zero-sum matrix.
+    # MatrixGame takes an array of two axes as a zero-sum matrix, so drop the axis of one player.
     return MatrixGame(table if len(players) > 1 else table[0], actions=actions, title=title)
 
 
 def _strategies(tokens: Tokens, players: int) -> list[Sequence[str | int]]:
-    """Read ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``: numbers or names of each player."""
+    """Read the strategies of each player: ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``."""
     tokens.expect_mark("{", "before the strategies")
     found: list[Sequence[str | int]] = []
     while not tokens.at("}"):
@@ -104,7 +104,7 @@ def _by_outcome(tokens: Tokens, outcomes: list[list[float]], profiles: int) -> l
 
 
 def _listed(tokens: Tokens, numbers: int) -> list[float]:
-    """Read every payoff."""
+    """Read all payoffs of the payoff version."""
     found: list[float] = []
     while tokens.kind == NUMBER:
         found.append(float(tokens.number_here("the payoff")))
@@ -115,6 +115,7 @@ def _listed(tokens: Tokens, numbers: int) -> list[float]:
 
 
 def _check_count(tokens: Tokens, found: int, needed: int, what: str) -> None:
+    """Check that the file ends here and has the needed number of payoffs or outcomes."""
     if tokens.kind != END:
         tokens.fail(f"expected {needed:,} {what}, found {tokens.found()} after {found:,}")
     if found != needed:
@@ -125,20 +126,20 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
     """Write a game in normal form as a ``.nfg`` file.
 
     A strategy of a player who acts more than once is a plan: an action for each infoset that the
-    plan itself does not rule out.  Chance is averaged over.
+    plan itself does not rule out.  Payoffs are expected values over chance.
 
     Args:
-        game: The game; of a game in normal form :func:`tensorcfr.compile_game` reads the same
+        game: The game.  If it is in normal form, :func:`tensorcfr.compile_game` reads the same
             arrays back.
-        path: Where to; a file that is there is replaced.
-        outcomes: Whether to write the outcome version of the format: equal payoffs once, and
-            referred to by number.
+        path: File to write; an existing file is replaced.
+        outcomes: True to write the outcome version of the format, which lists equal payoffs once
+            and refers to them by number.
 
     Returns:
-        The path.
+        ``path`` as a Path.
 
     Raises:
-        GameError: The game has too many combinations of plans; says how many.
+        GameError: The game has too many combinations of plans; gives their number.
         ValueError: A label cannot be written.
     """
     path = Path(path)
@@ -160,13 +161,15 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
 
 
 Plan = dict[int, int]
-"""The sequence that is played at each infoset that the actions before lead to."""
+"""Reduced pure strategy: the sequence played at each infoset that the plan does not rule out."""
 
 
 def _count_plans(game: FlatGame, player: int) -> int:
-    """How many plans a player has: products over what may follow, sums over what is chosen."""
+    """Return the number of plans of a player."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
+    # The count of a sequence is the product over the infosets that follow it; an infoset adds up
+    # its actions.  Parents have smaller numbers, so infosets run from the deepest up.
     count = [1] * game.n_sequences
     for infoset in reversed(range(first, end)):
         count[parent[infoset]] *= sum(count[game.sequences(infoset)])
@@ -174,17 +177,18 @@ def _count_plans(game: FlatGame, player: int) -> int:
 
 
 def _sequences(game: FlatGame, infoset: int) -> range:
-    """The sequences of an infoset's actions, in their order."""
+    """Return the sequences of an infoset's actions, in order."""
     return range(game.n_sequences)[game.sequences(infoset)]
 
 
 def _plans(game: FlatGame, player: int) -> list[Plan]:
-    """All plans of a player."""
+    """Return all plans of a player."""
     first, end = game.form.player_infosets[player : player + 2].tolist()
     parent = game.form.infoset_parent.tolist()
     root = int(game.form.player_sequences[player])
     plans: list[Plan] = [{}]
-    # Infosets are numbered by level, so a plan has chosen before an infoset what leads to it.
+    # Infosets are numbered by level, so every plan has already chosen the actions that lead to an
+    # infoset when it is processed.
     for infoset in range(first, end):
         sequences = _sequences(game, infoset)
         longer: list[Plan] = []
@@ -196,7 +200,12 @@ def _plans(game: FlatGame, player: int) -> list[Plan]:
 
 
 def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
-    """float64 (players, plans of player 0, ...): expected payoffs, by way of the histories."""
+    """Compute the expected payoffs, float64 (players, plans of player 0, plans of player 1, ...).
+
+    Args:
+        game: The game.
+        plans: Plans of each player.
+    """
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
     table = chance * (game.tree.utility.T * game.unit)
@@ -207,7 +216,8 @@ def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
         for row, plan in zip(plays, own, strict=True):
             row[list(plan.values())] = 1.0
         reached = [reach_without(game, others, row)[terminal] > 0.0 for row in plays]
-        # (players, plans so far, terminals) by (plans, terminals): terminals stay to the end.
+        # (players, plans so far, 1, terminals) times (plans, terminals): the last axis stays the
+        # terminals, which are summed at the end.
         table = table[..., None, :] * np.array(reached)
     return table.sum(axis=-1)
 
@@ -219,7 +229,7 @@ def _lines(
     *,
     outcomes: bool,
 ) -> Iterator[str]:
-    """The lines of the file."""
+    """Yield the lines of the file."""
     players = " ".join(quoted(f"Player {player}") for player in range(game.n_players))
     yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
     for player, own in enumerate(plans):
@@ -240,7 +250,7 @@ def _lines(
 
 
 def _plan_label(game: FlatGame, plan: Plan, alone: bool) -> str:
-    """``bet``, or ``K:bet Kp:call`` of a player who has several infosets."""
+    """Return the label of a plan: ``bet``, or ``K:bet Kp:call`` if there are several infosets."""
     chosen = [
         (infoset, game.infoset_actions[infoset][_sequences(game, infoset).index(sequence)])
         for infoset, sequence in plan.items()

@@ -1,15 +1,15 @@
 """Games of OpenSpiel (Lanctot et al., 2019, https://arxiv.org/abs/1908.09453) as rules.
 
-The labels are OpenSpiel's own strings:
+Labels are OpenSpiel's strings:
 
-* an infoset is ``state.information_state_string(player)``.  OpenSpiel tells infosets apart by
-  player *and* string, this library by label alone, so a string that two players share (in
-  ``phantom_ttt`` both see the same empty board) stays as it is for the player who is met with
-  it first, and ends in the other player's number, ``" (player 1)"``, for the other;
-* an action or chance outcome is ``state.action_to_string(player, action)``.  Where an infoset
-  or a chance node has a name twice, each of its names is followed by the action's number.
+* The label of an infoset is ``state.information_state_string(player)``.  OpenSpiel distinguishes
+  infosets by player *and* string, this library only by label.  If two players share a string (in
+  ``phantom_ttt`` both see the same empty board), the first player visited keeps it, and for the
+  other one it ends in the player's number, ``" (player 1)"``.
+* The label of an action or chance outcome is ``state.action_to_string(player, action)``.  If an
+  infoset or a chance node has a name twice, each of its names is followed by the action's number.
 
-Perfect recall is not taken on trust: it is checked where every game's is, when compiling.
+Perfect recall is checked when the game is compiled, as for every game.
 """
 
 from __future__ import annotations
@@ -24,40 +24,40 @@ from ..errors import GameError
 from ..rules import Chance, Decision, Game, Terminal
 
 PYSPIEL = ("pyspiel", "openspiel", "open_spiel")
-"""The module, the extra and the package of OpenSpiel."""
+"""Module, extra and package of OpenSpiel."""
 CHANCE_PLAYER = -1
-"""``state.current_player()`` at a chance node (``pyspiel.PlayerId.CHANCE``)."""
+"""Result of ``state.current_player()`` at a chance node (``pyspiel.PlayerId.CHANCE``)."""
 TERMINAL_PLAYER = -4
-"""``state.current_player()`` where the game is over (``pyspiel.PlayerId.TERMINAL``)."""
+"""Result of ``state.current_player()`` at a terminal (``pyspiel.PlayerId.TERMINAL``)."""
 
 
 class Action(str):
-    """The label of an action or chance outcome, and the number that OpenSpiel knows it by."""
+    """Label of an action or chance outcome, with OpenSpiel's number of it."""
 
     __slots__ = ("number",)
     number: int
 
     def __new__(cls, label: str, number: int) -> Action:
-        """An action that is equal to its label."""
+        """Create an action that is equal to its label."""
         action = super().__new__(cls, label)
         action.number = number
         return action
 
 
 class OpenSpielGame(Game):
-    """A game of OpenSpiel.
+    """Game of OpenSpiel.
 
-    A simultaneous-move game is made turn-based: the players of a joint move choose one after
-    the other, unseen.
+    A simultaneous-move game is converted to a turn-based one: the players of a joint move choose
+    one after the other, without seeing the choices of the others.
 
     Args:
-        game: A ``pyspiel.Game``, or a string that ``pyspiel.load_game`` understands, such as
+        game: A ``pyspiel.Game``, or a string that ``pyspiel.load_game`` accepts, such as
             ``"leduc_poker(players=3)"``.
 
     Raises:
-        GameError: OpenSpiel does not know the game, or the game cannot be walked history by
-            history (sampled chance, mean field, no information state strings).
-        MissingExtraError: OpenSpiel is not installed; says what installs it.
+        GameError: OpenSpiel does not know the game, or its histories cannot be enumerated (sampled
+            chance, mean field, no information state strings).
+        MissingExtraError: OpenSpiel is not installed; names the command that installs it.
     """
 
     def __init__(self, game: Any) -> None:
@@ -72,36 +72,37 @@ class OpenSpielGame(Game):
         if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
             game = pyspiel.convert_to_turn_based(game)
         self.game = game
-        """The ``pyspiel.Game`` that is walked: turn-based."""
+        """Turn-based ``pyspiel.Game`` whose histories are enumerated."""
         self.n_players = game.num_players()
-        # What has been met, so that OpenSpiel is asked for names once per infoset and not once
-        # per history, and so that all histories of an infoset return the very same tuples.
+        # Decisions by player and string.  OpenSpiel is asked for names once per infoset instead of
+        # once per history, and all histories of an infoset return the same tuples.
         self._decisions: list[dict[str, tuple[list[int], Decision]]] = [
             {} for _ in range(self.n_players)
         ]
         self._labels: set[str] = set()
-        # Equal lists of legal actions with equal names, each kept once: most of the memory that an
-        # infoset would take.
+        # Equal lists of legal actions are stored once; they would be most of an infoset's memory.
         self._shared: dict[tuple[Any, ...], tuple[list[int], tuple[Action, ...]]] = {}
         self._terminals: dict[tuple[float, ...], Terminal] = {}
 
     def __copy__(self) -> OpenSpielGame:
-        """The same game, of which nothing has been met."""
+        """Return the same game without cached infosets."""
         return OpenSpielGame(self.game)
 
     @property
     def name(self) -> str:
-        """``openspiel:`` and OpenSpiel's string; :func:`tensorcfr.compile_game` reads it back, if
-        ``pyspiel.load_game`` does."""
+        """``openspiel:`` and OpenSpiel's string.
+
+        :func:`tensorcfr.compile_game` reads it back if ``pyspiel.load_game`` accepts the string.
+        """
         return f"openspiel:{self._text}"
 
     def root(self) -> Any:
-        """OpenSpiel's initial state."""
+        """Return OpenSpiel's initial state."""
         return self.game.new_initial_state()
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
-        """What is at a ``pyspiel.State``."""
-        # Calls into OpenSpiel are most of the time of a compile: ask as little as possible.
+        """Return the decision, chance node or terminal at a ``pyspiel.State``."""
+        # Calls into OpenSpiel take most of the time of a compile, so make as few as possible.
         player: int = state.current_player()
         if player >= 0:
             text: str = state.information_state_string(player)
@@ -111,7 +112,8 @@ class OpenSpielGame(Game):
                 return self._meet(state, player, text, legal)
             if known[0] == legal:
                 return known[1]
-            # The walker says which history broke the contract; it needs to see both tuples.
+            # Histories of an infoset differ in their actions.  Return both tuples, so that the
+            # compiler can raise an error that names the history.
             return known[1]._replace(actions=_name(state, player, legal))
         if player == TERMINAL_PLAYER:
             utilities: tuple[float, ...] = tuple(state.returns())
@@ -124,17 +126,19 @@ class OpenSpielGame(Game):
             names = _name(state, player, numbers)
             return Chance(dict(zip(names, probabilities, strict=True)))
         raise GameError(
-            f"{self.name}: OpenSpiel says that player {player} acts at history {state.history()}; "
-            "only players, chance and the end can be compiled"
+            f"{self.name}: OpenSpiel reports that player {player} acts at history "
+            f"{state.history()}; only players, chance and terminals can be compiled"
         )
 
     def next(self, state: Any, action: Action) -> Any:
-        """The state after an action or a chance outcome; ``state`` is left as it is."""
+        """Return the state after an action or a chance outcome; ``state`` is unchanged."""
         return state.child(action.number)
 
     def advance(self, state: Any, action: Action) -> Any:
-        """As :meth:`next`, but ``state`` itself becomes the state after the action: a copy takes
-        longer than the action, and two kilobytes."""
+        """Change ``state`` to the state after an action, and return it.
+
+        A copy as in :meth:`next` takes longer than the action, and two kilobytes.
+        """
         state.apply_action(action.number)
         return state
 
@@ -156,13 +160,17 @@ class OpenSpielGame(Game):
 
 
 def _load(pyspiel: Any, text: str) -> Any:
-    """``pyspiel.load_game``, with an error of ours and one line long."""
+    """Call ``pyspiel.load_game``, with errors of one line.
+
+    Raises:
+        GameError: OpenSpiel does not know the game or cannot load it.
+    """
     if text.startswith("python_"):
         # OpenSpiel's games written in Python are registered by importing them.
         importlib.import_module("open_spiel.python.games")
     name, known = text.partition("(")[0], pyspiel.registered_names()
     if name not in known:
-        # OpenSpiel would print the names of all its games.
+        # OpenSpiel's error would list the names of all its games.
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else "pyspiel.registered_names() has them"
         raise GameError(f"OpenSpiel has no game {name!r}; {hint}")
@@ -174,7 +182,7 @@ def _load(pyspiel: Any, text: str) -> Any:
 
 
 def _refuse_unwalkable(pyspiel: Any, kind: Any, text: str) -> None:
-    """Raise GameError where a game has no histories to walk, or no names for its infosets."""
+    """Raise GameError if a game's histories cannot be enumerated or its infosets have no names."""
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise GameError(f"OpenSpiel's {text!r} is a mean-field game; it has no history tree")
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
@@ -189,13 +197,13 @@ def _refuse_unwalkable(pyspiel: Any, kind: Any, text: str) -> None:
 
 
 def _name(state: Any, player: int, numbers: Sequence[int]) -> tuple[Action, ...]:
-    """A node's actions or outcomes."""
+    """Return the actions or chance outcomes of a state."""
     return _label([state.action_to_string(player, number) for number in numbers], numbers)
 
 
 def _label(names: Sequence[str], numbers: Sequence[int]) -> tuple[Action, ...]:
-    """Actions or outcomes with OpenSpiel's names and numbers; their labels are all different."""
+    """Return actions or outcomes with OpenSpiel's names and numbers, and unique labels."""
     if len(set(names)) < len(names):
-        # All of them: one that stayed as it is could be what another one becomes.
+        # Number all names, because an unchanged one could equal another one with its number.
         names = [f"{name} {number}" for name, number in zip(names, numbers, strict=True)]
     return tuple(map(Action, names, numbers))

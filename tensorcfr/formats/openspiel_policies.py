@@ -1,4 +1,4 @@
-"""Games and policies to OpenSpiel, and its policies back."""
+"""Conversion of games and policies to OpenSpiel, and of policies from OpenSpiel."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from .openspiel import CHANCE_PLAYER, PYSPIEL, TERMINAL_PLAYER, OpenSpielGame
 
 
 def to_openspiel(game: FlatGame) -> Any:
-    """The game as a ``pyspiel.Game``: OpenSpiel's ``efg_game``, read from a text.
+    """Convert a game to a ``pyspiel.Game``: OpenSpiel's ``efg_game``, read from a text.
 
     Raises:
-        GameError: OpenSpiel cannot read the text, two labels of a node are the same to it, say.
+        GameError: OpenSpiel cannot read the text, for example because it takes two labels of a node
+            to be equal.
         MemoryLimitError: The game's histories do not fit into memory.
-        MissingExtraError: OpenSpiel is not installed; says what installs it.
+        MissingExtraError: OpenSpiel is not installed; names the command that installs it.
     """
     pyspiel = needs(*PYSPIEL)
     try:
@@ -34,19 +35,19 @@ def to_openspiel(game: FlatGame) -> Any:
 
 
 def policy_to_openspiel(policy: Any, openspiel_game: Any = None) -> Any:
-    """Return the policy as an ``open_spiel.python.policy.TabularPolicy``.
+    """Convert a policy to an ``open_spiel.python.policy.TabularPolicy``.
 
     Args:
         policy: A :class:`Policy`, or a solution with one.
-        openspiel_game: The same game in OpenSpiel, a ``pyspiel.Game`` or its text: the trees are
-            walked together, and labels need not agree.  A simultaneous-move game is made
-            turn-based.  May be left out if the policy's game was made of one of OpenSpiel.  For a
-            game that OpenSpiel does not have, give :func:`to_openspiel` of it.
+        openspiel_game: The same game in OpenSpiel, a ``pyspiel.Game`` or its text.  The trees are
+            compared node by node, and labels need not agree.  A simultaneous-move game is converted
+            to a turn-based one.  May be left out if the policy's game comes from OpenSpiel.  For a
+            game that OpenSpiel does not have, pass the result of :func:`to_openspiel`.
 
     Raises:
         ValueError: The trees of the two games differ; names the history.  Or ``openspiel_game`` is
             missing.
-        MissingExtraError: OpenSpiel is not installed; says what installs it.
+        MissingExtraError: OpenSpiel is not installed; names the command that installs it.
     """
     rules, rows = _rows(policy, openspiel_game)
     from open_spiel.python.policy import TabularPolicy
@@ -60,7 +61,7 @@ def policy_to_openspiel(policy: Any, openspiel_game: Any = None) -> Any:
 
 
 def policy_to_pyspiel(policy: Any, openspiel_game: Any = None) -> Any:
-    """Return the policy as a ``pyspiel.TabularPolicy``, which OpenSpiel's C++ functions take.
+    """Convert a policy to a ``pyspiel.TabularPolicy`` for OpenSpiel's C++ functions.
 
     Arguments and errors are those of :func:`policy_to_openspiel`.
     """
@@ -75,7 +76,12 @@ def policy_to_pyspiel(policy: Any, openspiel_game: Any = None) -> Any:
 def _rows(
     source: Any, openspiel_game: Any
 ) -> tuple[OpenSpielGame, dict[str, tuple[Any, list[float]]]]:
-    """The game, and by information state string a state and the probabilities of its actions."""
+    """Return the rules, and the strategy of each infoset of OpenSpiel.
+
+    Returns:
+        The rules; and for each information state string a state and the probabilities of its legal
+        actions.
+    """
     policy: Policy = policy_of(source)
     game = laid_out(policy.game, "OpenSpiel")
     rules = _rules(game, openspiel_game, "policy_to_openspiel(policy, openspiel_game)")
@@ -92,18 +98,18 @@ def _rows(
 
 
 def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) -> Policy:
-    """A policy from one of OpenSpiel: anything with ``action_probabilities(state)``.
+    """Return the policy of an OpenSpiel policy: any object with ``action_probabilities(state)``.
 
     Args:
         game: Our game.
-        policy: Theirs; it is asked once for each infoset.
-        openspiel_game: The same game in OpenSpiel, or its text.  By default that of the policy, if
-            it knows one, or the one that ``game`` was made of.
+        policy: OpenSpiel's policy; it is called once per infoset.
+        openspiel_game: The same game in OpenSpiel, or its text.  By default the policy's ``game``
+            attribute, or else the OpenSpiel game from which ``game`` was compiled.
 
     Raises:
         ValueError: The trees of the two games differ, or the policy has no distribution for an
             infoset; names it.  Or ``openspiel_game`` is missing.
-        MissingExtraError: OpenSpiel is not installed; says what installs it.
+        MissingExtraError: OpenSpiel is not installed; names the command that installs it.
     """
     game = laid_out(game, "a policy of OpenSpiel")
     if openspiel_game is None:
@@ -113,6 +119,7 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
     def given() -> Iterator[tuple[int, list[float], Any]]:
         for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
             said = policy.action_probabilities(state)
+            # Probabilities of illegal actions remain and are reported as an error.
             others = dict(said)
             row = [others.pop(action, 0.0) for action in state.legal_actions()]
             yield infoset, [*row, *others.values()], said
@@ -122,7 +129,7 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
 
 
 def _look(state: Any) -> TheirNode[tuple[int, str]]:
-    """What is at a state of OpenSpiel."""
+    """Describe a state of OpenSpiel."""
     player = state.current_player()
     if player == TERMINAL_PLAYER:
         return TheirNode(TERMINAL, None, ())
@@ -134,6 +141,7 @@ def _look(state: Any) -> TheirNode[tuple[int, str]]:
 
 
 def _rules(game: FlatGame, openspiel_game: Any, call: str) -> OpenSpielGame:
+    """Return the rules of a game of OpenSpiel, by default of the one that ``game`` comes from."""
     if openspiel_game is None:
         text = game.name.removeprefix("openspiel:")
         if text == game.name:

@@ -1,9 +1,9 @@
 """Spots of other programs: scripts of TexasSolver, configurations of WASM Postflop and Desktop
 Postflop, hand histories in the PHH format.
 
-Each becomes options of a spot, as many as the file has.  A configuration need not have a board or
-ranges; a hand history has no sizes.  There is one module per program: its commands or keys, its
-defaults, and its rules of ranges.
+Each file is converted to the options of a spot that it contains.  A configuration need not have a
+board or ranges, and a hand history has no sizes.  There is one module per program, with its
+commands or keys, its defaults, and its rules of ranges.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from .spots import MOST_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
 
 READERS = {".json": postflop_options, ".phh": hand_options}
-"""The readers of files of other programs, by the ends of their names."""
+"""Reader of files of other programs, by suffix of the file name."""
 ENDINGS = (*OWN_ENDINGS, *READERS)
-"""How the names of files of spots end, of this and of other programs."""
+"""Suffixes of the names of files of spots, of this and of other programs."""
 
 
 @checked()
 def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
-    """Read the options of the spot in a file, of this or of another program.
+    """Read the options of the spot in a file of this or of another program.
 
-    A file that ends in ``.json`` is a configuration of WASM Postflop or Desktop Postflop, one that
-    ends in ``.phh`` a hand history.  Any other is a script of TexasSolver if it has its commands,
-    and otherwise a spot of this program.
+    A ``.json`` file is a configuration of WASM Postflop or Desktop Postflop, and a ``.phh`` file is
+    a hand history.  Any other file is a script of TexasSolver if it contains its commands, and
+    otherwise a spot of this program.
 
     >>> options = read_spot_options("hand.phh") | {"ranges": ("22+", "random")}  # doctest: +SKIP
 
     Returns:
-        Arguments of :func:`~tensorcfr.games.make_spot`, perhaps not all: those of
-        ``compile_game("holdem", ...)`` unless ``game`` is another.
+        Arguments of :func:`~tensorcfr.games.make_spot`, perhaps not all required ones.  Without the
+        key ``game`` they are arguments of ``compile_game("holdem", ...)``.
 
     Raises:
-        FormatError: The file is none of these; names file and line, and the kind of the file where
-            it is known.
+        FormatError: The file has none of these formats; names file and line, and the file's format
+            if it is known.
         MissingExtraError: PokerKit is not installed (hand histories); names the extra.
         OSError: The file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""Policies in and out: dicts, tables, files, and the policies of other libraries."""
+"""Import and export of policies: dicts, tables, files, and the policies of other libraries."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from .gambit import from_gambit
 from .openspiel_policies import from_openspiel
 
 Row = tuple[int, Any, Any, Any]
-"""Number of the row in its source, infoset label, action label, probability."""
+"""Row of a table: its number in the source, infoset label, action label, probability."""
 
 COLUMNS = ("infoset", "action", PROBABILITY)
-"""The columns of a table that are read."""
+"""Columns of a table that are read."""
 
 
 def policy_table(policy: Any) -> SequenceTable:
-    """A policy as a table: ``policy.table()``, also of a solution."""
+    """Return the table of a policy or of a solution: ``policy.table()``."""
     found: SequenceTable = policy_of(policy).table()
     return found
 
 
 def save_policy(policy: Any, path: str | Path, format: str | None = None) -> Path:
-    """Write a policy to a file: ``policy.save(path, format)``, also of a solution."""
+    """Write the policy, also of a solution, to a file: ``policy.save(path, format)``."""
     found: Path = policy_of(policy).save(path, format)
     return found
 
@@ -45,12 +45,11 @@ def save_policy(policy: Any, path: str | Path, format: str | None = None) -> Pat
 def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
     """Read a policy that :func:`save_policy` or any other program wrote.
 
-    Tables may have their rows in any order and further columns; actions that are left out have
-    probability 0.
+    Tables may have rows in any order and further columns.  Missing actions have probability 0.
 
     Raises:
-        ValueError: The file is not in its format, or the policy is not one for this game; names
-            file and line, or the infoset.
+        ValueError: The file is not in its format, or the policy is for another game; names file and
+            line, or the infoset.
         OSError: The file cannot be read.
     """
     path = Path(path)
@@ -58,24 +57,29 @@ def read_policy(game: CompiledGame, path: str | Path, format: str | None = None)
 
 
 def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy:
-    """The policy of a source; every function that takes a policy takes these sources.
+    """Return the policy of a source; every function that takes a policy accepts these sources.
+
+    A source is
+
+    * a policy, or an object with a ``policy``, such as a solution;
+    * a mapping from infoset label to action label to probability;
+    * the path of a file, see :func:`read_policy`;
+    * a table of pandas, Polars or pyarrow with the columns ``infoset``, ``action`` and
+      ``probability``;
+    * a policy of OpenSpiel, or a mixed behaviour profile of pygambit;
+    * a function that is called with each :class:`~tensorcfr.model.infoset.Infoset` (its label,
+      with player and actions) and returns its probabilities, by action or in order;
+    * a :class:`Batched` function of many infosets, such as a network;
+    * a :class:`ByLine` function of all hands at a decision.
 
     Args:
         game: The game.
-        source: A policy, or what has one as its ``policy``, such as a solution; a mapping of
-            infoset label to action label to probability; the path of a file, see
-            :func:`read_policy`; a table of pandas, Polars or pyarrow with the columns
-            ``infoset``, ``action`` and ``probability``; a policy of OpenSpiel; a mixed behaviour
-            profile of pygambit; a function that is called with each
-            :class:`~tensorcfr.model.infoset.Infoset`, which is its label and knows player and
-            actions, and that returns its probabilities by action or in order; a :class:`Batched`
-            function of many infosets, such as a network; a :class:`ByLine` function of all hands
-            at a decision.
-        name: The name of the argument in errors.
+        source: The source.
+        name: Name of the argument in errors.
 
     Raises:
-        TypeError: This is no source of a policy.
-        ValueError: The policy is not one for this game.
+        TypeError: ``source`` is not a source of a policy.
+        ValueError: The policy is for another game, or invalid; names the infoset.
     """
     source = policy_of(source)
     if isinstance(source, Policy):
@@ -103,7 +107,7 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
 
 
 def _told_apart(one: CompiledGame, other: CompiledGame) -> str:
-    """Two different games for an error: what the first is, and what it is not."""
+    """Describe in an error the game that a policy is for, and its difference from another game."""
     if one.name != other.name:
         return f"{one.name}, not for {other.name}"
     ours, theirs = ("in chunks" if game.layout == "chunks" else "laid out" for game in (one, other))
@@ -113,32 +117,32 @@ def _told_apart(one: CompiledGame, other: CompiledGame) -> str:
 
 
 def is_policy_file(path: Path) -> bool:
-    """Whether an ``.npz`` file holds a policy alone, and not a solution or a game."""
+    """Return whether an ``.npz`` file holds only a policy, and not a solution or a game."""
     try:
         with open(path, "rb") as file:
             return PROBABILITY in list_members(file, str(path), PLAIN | {DIGEST_DTYPE})
     except ValueError:
-        return False  # The error of reading it says why.
+        return False  # Reading the file later raises an error with the reason.
 
 
 def policy_of_rows(
     game: CompiledGame, rows: Iterable[Row], source: str, name_row: Callable[[int], str]
 ) -> Policy:
-    """A policy from rows in any order.
+    """Return the policy that rows in any order give.
 
     Args:
         game: The game.
         rows: The rows.
-        source: What error messages call the file or table.
-        name_row: What they call a row.
+        source: Name of the file or table in errors.
+        name_row: Function from the number of a row to its name in errors.
 
     Raises:
-        ValueError: An infoset or action is unknown or given twice, or an infoset is missing or
-            has no distribution; begins with the place of the row, or with the source and names the
-            infoset.
+        ValueError: An infoset or action is unknown or occurs twice, or an infoset is missing or has
+            no distribution.  The message begins with the name of the row, or with the source and
+            names the infoset.
     """
     filling = Filling(game)
-    # Rows in the game's own order are recognised without a look at the index, which makes labels.
+    # Rows in the order of the game need no index of labels, which is slow to build.
     wanted, rows = _take_in_order(all_rows(game), iter(rows), filling, source)
     table = _by_infoset(game, rows, name_row)
     for infosets in wanted:
@@ -161,11 +165,12 @@ def policy_of_rows(
 def _by_infoset(
     game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
 ) -> dict[str, tuple[int, dict[str, float]]]:
-    """Rows by infoset: the place of the first row, and the probabilities by action."""
+    """Group rows by infoset: number of the first row, and probabilities by action."""
     found: dict[str, tuple[int, dict[str, float]]] = {}
     last: str | None = None
     spelled, actions, said = "", tuple[str, ...](), dict[str, float]()
     for place, label, action, number in rows:
+        # Rows of an infoset usually follow each other, so look up a label only when it changes.
         if label != last:
             try:
                 spelled, _, actions, _ = game.locate(label if isinstance(label, str) else "")
@@ -195,12 +200,15 @@ def _by_infoset(
 def _take_in_order(
     wanted: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
 ) -> tuple[Iterator[InfosetRows], Iterator[Row]]:
-    """Take the first rows as long as they are in the game's own order, many at a time; returns
-    the infosets and the rows that are left."""
+    """Read rows in batches as long as they are in the order of the game.
+
+    Returns:
+        The infosets and the rows that are left.
+    """
     for infosets in wanted:
         taken = list(islice(rows, infosets.numbers.size))
         table = _table_of(infosets, taken)
-        if table is None:  # Row by row, which names the one that is wrong.
+        if table is None:  # The caller reads the rest row by row, which can name a wrong row.
             return chain([infosets], wanted), chain(taken, rows)
         _check_rows(infosets, table, source)
         filling.put(infosets, table)
@@ -208,7 +216,11 @@ def _take_in_order(
 
 
 def _table_of(infosets: InfosetRows, taken: list[Row]) -> np.ndarray | None:
-    """The probabilities of rows if those are the rows of some infosets, in their order."""
+    """Return the probabilities of rows if they are exactly the rows of some infosets, in order.
+
+    Returns:
+        float64 (infosets, actions), or None for any other rows.
+    """
     n_actions = infosets.numbers.shape[1]
     if len(taken) < infosets.numbers.size:
         return None
@@ -223,13 +235,13 @@ def _table_of(infosets: InfosetRows, taken: list[Row]) -> np.ndarray | None:
 
 
 def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
-    """Make sure that the probabilities of every infoset sum to 1; errors name the infoset."""
+    """Check that the probabilities of every infoset are a distribution; errors name the infoset."""
     wrong = ~((table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE))
     if wrong.any():
         at = int(wrong.argmax())
         said = dict(zip(infosets.actions[at], table[at].tolist(), strict=True))
         raise ValueError(
-            f"{source}: the probabilities of infoset {infosets.labels[at]!r} are no "
+            f"{source}: the probabilities of infoset {infosets.labels[at]!r} are not a "
             f"distribution: {said}"
         )
 
@@ -271,7 +283,7 @@ def _read_json(game: CompiledGame, path: Path) -> Policy:
             if not isinstance(row, dict):
                 raise ValueError(f"{path}: infoset {label!r} has {row!r}, not its actions")
             for action, cell in row.items():
-                # A table of values has more than the probability.
+                # A table with values has the probability as one of several columns.
                 yield 0, label, action, cell.get(PROBABILITY) if isinstance(cell, dict) else cell
 
     return policy_of_rows(game, rows(), str(path), lambda _: str(path))
@@ -289,7 +301,7 @@ def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     pa, parquet = needs(*PYARROW), needs("pyarrow.parquet", "tables")
     try:
-        # Each label is made once per batch, and not once per row.
+        # With dictionaries, each label is decoded once per batch instead of once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
             _places(file.schema_arrow.names, str(path))
             batches = file.iter_batches(columns=list(COLUMNS))
@@ -297,7 +309,8 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
                 game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
             )
     except (pa.ArrowException, OSError, KeyError, UnicodeDecodeError) as error:
-        # An error of the system has a number; the library raises its own OSErrors for damage.
+        # Errors of the operating system have a number.  For a damaged file the library raises
+        # OSErrors without a number.
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise ValueError(f"cannot read {path}: {error}") from error
@@ -306,7 +319,7 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
 def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
     row = 0
     for batch in batches:
-        # The library trusts the indices of dictionaries in a file.
+        # pyarrow does not check the indices of dictionaries in a file.
         batch.validate(full=True)
         columns = (_values(batch.column(name)) for name in COLUMNS)
         yield from zip(range(row, row + len(batch)), *columns, strict=True)
@@ -314,7 +327,7 @@ def _arrow_rows(batches: Iterable[Any]) -> Iterator[Row]:
 
 
 def _values(column: Any) -> list[Any]:
-    """A column of Arrow as Python objects, those of a dictionary made once."""
+    """Convert a column of Arrow to Python objects; each entry of a dictionary is converted once."""
     if not hasattr(column, "dictionary"):
         return column.to_pylist()
     labels = column.dictionary.to_pylist()
@@ -322,10 +335,12 @@ def _values(column: Any) -> list[Any]:
 
 
 ARCHIVES: dict[str, Callable[[CompiledGame, Path], Any]] = {}
-"""What reads other archives that have a policy, by an array that they alone have.  Solvers put the
-reader of solutions here, of which this layer knows nothing."""
+"""Reader of other archives with a policy, by the name of an array that only they have.
+
+Solvers register the reader of solutions here, because this layer must not import it.
+"""
 DIGEST_DTYPE = "U64"
-"""Dtype of the digest beside a policy: a text of 64 hexadecimal digits."""
+"""Dtype of the digest that is stored with a policy: a text of 64 hexadecimal digits."""
 
 
 def _read_npz(game: CompiledGame, path: Path) -> Policy:
@@ -338,11 +353,11 @@ def _read_npz(game: CompiledGame, path: Path) -> Policy:
             raise ValueError(f"{path} holds no policy: its arrays are {', '.join(members)}")
         arrays = {key: read_member(member, str(path)) for key, member in members.items()}
     if arrays["digest"].shape or str(arrays["digest"]) != game.digest:
-        raise ValueError(f"{path}: the policy is for another game than {game.name}")
+        raise ValueError(f"{path}: the policy is for a different game, not for {game.name}")
     try:
         policy = Policy(game, arrays[PROBABILITY])
         if (policy.probabilities[game.chunks.trunk.player_sequences[:-1]] != 1.0).any():
-            raise ValueError("an empty sequence has another probability than 1")
+            raise ValueError("the probability of an empty sequence is not 1")
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
     for infosets in all_rows(game):
@@ -356,23 +371,23 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
     "parquet": _read_parquet,
     "npz": _read_npz,
 }
-"""What reads a policy, by format."""
+"""Reader of a policy, by format."""
 
 
 def _places(columns: list[str], source: str) -> list[int]:
-    """Where :data:`COLUMNS` are among the columns of a table."""
+    """Return the indices of :data:`COLUMNS` among the columns of a table."""
     for name in COLUMNS:
         if name not in columns:
-            # A table with an open quotation mark has one long name.
+            # An unclosed quotation mark turns the rest of the table into one long name.
             named = [column if str(column).isidentifier() else brief(column) for column in columns]
             raise ValueError(f"{source}: there is no column {name!r}; {suggest(name, named)}")
     return [columns.index(name) for name in COLUMNS]
 
 
 def _of_table(game: CompiledGame, table: Any) -> Policy:
-    """A table of pandas, Polars or pyarrow."""
+    """Read a policy from a table of pandas, Polars or pyarrow."""
     if hasattr(table, "validate"):
-        table.validate(full=True)  # pyarrow trusts the indices of dictionaries.
+        table.validate(full=True)  # pyarrow does not check the indices of dictionaries.
     columns, values = columns_of(table)
     _places(columns, "the table")
     rows = ((row, *cells) for row, cells in enumerate(zip(*map(values, COLUMNS), strict=True)))
@@ -387,4 +402,4 @@ LIBRARIES: Mapping[str, Callable[[CompiledGame, Any], Policy]] = {
     "pyspiel": from_openspiel,
     "pygambit": from_gambit,
 }
-"""Packages whose tables and policies are taken as they are."""
+"""Reader of tables and policies of other packages, by package."""

@@ -24,11 +24,11 @@ SIZES = tuple(
     for street in STREETS
     for kind in ("Bet", "Raise")
 )
-"""Keys that every configuration has."""
+"""Keys of sizes, which every configuration has."""
 STEPS = {"F": "fold", "X": "check", "C": "call", "B": "bet", "R": "raise", "A": "allin"}
-"""Actions in lines that are added or removed."""
+"""Action by letter, in lines that are added or removed."""
 VERSION_1 = "oopFlopBetStr"
-"""A key that only configurations of version 1 have."""
+"""Key that only configurations of version 1 have."""
 _HAND = r"[2-9TJQKA]{2}[so]?|(?:[2-9TJQKA][cdhs]){2}"
 _GROUP = re.compile(rf"({_HAND})(\+|-(?:{_HAND}))?(:[\d.]+)?", re.IGNORECASE)
 
@@ -36,20 +36,20 @@ _GROUP = re.compile(rf"({_HAND})(\+|-(?:{_HAND}))?(:[\d.]+)?", re.IGNORECASE)
 def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
     """Read the options of a spot from a configuration of WASM Postflop or Desktop Postflop.
 
-    Ranges in the file follow the rules of that program.  ``T9s+`` is there all suited hands of
-    neighbouring ranks from ``T9s`` to ``AKs``, and of two groups with the same hand the first one
-    counts.
+    Ranges in the file follow the rules of that program.  There ``T9s+`` means all suited hands of
+    neighbouring ranks from ``T9s`` to ``AKs``, and if two groups contain the same hand, the first
+    group counts.
 
     Args:
-        text: JSON: a configuration; one with ``oopRange``, ``ipRange`` and ``config``; or an export
-            with one configuration.
-        name: What errors call it.
+        text: JSON of a configuration, of an object with ``oopRange``, ``ipRange`` and ``config``,
+            or of an export with one configuration.
+        name: Name of the text in errors.
 
     Returns:
-        The options; board and ranges where they are there.
+        The options, with board and ranges if the text has them.
 
     Raises:
-        FormatError: The text is not such a configuration, or has several; names what is missing.
+        FormatError: The text is not such a configuration, or has several; names missing keys.
     """
     try:
         found = json.loads(text)
@@ -77,10 +77,12 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         raise FormatError(name, 1, 1, problem)
 
     def of(key: str) -> str:
+        """Return the sizes of a key in the notation of this library: ``3e200%`` for ``3e200``."""
         words = re.split(r"[,\s]+", str(config.get(key, "")).strip().lower())
         return ",".join(re.sub(r"e(\d+)$", r"e\1%", word) for word in words if word)
 
     def number(key: str) -> float:
+        """Return the number of a key; 0 if the key is missing."""
         given = config.get(key, 0)
         try:
             return float(given)
@@ -116,7 +118,7 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
 
 
 def _only_one(items: list[Any], name: str) -> Any:
-    """Return the only configuration of an export; its groups have none."""
+    """Return the only configuration of an export; groups of an export do not hold one."""
     found = [one for one in items if isinstance(one, dict) and isinstance(one.get("value"), dict)]
     if len(found) == 1:
         return found[0]["value"]
@@ -143,15 +145,15 @@ def _range(whole: dict[str, Any], key: str, name: str) -> str:
         second = 1 if len(hands) < 4 else 2
         first_rank, second_rank = (RANKS.index(hands[at].upper()) for at in (0, second))
         if more == "+" and first_rank == second_rank + 1:
-            # Both ranks rise, to an ace and a king.
+            # In that program both ranks rise up to ace and king; here only the lower one would.
             more = f"-A{hands[1:second]}K{hands[second + 1 :]}"
         groups.append(hands + more + weight)
-    # Of two groups with one hand the first counts there, the last here.
+    # If two groups contain the same hand, the first one counts there and the last one here.
     return ",".join(reversed(groups))
 
 
 def _lines(text: Any, name: str) -> tuple[str, ...]:
-    """Lines such as ``X-B120|X`` in the words of this program."""
+    """Translate lines such as ``X-B120|X`` to this library's names of actions."""
     lines = []
     for line in filter(None, str(text).split(",")):
         steps = []

@@ -1,6 +1,6 @@
-"""The one place that knows what games can be made of: names, rules, files, other libraries.
+"""Sources of games: names, rules, files, objects of other libraries.
 
-A new source is one more line in a table here.
+All sources are listed in the tables of this module; a new source is one more line there.
 """
 
 from __future__ import annotations
@@ -27,52 +27,54 @@ from .spots import ENDINGS, read_spot
 from .universal_poker import poker_of
 
 LONGEST_NAME = 60
-"""Characters of a name, which errors repeat, at most; longer texts of games are shortened."""
+"""Largest number of characters of a game's name, since errors repeat it; longer texts are replaced
+by a short name."""
 
 
 class FoundRules(NamedTuple):
-    """What a source says."""
+    """Rules of a game, with its name and source."""
 
     name: str
-    """What the compiled game is called."""
+    """Name of the compiled game."""
     rules: Rules
-    """The rules."""
+    """Rules of the game."""
     source: str | None
-    """A text that finds them again, if there is one."""
+    """Text from which :func:`find_rules` makes the same rules again; None if there is none."""
 
 
 PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
-"""What texts begin with that name a game of another library; the rest of the text is its name."""
+"""Reader of a game of another library, by prefix of the text; the rest of the text names it."""
 
 SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
     ".efg": read_efg,
     ".nfg": read_nfg,
     **dict.fromkeys(ENDINGS, read_spot),
 }
-"""How the names of files end that hold a game."""
+"""Reader of a file that holds a game, by suffix of its name."""
 
 LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
     "pyspiel": OpenSpielGame,
     "pygambit": rules_of_gambit,
 }
-"""Packages whose games are taken as they are."""
+"""Reader of game objects of other packages, by package."""
 
 
 def find_rules(source: Any, **parameters: Any) -> FoundRules:
-    """The rules that a source says.
+    """Return the rules of a game from any source.
 
     Args:
-        source: The name of a built-in game; a game of your own; the path of a ``.efg`` or ``.nfg``
-            file, or of a spot (``.toml``, ``.txt``); ``"openspiel:"``
-            and a name; a game of OpenSpiel or pygambit.
+        source: Name of a built-in game; rules of your own; path of a ``.efg`` or ``.nfg`` file, or
+            of a spot (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of
+            OpenSpiel or pygambit.
         parameters: Parameters of a built-in game.
 
     Raises:
-        GameError: There is no such game, or no such parameter.
+        GameError: The game or a parameter does not exist.
         FormatError: The file is not in its format; names file, line and column.
-        MissingExtraError: The library of the game is not installed; says what installs it.
+        MissingExtraError: The library of the game is not installed; names the command that installs
+            it.
         OSError: The file cannot be read.
-        TypeError: This is no source of a game, or one that takes no parameters.
+        TypeError: ``source`` is not a source of a game, or does not take parameters.
     """
     if isinstance(source, str) and source.partition(":")[0].endswith(".py"):
         raise GameError(
@@ -83,7 +85,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         return find_built_in(source, **parameters)
     if parameters:
         raise TypeError(
-            f"parameters {', '.join(parameters)} are for built-in games asked for by name"
+            f"parameters {', '.join(parameters)} are only for built-in games given by name"
         )
     if isinstance(source, Rules):
         return FoundRules(source.name, source, _text_of(source))
@@ -96,9 +98,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         rules = LIBRARIES[library](source)
         return FoundRules(rules.name or library, rules, _text_of(rules))
     if isinstance(source, (np.ndarray, list, tuple)):
-        raise TypeError(
-            f"payoffs are a game by: compile_game('matrix', payoffs=...); {brief(source)}"
-        )
+        raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
         "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
         f"game of OpenSpiel or pygambit, not {brief(source)}"
@@ -106,16 +106,16 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
 
 
 def name_of(source: Any) -> str:
-    """Return what a source is called before its rules are found."""
+    """Return a name for a source without reading its rules."""
     name = source if isinstance(source, str) else getattr(source, "name", None)
     return str(name or type(source).__name__)
 
 
 def find_built_in(text: str, **parameters: Any) -> FoundRules:
-    """Make the rules of a built-in game; the text is never a path or a name of another library.
+    """Return the rules of a built-in game; paths and games of other libraries are not accepted.
 
     Raises:
-        GameError: There is no such game, or no such parameter.
+        GameError: The game or a parameter does not exist.
     """
     rules = make_game(text, **parameters)
     name = _built_in_name(text, parameters)
@@ -135,11 +135,12 @@ def is_foreign(source: str) -> bool:
 
 
 def _prefix(source: str) -> str | None:
+    """Return the prefix of a text that names a game of another library; None without one."""
     return next((prefix for prefix in PREFIXES if source.strip().startswith(prefix)), None)
 
 
 def _find_text(source: str | Path) -> FoundRules:
-    """The rules that a prefixed text or a path says."""
+    """Return the rules of a text with a prefix, or of a file."""
     if isinstance(source, str):
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
@@ -154,28 +155,31 @@ def _find_text(source: str | Path) -> FoundRules:
     rules = read(source)
     text = str(source)
     if isinstance(rules, Spot):
-        # A built-in game with parameters: that text finds it again without the file.
+        # A spot is a built-in game with parameters, so its text works without the file.
         text = _built_in_name(rules.game, rules.options)
     return FoundRules(_short(text, rules), rules, text)
 
 
 def _short(text: str, rules: Rules) -> str:
-    """The text of a game, or where it is long, as that of a spot is, what the rules call it."""
+    """Return the text of a game or, if it is long as for a spot, the name that the rules define."""
     has_own = rules.name != type(rules).__name__
     return rules.name if has_own and len(text) > LONGEST_NAME else text
 
 
 def _text_of(rules: Rules) -> str | None:
-    """The text that finds a game of OpenSpiel again, and no built-in game in its place."""
+    """Return the text that loads a game of OpenSpiel again; None for other rules.
+
+    Games of OpenSpiel that this library reads as built-in games have no such text either.
+    """
     theirs = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
     return rules.name if theirs else None
 
 
 def _built_in_name(source: str, parameters: dict[str, Any]) -> str:
-    """``leduc(ranks=4)``."""
+    """Return a built-in game with its parameters as text: ``leduc(ranks=4)``."""
     try:
         base, given = parse_spec(source)
     except ValueError:
-        return source  # Which make_game refuses.
+        return source  # make_game rejects it.
     listed = [f"{key}={value!r}" for key, value in (given | parameters).items()]
     return f"{base}({', '.join(listed)})" if listed else base

@@ -1,7 +1,7 @@
-"""Spots as text files: TOML, with the options of the game as keys, and its name as ``game`` where
-it is not ``holdem``.
+"""Spots as text files in TOML: the keys are the options of the game.
 
-The order of keys is free, and comments begin with ``#``:
+The key ``game`` names the game; without it the game is ``holdem``.  Keys may be in any order, and
+comments begin with ``#``:
 
     board = "Td9d6hQc"
     pot = 200
@@ -36,15 +36,15 @@ from .gambit_text import decoded
 from .kinds import kind_of
 
 MOST_BYTES = 1_000_000
-"""Bytes of a spot's file, at most."""
+"""Largest size of a spot's file, in bytes."""
 
 
 @checked()
 def read_spot(path: Annotated[str | Path, Where()]) -> Spot:
-    """The spot of a file.
+    """Read the spot in a file.
 
     Raises:
-        FormatError: The file is no TOML, or has no spot; names file, line and column.
+        FormatError: The file is not valid TOML, or not a spot; names file, line and column.
         OSError: The file cannot be read.
     """
     path = Path(path)
@@ -59,18 +59,18 @@ def read_spot(path: Annotated[str | Path, Where()]) -> Spot:
 def parse_spot(
     text: Annotated[str, Text(MOST_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
 ) -> Spot:
-    """The spot of a text.
+    """Read the spot in a text.
 
     Args:
         text: TOML; see :mod:`tensorcfr.formats.spots`.
-        name: What errors call it.
+        name: Name of the text in errors.
 
     Raises:
-        FormatError: The text is no TOML, or has no spot; names line and column.
+        FormatError: The text is not valid TOML, or not a spot; names line and column.
     """
     try:
         given = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # Some of the numbers' own errors, too.
+    except (ValueError, RecursionError) as error:  # ValueError, since huge numbers raise it too.
         _refuse_other(text, name)
         what = str(error) or "it is nested too deeply"
         match = re.search(r" \(at line (\d+), column (\d+)\)", what)
@@ -94,7 +94,7 @@ def parse_spot(
     try:
         return make_spot(**given)
     except GameError as error:
-        # "holdem: ranges[1]: ..." or "stacks must be ..."
+        # Messages begin with the option: "holdem: ranges[1]: ..." or "stacks must be ...".
         named = re.match(rf"(?:(?:{'|'.join(SPOTS)}): )?(\w+)(?:\[(\d)\])?", str(error))
         key = named[1] if named and named[1] in given else ""
         if named and key == "ranges" and named[2] and isinstance(ranges, Mapping):
@@ -105,7 +105,7 @@ def parse_spot(
 
 
 def _refuse_other(text: str, name: str) -> None:
-    """Refuse a text of another kind."""
+    """Raise a FormatError if the text has another known format."""
     if kind := kind_of(text):
         problem = (
             f"this is {kind}, not a spot in TOML; read_spot_options and 'tensorcfr spot' also read "
@@ -115,7 +115,13 @@ def _refuse_other(text: str, name: str) -> None:
 
 
 def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:
-    """Line and column of a key, from 1; of the first one after the heading of a table, if given."""
+    """Return line and column of a key, from 1; (1, 1) if it is not found.
+
+    Args:
+        text: The text of the spot.
+        key: The key.
+        below: Heading of the table after which to search.
+    """
     begin = 0 if below is None else _place(text, below)[0] - 1
     for number, line in enumerate(text.splitlines(), start=1):
         if number <= begin:
@@ -127,18 +133,18 @@ def _place(text: str, key: str, below: str | None = None) -> tuple[int, int]:
 
 
 def _end(text: str) -> tuple[int, int]:
-    """Line and column of the end of a text."""
+    """Return line and column of the end of a text, from 1."""
     return text.count("\n") + 1, len(text) - text.rfind("\n")
 
 
 def spot_text(spot: Spot | CompiledGame) -> str:
-    """A spot as text that :func:`parse_spot` and files take.
+    """Return the text of a spot that :func:`parse_spot` reads.
 
     Args:
-        spot: The rules, or the compiled game.
+        spot: Rules of the spot, or the compiled game.
 
     Raises:
-        TypeError: It is another game.
+        TypeError: The game is not a spot.
     """
     rules = getattr(getattr(spot, "nodes", None), "rules", spot)
     if not isinstance(rules, Spot):
@@ -150,7 +156,7 @@ def spot_text(spot: Spot | CompiledGame) -> str:
         if key == "ranges":
             continue
         if isinstance(value, Mapping):
-            # What is None is left out: TOML has no word for it.
+            # TOML has no null value, so leave out None.
             tables[key] = {name: one for name, one in value.items() if one is not None}
         else:
             lines.append(f"{key} = {_toml(value)}")
@@ -160,8 +166,7 @@ def spot_text(spot: Spot | CompiledGame) -> str:
 
 
 def options_of(spot: Spot) -> dict[str, Any]:
-    """What :func:`~tensorcfr.games.make_spot` makes the spot of: its options, and its game where
-    that is not the usual one."""
+    """Return the arguments of :func:`~tensorcfr.games.make_spot` that make the spot."""
     return ({} if spot.game == Holdem.game else {"game": spot.game}) | spot.options
 
 
@@ -170,15 +175,15 @@ def save_spot(spot: Spot | CompiledGame | Any, path: Annotated[str | Path, Where
     """Write a spot to a file that ``compile_game`` reads; its name ends in ``.toml`` or ``.txt``.
 
     Args:
-        spot: The rules, or the compiled game.
-        path: The file.
+        spot: Rules of the spot, or the compiled game.
+        path: File to write.
 
     Returns:
-        The path.
+        ``path`` as a Path.
 
     Raises:
-        TypeError: It is another game.
-        ValueError: The name of the file has another ending.
+        TypeError: The game is not a spot.
+        ValueError: The name of the file has another suffix.
         OSError: The file cannot be written.
     """
     target = Path(path)
@@ -189,11 +194,11 @@ def save_spot(spot: Spot | CompiledGame | Any, path: Annotated[str | Path, Where
 
 
 ENDINGS = (".toml", ".txt")
-"""How the names of files of spots end."""
+"""Suffixes of the names of files of spots."""
 
 
 def _toml(value: Any) -> str:
-    """A value as TOML has it; texts, numbers, lists and tables of them."""
+    """Format a text, a number, or a list or table of them as TOML."""
     if isinstance(value, Mapping):
         inside = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
         return f"{{ {inside} }}"

@@ -1,8 +1,8 @@
-"""Scripts of TexasSolver, as its window and its console program read them.
+"""Scripts of TexasSolver, read as its graphical program and its console program do.
 
 Source: bupticybee/TexasSolver, branch ``master`` at commit d926d24 and branch ``console`` at commit
-8d7c4bf: ``src/tools/CommandLineTool.cpp`` (the console program), ``mainwindow.cpp`` (the window),
-``src/GameTree.cpp`` (the rules of sizes).
+8d7c4bf: ``src/tools/CommandLineTool.cpp`` (the console program), ``mainwindow.cpp`` (the graphical
+program), ``src/GameTree.cpp`` (the rules of sizes).
 """
 
 from __future__ import annotations
@@ -18,44 +18,47 @@ from ..games.holdem.betting import STREETS
 from ..games.holdem.spot import PLAYERS
 
 NEEDED = ("set_pot", "set_effective_stack", "set_board", "set_range_oop", "set_range_ip")
-"""Commands without which there is no spot."""
+"""Required commands."""
 SIZES = "set_bet_sizes"
 RAISE_LIMIT = "set_raise_limit"
-"""The window writes and reads this command; the console program passes over it."""
+"""Command that the graphical program writes and reads, and the console program ignores."""
 PASSED_OVER = (
     *("set_allin_threshold", "set_thread_num", "set_accuracy", "set_max_iteration"),
     *("set_print_interval", "set_use_isomorphism", "set_dump_rounds"),
     *("build_tree", "start_solve", "dump_result", "estimate_tree_memory"),
-    # Commands of forks; the program itself passes over them.
+    # Commands of forks; TexasSolver ignores them.
     *("set_dump_format", "set_enable_range", "set_use_fp16", "set_min_bet", "set_slice_cfr"),
 )
-"""Commands that say how to solve, and the threshold beyond which bets become all-in."""
+"""Commands that are ignored: settings of the solver, and the threshold of all-in bets."""
 USUAL_RAISE_LIMIT = 4
-"""A bet counts as the first raise of a street."""
+"""Largest number of bets and raises on a street by default; a bet counts as the first raise."""
 KINDS = ("bet", "raise", "donk", "allin")
 
 
 def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
     """Read the options of a spot from a script of TexasSolver.
 
-    All-in is where the script lists it.  A script that lists it nowhere has it on every street for
-    both players, as the console program of the branch ``master``, unless TexasSolver's window wrote
-    the script: then ``set_raise_limit`` or a size that was left empty is in it.  (The console
-    program that was released, 0.2.0, has no all-in then.)
+    All-in is an action where the script lists it.  If a script never lists it, all-in is added on
+    every street for both players, as in the console program of the branch ``master``.  (The
+    released console program, 0.2.0, then has no all-in.)  Scripts of the graphical program, which
+    contain ``set_raise_limit`` or an empty size, are an exception.
 
-    As there, raises are limited by ``set_raise_limit`` (4: a bet and three raises), and player 0
-    donks with the sizes that are given for it alone.  The smallest chip is the largest that divides
-    the pot, the stacks and 1.  Games differ from TexasSolver's in four points.  It makes a bet
-    all-in that is larger than ``set_allin_threshold``.  It leaves out a raise below the smallest
-    one, all-in too; here a size becomes the smallest raise, and all-in stays.  It rounds bets and
-    all-in to whole chips.  It leaves out hands with a weight of at most 0.005.
+    As in TexasSolver, ``set_raise_limit`` limits the raises (4: a bet and three raises), and donk
+    bets of player 0 have separate sizes.  The smallest chip is the largest one of which the pot,
+    the stacks and 1 are multiples.  Games differ from TexasSolver's in four points:
+
+    * TexasSolver makes a bet all-in that is larger than ``set_allin_threshold``.
+    * TexasSolver leaves out raises below the smallest legal raise, also if they are all-in.  Here
+      such a size becomes the smallest raise, and all-in stays.
+    * TexasSolver rounds bets and all-in to whole chips.
+    * TexasSolver leaves out hands with a weight of at most 0.005.
 
     Args:
         text: Lines such as ``set_pot 50`` and ``set_bet_sizes oop,flop,bet,50,75``.
-        name: What errors call it.
+        name: Name of the text in errors.
 
     Raises:
-        FormatError: A line is not one of TexasSolver's; names the line.
+        FormatError: A line is not a command of TexasSolver; names the line.
     """
     given: dict[str, tuple[str, int]] = {}
     sizes: dict[tuple[str, str, str], list[str]] = {}
@@ -82,6 +85,8 @@ def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
     pot, stacks = (_amount(given, command, name) for command in NEEDED[:2])
 
     def of(kind: str, street: str, player: str) -> str:
+        """Return the sizes of a player on a street, in the notation of this library."""
+        # The bet counts as the first raise of the limit.
         cap = f"{limit - 1}r" if kind == "raise" else ""
         if kind == "raise" and limit <= 1:
             return ""
@@ -108,8 +113,11 @@ def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
 
 
 def _sizes(rest: str, name: str, number: int) -> tuple[tuple[str, str, str], list[str], bool]:
-    """Read what follows ``set_bet_sizes``: street, player and kind; the sizes in per cent; and
-    whether one is empty."""
+    """Read the arguments of ``set_bet_sizes``.
+
+    Returns:
+        Street, player and kind; the sizes in per cent of the pot; and True if a size is empty.
+    """
     column = len(SIZES) + 2
     player, street, kind, *words = (*(word.strip() for word in rest.split(",")), "", "", "")
     words = words[:-3]
@@ -123,7 +131,7 @@ def _sizes(rest: str, name: str, number: int) -> tuple[tuple[str, str, str], lis
         if word.endswith("x"):
             problem += ": the window takes 3x as 300, the console program as 3"
         raise FormatError(name, number, column, problem)
-    # A size of 0 is how the window reads an empty field: no bet, and no raise.
+    # The graphical program reads an empty field as a size of 0, which is neither bet nor raise.
     return (street, player, kind), [word for word in words if word and float(word)], "" in words
 
 

@@ -1,7 +1,8 @@
 """OpenSpiel's ``universal_poker`` between two players, as ``limit_poker`` and ``nolimit_poker``.
 
-The strings are read here, so OpenSpiel need not be installed.  What these rules cannot hold (all
-sizes of bets, more players, subgames, cards before the first round) stays OpenSpiel's.
+The strings are parsed here, so OpenSpiel need not be installed.  Games that the built-in rules
+cannot express (all sizes of bets, more players, subgames, board cards before the first round) are
+left to OpenSpiel.
 """
 
 from __future__ import annotations
@@ -34,25 +35,27 @@ DEFAULTS: Mapping[str, str] = {
 }
 """OpenSpiel's parameters and their defaults.  It ignores ``stack`` where bets have limits."""
 UNTOUCHED = ("numPlayers", "boardCards", "handReaches", "potSize")
-"""What must have its default."""
+"""Parameters that must have their defaults."""
 SIZES = {"fc": "", "fcpa": "100%,a"}
-"""Sizes of bets and raises, by OpenSpiel's name of the actions."""
+"""Sizes of bets and raises, by OpenSpiel's name of the betting abstraction."""
 UNCAPPED = 100
-"""Raises that no round comes to: each is at least the big blind."""
+"""Cap on raises for games without one; no round reaches it, since each raise is at least the big
+blind."""
 MOST_RAISES = 60
-"""A round of OpenSpiel's has at most 64 actions; beyond that it forces a call."""
+"""Largest cap on raises.  A round of OpenSpiel has at most 64 actions; after them it forces a
+call."""
 
 
 def poker_of(text: str) -> str | None:
-    """The built-in game with the rules of a game of OpenSpiel, by name and parameters.
+    """Return the built-in game that has the rules of a game of OpenSpiel, as text.
 
     Args:
-        text: OpenSpiel's string, ``"universal_poker(betting=limit,...)"``, maybe after
+        text: OpenSpiel's string, ``"universal_poker(betting=limit,...)"``, also after the prefix
             ``"openspiel:"``.
 
     Returns:
-        ``"limit_poker(...)"`` or ``"nolimit_poker(...)"``; None where the string says another game,
-        or none.
+        ``"limit_poker(...)"`` or ``"nolimit_poker(...)"``; None for any other game, or if the rules
+        cannot be expressed.
     """
     name, _, inside = text.strip().removeprefix("openspiel:").partition("(")
     if name != NAME or not inside.endswith(")"):
@@ -66,7 +69,7 @@ def poker_of(text: str) -> str | None:
         return None
     try:
         rounds, ranks = int(said["numRounds"]), int(said["numRanks"])
-        # OpenSpiel, too, takes more numbers than there are rounds.
+        # Like OpenSpiel, ignore numbers beyond the number of rounds.
         board, first = _numbers(said, rounds, "numBoardCards", "firstPlayer")
         options = {
             "ranks": RANKS[: max(ranks, 0)],
@@ -94,7 +97,10 @@ Rest = tuple[str, dict[str, Any]]
 def _limit(
     said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
 ) -> Rest | None:
-    """The built-in game of limits, and its own parameters."""
+    """Return the name of the built-in limit game, and the parameters that only it has.
+
+    Return None if the rules cannot be expressed.
+    """
     bets, raises = _numbers(said, rounds, "raiseSize", "maxRaises")
     untouched = said["bettingAbstraction"] == DEFAULTS["bettingAbstraction"]
     if not untouched or max(raises) > MOST_RAISES:
@@ -107,10 +113,14 @@ def _limit(
 def _no_limit(
     said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
 ) -> Rest | None:
-    """The same of a game without limits, in which the small blind opens, and later the big one."""
+    """Return the name of the built-in no-limit game, and the parameters that only it has.
+
+    Return None if the rules cannot be expressed: the small blind must open the first round, and the
+    big blind all later ones.
+    """
     small, big = blinds
     stacks = tuple(map(int, said["stack"].split()))
-    # There, the larger stack may bet more than the smaller one can call.
+    # In OpenSpiel the larger stack may bet more than the smaller one can call.
     even = len(stacks) == 2 and stacks[0] == stacks[1]
     if not even or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
         return None
@@ -127,5 +137,5 @@ BETTING = {"limit": _limit, "nolimit": _no_limit}
 
 
 def _numbers(said: Mapping[str, str], rounds: int, *keys: str) -> list[tuple[int, ...]]:
-    """The numbers of each round."""
+    """Return the numbers of each round, for some parameters of OpenSpiel."""
     return [tuple(map(int, said[key].split()))[: max(rounds, 0)] for key in keys]

@@ -1,6 +1,6 @@
 """The built-in games, by name.
 
-A game's file has its rules and nothing else; this registry gives them names.
+Each module here holds the rules of its games; this registry maps names to them.
 """
 
 from __future__ import annotations
@@ -31,26 +31,28 @@ from .short_deck import ShortDeck, ShortOmaha
 
 @dataclass(frozen=True)
 class GameEntry:
-    """One line of the registry."""
+    """Entry of the registry."""
 
     name: str
     make: Callable[..., Rules]
-    """The class or function that makes the rules; its keyword arguments are the parameters."""
+    """Class or function that builds the rules; its keyword arguments are the game's parameters."""
 
     @property
     def description(self) -> str:
-        """The first line of the docstring of ``make``."""
-        return (inspect.getdoc(self.make) or "").split("\n", 1)[0].rstrip(".")
+        """First line of the docstring of ``make``, without its verb "Return"."""
+        line = (inspect.getdoc(self.make) or "").split("\n", 1)[0].rstrip(".")
+        line = line.removeprefix("Return ")
+        return line[:1].upper() + line[1:]
 
     @property
     def ranges(self) -> dict[str, str]:
-        """What each parameter must be, in words, where that is declared."""
+        """Accepted values in words, by parameter, for parameters with a declared check."""
         make = vars(self.make)["__init__"] if isinstance(self.make, type) else self.make
         return {name: str(check) for name, (check, _) in checks_of(make).items()}
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters and their defaults, in order; a required one has no default (``...``)."""
+        """Defaults by parameter, in order; ``...`` for a required parameter."""
         return {
             name: ... if parameter.default is parameter.empty else parameter.default
             for name, parameter in inspect.signature(self.make).parameters.items()
@@ -100,24 +102,25 @@ SPOTS: dict[str, type[Spot]] = Lookup(
     for name, make in _MAKERS.items()
     if isinstance(make, type) and issubclass(make, Spot)
 )
-"""The games whose spots are solved, by name."""
+"""Games with spots (positions after the flop that are solved one at a time), by name."""
 
 _NOT_BUILT = {
     **dict.fromkeys(("omaha5", "plo5", "five_card_omaha"), "five-card Omaha is not built"),
     **dict.fromkeys(("omaha8", "plo8", "omaha_hi_lo"), "Omaha hi-lo is not built"),
 }
-"""Names of games that users may look for."""
+"""Explanation for names that users may try although the library does not have these games."""
 
 
 def make_game(spec: str, **parameters: Any) -> Rules:
-    """The rules of a built-in game.
+    """Return the rules of a built-in game.
 
     Args:
-        spec: A name, ``"leduc"``, or a name with parameters, ``"leduc(ranks=4, suits=2)"``.
-        parameters: More parameters; they take precedence over those in ``spec``.
+        spec: Name of a game, ``"leduc"``, or a name with parameters,
+            ``"leduc(ranks=4, suits=2)"``.
+        parameters: More parameters; they take precedence over parameters in ``spec``.
 
     Raises:
-        GameError: There is no such game, no such parameter, or no such value.
+        GameError: The game or a parameter does not exist, or the value of a parameter is invalid.
     """
     try:
         name, given = parse_spec(spec)
@@ -151,17 +154,17 @@ def make_game(spec: str, **parameters: Any) -> Rules:
 
 
 def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:
-    """The rules of a spot.
+    """Return the rules of a spot.
 
     Args:
-        game: One of :data:`SPOTS`.
-        options: Its parameters.
+        game: Key of :data:`SPOTS`.
+        options: Parameters of that game.
 
     Raises:
-        GameError: There is no such game with spots, or what :func:`make_game` raises.
+        GameError: The game has no spots, or :func:`make_game` rejects the name or a parameter.
     """
     if game in GAMES and game not in SPOTS:
-        raise GameError(f"{game} has no spots; {', '.join(SPOTS)} have")
+        raise GameError(f"{game} has no spots; {', '.join(SPOTS)} have them")
     rules: Any = make_game(game, **options)
     return rules
 

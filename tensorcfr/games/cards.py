@@ -1,4 +1,4 @@
-"""Names of cards, shared by the poker games."""
+"""Ranks, deals and pots that the small poker games share."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import numpy as np
 from .._util.memory import reserve
 
 MOST_CARDS = 10_000
-"""Cards in a deck, at most: the joint probability of two of them takes 0.8 GB."""
+"""Largest deck, in cards: the joint probabilities of two cards of it take 0.8 GB."""
 MOST_PLAYERS = 10
-"""Players of a game of cards or dice, at most; as in OpenSpiel's poker."""
+"""Largest number of players in a game of cards or dice, as in OpenSpiel's poker."""
 RANKS = "A23456789TJQK"
 SUITS = "shdc"
 
 
 def rank_names(count: int) -> list[str]:
-    """The ``count`` highest ranks, lowest first, king high: J Q K for three.
+    """Return the names of ``count`` ranks, lowest first; the king is the highest: J Q K for three.
 
-    Beyond thirteen ranks, plain numbers from 0.
+    With more than thirteen ranks, the names are the numbers from 0.
     """
     if count > len(RANKS):
         return [str(rank) for rank in range(count)]
@@ -29,7 +29,11 @@ def rank_names(count: int) -> list[str]:
 
 
 def deal_without_replacement(cards: int, players: int) -> np.ndarray:
-    """Joint probability of one card to each player, shape ``(cards,) * players``."""
+    """Return the probability of each deal of one card per player.
+
+    Returns:
+        float64 ``(cards,) * players``, with sum 1; 0 where two players have the same card.
+    """
     reserve(2 * 8 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
     distinct = reduce(np.logical_and, (one != other for one, other in combinations(held, 2)))
@@ -38,12 +42,13 @@ def deal_without_replacement(cards: int, players: int) -> np.ndarray:
 
 
 def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
-    """Probability of each board card, given one card in the hand of each player.
+    """Yield the probability of each board card, given one card in the hand of each player.
 
     Yields:
-        float64 ``(cards,) * players``, one for each card; 0 for deals in which somebody holds it.
+        float64 ``(cards,) * players`` for each card in turn, by deal; 0 for deals in which a
+        player holds the card.
     """
-    # Whoever asks keeps all of them.
+    # Callers keep the arrays of all cards, so reserve memory for all of them.
     reserve(8 * cards ** (players + 1) + 2 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
     for card in range(cards):
@@ -53,11 +58,15 @@ def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
 def share_pot(
     strength: np.ndarray, contributions: tuple[int, ...], folded: frozenset[int] | tuple[()] = ()
 ) -> np.ndarray:
-    """The chips that each player wins or loses if the best hand takes the pot and ties share it.
+    """Compute each player's net winnings if the best hand takes the pot and ties share it.
 
-    ``strength`` holds, for each player and each deal, the rank of the player's hand (larger
-    wins), shape (n_players, ...); players who ``folded`` cannot win.  The result has the same
-    shape, in chips.
+    Args:
+        strength: Strength of each player's hand in each deal, shape (n_players, ...); larger wins.
+        contributions: Chips that each player has put into the pot.
+        folded: Players who have folded and so cannot win.
+
+    Returns:
+        float64, the shape of ``strength``: chips won, negative where the player loses.
     """
     reserve(5 * strength.size * 8)
     contesting = np.array(strength, dtype=np.float64)

@@ -15,12 +15,12 @@ PrizeOrder = Literal["descending", "ascending", "random"]
 Payment = Literal["win_loss", "point_difference", "total_points"]
 
 Cards = tuple[int, ...]
-"""Cards in a hand, prizes, or the bids or points of all players."""
+"""Cards of a hand, prizes still to come, bids of all players, or points of all players."""
 State = tuple[Decision | Chance | Terminal, "tuple[Seat, ...]", Cards]
-"""The node of this history, the players who bid, and the bids of the round so far."""
+"""Node of the history, seats of all players, and bids of the round so far."""
 
 NOBODY = -1
-"""The winner of a round in which the highest bid is tied."""
+"""Winner of a round in which the highest bid is tied."""
 
 
 class Goofspiel(Game):
@@ -34,28 +34,30 @@ class Goofspiel(Game):
     Written as a tree, the players bid in turn and do not see the bids of the round.
 
     Args:
-        cards: Cards in a hand, and prizes, at least 2; 13 in the full game.
-        imperfect_information: Whether the players see only the winner of each prize, and not the
-            bids of the others.
-        prizes: The order in which the prizes come; ``"random"`` puts a chance node before
-            every round but the last.
-        payoff: Utilities: ``"win_loss"``, 1 shared by the players with the most points and -1
-            shared by the others (0 if all have the same); ``"point_difference"``, points minus
-            the mean of all players; ``"total_points"``, points.
-        players: 2 or more.
+        cards: Number of cards in a hand, and number of prizes, at least 2; 13 in the full game.
+        imperfect_information: True if the players see only the winner of each prize; False if
+            they also see all bids of a round after it.
+        prizes: Order of the prizes.  ``"random"`` puts a chance node before every round except
+            the last.
+        payoff: Utilities.  ``"win_loss"``: the players with the most points share 1, and the
+            others share -1 (0 for all if all have equal points).  ``"point_difference"``: points
+            minus the mean of all players.  ``"total_points"``: points.
+        players: Number of players, at least 2.
 
-    Actions are cards.  Infoset labels are the player, the rounds played and the prize at
-    stake.  ``"P0 4:1- 3:2= 2?"`` lost the 4 with a bid of 1, tied for the 3 with a 2, and now
-    bids for the 2; ``+`` is a prize won.  With three players or more, ``-`` is followed by the
-    winner: ``"P0 3:1-2 2?"``.  With perfect information, a round is the bids of all
-    players, player 0's first: ``"P0 4:1,3 3:2,2 2?"``.
+    Actions are cards.  An infoset label lists the player, the rounds played and the prize at
+    stake.  In ``"P0 4:1- 3:2= 2?"``, player 0 has lost prize 4 with a bid of 1, has tied for prize
+    3 with a bid of 2, and now bids for prize 2; ``+`` marks a prize won.  With three players or
+    more, the winner follows ``-``: ``"P0 3:1-2 2?"``.  With perfect information, a round lists the
+    bids of all players, player 0's first: ``"P0 4:1,3 3:2,2 2?"``.
 
     The defaults equal OpenSpiel's ``turn_based_simultaneous_game(game=goofspiel(
     imp_info=True,num_cards=4,points_order=descending,returns_type=win_loss))``: 1,077
-    histories, 162 infosets, value 0.  Five cards make 26,931 histories, six 969,523.  With
-    perfect information the tree still equals OpenSpiel's, but from four cards on OpenSpiel's
-    infosets forget the order in which the cards went, hence the player's own bids; those here
-    do not, for without perfect recall a game cannot be compiled.
+    histories, 162 infosets, value 0.  Five cards make 26,931 histories, six 969,523.
+
+    With perfect information the tree still equals OpenSpiel's, but from four cards on the infosets
+    differ.  OpenSpiel's infosets forget the order in which cards were played, and so the player's
+    own bids.  The infosets here remember it, because a game without perfect recall cannot be
+    compiled.
 
     Source: S. M. Ross, "Goofspiel: the game of pure strategy", Journal of Applied Probability
     8(3), 1971; with imperfect information: M. Lanctot, "Monte Carlo sampling and regret
@@ -78,22 +80,27 @@ class Goofspiel(Game):
         self.imperfect_information = imperfect_information
         self.prizes = prizes
         self.payoff = payoff
-        # Infosets, announcements and endings are made once: many histories share few of them.
+        # Many histories share few infosets, announcements and endings, so each is built once.
         self._told = Memo(self._tell)
         self._news = Memo(Told)
         self._endings = Memo(self._last_bids)
         self._ends = Memo(self._end)
 
     def root(self) -> State:
-        """All cards are in hand and all prizes to come."""
+        """Return the first round, or the chance node that draws its prize."""
         return self._turn_up((), ())
 
     def node(self, state: State) -> Decision | Chance | Terminal:
-        """A state carries its node."""
+        """Return the node that the state carries."""
         return state[0]
 
     def next(self, state: State, action: int) -> State:
-        """The next bidder of the round, or whatever follows the last."""
+        """Return the state of the next bidder or, after the last bid, of the next round or the end.
+
+        Args:
+            state: State at a chance node or a decision.
+            action: Prize that chance turned up, or card that the player bids.
+        """
         node, seats, bids = state
         if isinstance(node, Chance):
             return self._bidding(seats, bids, action)
@@ -108,15 +115,17 @@ class Goofspiel(Game):
         return ends[bids]
 
     def _turn_up(self, seats: tuple[Seat, ...], bids: Cards) -> State:
-        """The next round, for the first of the prizes to come or, by chance, for any; before the
-        first one there are neither seats nor bids."""
+        """Return the state that turns up the next prize: a chance node if the order is random.
+
+        ``seats`` and ``bids`` are of the round just played; both are empty before the first round.
+        """
         prizes = seats[0].to_come if seats else self._all_prizes()
         if self.prizes == "random":
             return Chance(dict.fromkeys(prizes, 1 / len(prizes))), seats, bids
         return self._bidding(seats, bids, prizes[0])
 
     def _bidding(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
-        """The bids of a round begin, after those of the last one and the prize are announced."""
+        """Announce the last round and the new prize, and return the first bidder's state."""
         if seats:
             seats = tuple(map(getitem, seats, self._told[bids, prize]))
         else:
@@ -133,7 +142,7 @@ class Goofspiel(Game):
         return prizes[::-1] if self.prizes == "descending" else prizes
 
     def _tell(self, bids: Cards, prize: int) -> tuple[Told, ...]:
-        """The announcement to each player; equal announcements are one object."""
+        """Return the announcement to each player; equal announcements are the same object."""
         winner = _winner(bids)
         return tuple(
             self._news[self._words(player, bids), bid, winner, prize]
@@ -141,7 +150,7 @@ class Goofspiel(Game):
         )
 
     def _words(self, player: int, bids: Cards) -> str:
-        """The round as in the player's infoset labels."""
+        """Return the round as the player's infoset labels show it."""
         winner, bid = _winner(bids), bids[player]
         if not self.imperfect_information:
             return ",".join(map(str, bids))
@@ -152,20 +161,25 @@ class Goofspiel(Game):
     def _last_bids(
         self, points: Cards, prize: int, last_prize: int, hands: tuple[Cards, ...]
     ) -> dict[Cards, State]:
-        """The ends by the last bids, after which the last cards are played automatically."""
+        """Return the final state for each combination of the last bids.
+
+        The players hold two cards here: the bid, and the card that is then played automatically
+        for the last prize.
+        """
         found = {}
         for bids in product(*hands):
+            # The card left over is the sum of the two minus the bid.
             kept = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])
             before = _award(points, prize, _winner(bids))
             found[bids] = self._ends[(_award(before, last_prize, _winner(kept)),)]
         return found
 
     def _end(self, points: Cards) -> State:
-        """The game is over; many histories share the end."""
+        """Return the final state with these points; many histories share it."""
         return Terminal(self._utilities(points)), (), ()
 
     def _utilities(self, points: Cards) -> tuple[float, ...]:
-        """Utilities of the final points."""
+        """Return the utility of each player, given the final points."""
         if self.payoff == "total_points":
             return tuple(float(own) for own in points)
         if self.payoff == "point_difference":
@@ -180,7 +194,7 @@ class Goofspiel(Game):
 
 
 class Memo(dict[Any, Any]):
-    """A function's results: ``memo[arguments]`` calls it the first time only."""
+    """Cache of a function's results: ``memo[arguments]`` calls the function the first time only."""
 
     __slots__ = ("function",)
 
@@ -193,7 +207,7 @@ class Memo(dict[Any, Any]):
 
 
 class Told:
-    """The announcement to a player after a round, with the next prize."""
+    """Announcement to a player after a round, with the next prize."""
 
     __slots__ = ("bid", "prize", "winner", "words")
 
@@ -202,10 +216,10 @@ class Told:
 
 
 class Seat(dict[Told, "Seat"]):
-    """A player about to bid: an infoset, and ``seat[told]``, the same player one round later.
+    """Player about to bid: an infoset.  ``seat[told]`` is the same player one round later.
 
-    The later seat is made when first asked for, so that each infoset has one seat, one
-    decision and one label, however many histories pass through it.
+    The later seat is built at its first lookup.  So each infoset has one seat, one decision and
+    one label, however many histories pass through it.
     """
 
     __slots__ = ("decision", "hand", "past", "points", "prize", "to_come")
@@ -228,14 +242,14 @@ class Seat(dict[Told, "Seat"]):
 
 @cache
 def _winner(bids: Cards) -> int:
-    """The player with the highest card, or ``NOBODY``."""
+    """Return the player with the highest bid, or ``NOBODY`` if it is tied."""
     highest = max(bids)
     return bids.index(highest) if bids.count(highest) == 1 else NOBODY
 
 
 @cache
 def _award(points: Cards, prize: int, winner: int) -> Cards:
-    """The points after the prize has gone to the winner."""
+    """Return the points after the winner takes the prize."""
     if winner == NOBODY:
         return points
     return (*points[:winner], points[winner] + prize, *points[winner + 1 :])
@@ -243,5 +257,5 @@ def _award(points: Cards, prize: int, winner: int) -> Cards:
 
 @cache
 def _without(cards: Cards, played: int) -> Cards:
-    """The cards that are left."""
+    """Return the cards without the one that was played."""
     return tuple([card for card in cards if card != played])

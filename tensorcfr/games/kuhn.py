@@ -19,8 +19,8 @@ class KuhnPoker(PublicTreeGame):
     the pot.
 
     Args:
-        cards: Size of the deck, one card of each rank; by default ``players + 1``.
-        players: 2 to 10; the deals are ``cards ** players`` numbers.
+        cards: Size of the deck, with one card of each rank; by default ``players + 1``.
+        players: Number of players, 2 to 10; the table of deals has ``cards ** players`` entries.
 
     Infoset labels are the card and the betting so far: ``"K"``, ``"Qpb"``.
 
@@ -48,10 +48,14 @@ class KuhnPoker(PublicTreeGame):
         self.prior = deal_without_replacement(cards, players)
 
     def node(self, betting: tuple[str, ...]) -> Decision | Payoff:
-        """Every player acts once before a bet, and every other player once after it."""
+        """Return the decision or payoff after a betting line.
+
+        Every player acts once until there is a bet; every other player acts once after the bet.
+        """
         players = self.n_players
         first_bet = betting.index("bet") if "bet" in betting else None
         if len(betting) == (players if first_bet is None else first_bet + players):
+            # A player stays if their first action or their answer to the bet was "bet".
             stays = tuple(
                 first_bet is None or "bet" in betting[player::players] for player in range(players)
             )
@@ -60,7 +64,15 @@ class KuhnPoker(PublicTreeGame):
         return Decision(len(betting) % players, label, ("pass", "bet"))
 
     def matrix(self, key: tuple[tuple[bool, ...], int]) -> np.ndarray:
-        """A showdown among the players who stay, each of whom has put in ``paid``."""
+        """Compute the payoffs of a showdown.
+
+        Args:
+            key: True for each player who stays, and the chips that each of them has put in; players
+                who folded have put in 1.
+
+        Returns:
+            float64 (players, cards, cards, ...): chips won by each player in each deal.
+        """
         stays, paid = key
         contributions = tuple(paid if stay else 1 for stay in stays)
         folded = frozenset(player for player, stay in enumerate(stays) if not stay)

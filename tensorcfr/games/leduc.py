@@ -23,28 +23,31 @@ FOLD, CALL, RAISE = "fold", "call", "raise"
 
 
 class Betting(NamedTuple):
-    """The public state of the table."""
+    """Public state of the table."""
 
     label: str
-    """The betting so far, as in infoset labels; a blank follows the board card."""
+    """Betting so far, as in infoset labels; a blank follows the board card."""
     board: int | None
+    """Index of the board card; None before it is dealt."""
     to_deal: bool
-    """Whether the board card comes next."""
+    """True if the board card comes next."""
     player: int
-    """Who acts; -1 when the game is over."""
+    """Player who acts; -1 when the game is over."""
     paid: tuple[int, ...]
+    """Chips that each player has put in, antes included."""
     folded: frozenset[int]
+    """Players who have folded."""
     raises: int
-    """Bets and raises in this round."""
+    """Number of bets and raises in this round."""
     to_act: int
-    """How many players must still act before the round ends."""
+    """Number of players who must still act before the round ends."""
 
 
 class LeducCards(PublicTreeGame):
-    """The cards of the Leduc games: one private card each, and one board card.
+    """Cards of the Leduc games: one private card for each player, and one board card.
 
-    A card that pairs the board beats any other, otherwise the higher rank wins, and equals share
-    the pot.
+    A card that pairs the board beats any other card.  Otherwise the higher rank wins, and equal
+    ranks share the pot.
     """
 
     def __init__(self, name: str, ranks: int, suits: int, players: int) -> None:
@@ -60,16 +63,24 @@ class LeducCards(PublicTreeGame):
 
     @cached_property
     def board(self) -> Chance:
-        """The board is one of the cards that nobody holds."""
+        """Chance node that deals the board card, one of the cards that nobody holds."""
         boards = dealt_to_board(len(self.cards), self.n_players)
         return Chance(dict(zip(self.cards, boards, strict=True)))
 
     def matrix(self, key: tuple[int | None, tuple[int, ...], frozenset[int]]) -> np.ndarray:
-        """The chips that each player wins, for every deal; the key is the board, the chips that
-        each player has put in, and who has folded."""
+        """Compute the chips that each player wins in every deal.
+
+        Args:
+            key: Index of the board card (None if it was not dealt), chips that each player has put
+                in, and players who have folded.
+
+        Returns:
+            float64 (players, cards, cards, ...): chips, with one axis of cards per player.
+        """
         board, paid, folded = key
         held = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits
+        # A bonus of `ranks` lifts a pair above every unpaired card.
         strength = held if board is None else held + ranks * (held == board // self.suits)
         return share_pot(strength, paid, folded)
 
@@ -77,19 +88,20 @@ class LeducCards(PublicTreeGame):
 class LeducPoker(LeducCards):
     """Leduc hold'em, a poker with two rounds of limit betting.
 
-    Every player antes 1 and gets one card; a round of betting; one board card; a second round.
-    A card that pairs the board beats any other, otherwise the higher rank wins, and equals
-    share the pot.
+    Every player antes 1 and gets one card.  After a round of betting one board card is dealt, and
+    a second round follows.  A card that pairs the board beats any other card.  Otherwise the higher
+    rank wins, and equal ranks share the pot.
 
     Args:
         ranks: Number of ranks in the deck; by default ``players + 1``.
         suits: Number of suits, up to 4.
-        bets: Size of a bet and of every raise, in the first and in the second round.
+        bets: Chips of a bet and of every raise, in the first and in the second round.
         raise_cap: Bets and raises allowed per round.
-        players: 2 to 10; four play 349 million histories with the default deck.
+        players: Number of players, 2 to 10; with four and the default deck there are 349 million
+            histories.
 
-    Infoset labels are the card, the betting (f, c, r), and after a ``/`` the board card and
-    the second round: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh"``, ``"Js crc/Qh r"``.
+    Infoset labels are the card and the betting (f, c, r).  In the second round, a ``/`` with the
+    board card and its betting follows: ``"Js"``, ``"Js cr"``, ``"Js crc/Qh"``, ``"Js crc/Qh r"``.
 
     The defaults equal OpenSpiel's ``leduc_poker``: 9,457 histories, 936 infosets, value
     -0.0856064 for player 0; more players equal ``leduc_poker(players=3)``
@@ -113,12 +125,15 @@ class LeducPoker(LeducCards):
         self.raise_cap = raise_cap
 
     def root(self) -> Betting:
-        """The ante is in, player 0 acts."""
+        """Return the state after the antes; player 0 acts."""
         players = self.n_players
         return Betting("", None, False, 0, (1,) * players, frozenset(), 0, players)
 
     def node(self, state: Betting) -> Decision | Chance | Payoff:
-        """Fold is possible when there is something to call; raise below the cap."""
+        """Return the decision, the deal of the board card, or the payoff.
+
+        A player may fold only against a bet, and raise only below the cap.
+        """
         if state.to_deal:
             return self.board
         if state.player < 0:
@@ -131,7 +146,7 @@ class LeducPoker(LeducCards):
         return Decision(state.player, f" {state.label}".rstrip(), tuple(actions))
 
     def next(self, state: Betting, action: str) -> Betting:
-        """The table after an action, or after the card ``action`` is dealt to the board."""
+        """Return the state after an action, or after the card ``action`` is dealt to the board."""
         if state.to_deal:
             remaining = self.n_players - len(state.folded)
             opener = min(set(range(self.n_players)) - state.folded)
@@ -152,7 +167,7 @@ class LeducPoker(LeducCards):
             if action == RAISE:
                 paid[player] += self.bets[state.board is not None]
                 raises += 1
-                to_act = self.n_players - len(folded) - 1
+                to_act = self.n_players - len(folded) - 1  # All others must answer the raise.
         alone = self.n_players - len(folded) == 1
         over = alone or (to_act == 0 and state.board is not None)
         turn = (player + 1) % self.n_players
@@ -170,8 +185,9 @@ class LeducPoker(LeducCards):
         )
 
     def _payoff(self, state: Betting) -> Payoff:
-        """With two players all pots of a kind are one matrix, scaled."""
+        """Return the payoff at the end of the game."""
         if self.n_players == 2:
+            # All pots with the same board and folds are multiples of one matrix.
             at_stake = min(state.paid)
             board = None if state.folded else state.board
             return Payoff(float(at_stake), (board, (1, 1), state.folded))

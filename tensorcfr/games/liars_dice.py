@@ -18,40 +18,41 @@ from .cards import MOST_PLAYERS
 
 LIAR = "liar"
 MOST_ROLLS = 100_000
-"""Hands of a player, at most."""
+"""Largest number of hands (unordered rolls) of a player."""
 Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), alone=True)]
 Players = Annotated[int | None, Whole(2, MOST_PLAYERS)]
 Faces = Annotated[int, Whole(2, 100)]
 
 
 class Claim(NamedTuple):
-    """The public state: bids before the last one have no effect."""
+    """Public state; bids before the last one have no effect."""
 
     player: int
-    """The player who acts; once the last bid is called, the player who made it."""
+    """Player who acts; once the last bid is called, the player who made it."""
     last: int | None
-    """The last bid."""
+    """Index of the last bid; None before the first one."""
     called: bool
+    """True if the last bid was called a lie, which ends the game."""
 
 
 class LiarsDice(PublicTreeGame):
     """Liar's dice: all players roll in secret, then in turn the bids go up until one is called.
 
-    A bid "3x5" says that among all dice at least three show a five.  Each bid must be higher
-    than the last: more dice, or as many of a higher face.  The player who calls ``liar``
-    wins 1 from the bidder if the last bid is false and pays 1 to the bidder if it is true; third
-    players get 0.
+    A bid "3x5" claims that among all dice at least three show a five.  Each bid must be higher
+    than the last: more dice, or as many dice of a higher face.  The player who calls ``liar``
+    wins 1 from the bidder if the last bid is false, and pays 1 to the bidder if it is true.  All
+    other players get 0.
 
     Args:
-        dice: Dice of each player; one number means all.
-        faces: Faces of a die.
-        wild: Whether the highest face counts as every face.
-        bid_wild: Whether the wild face can itself be bid.
-        players: 2 to 10; by default as many as ``dice`` has numbers, 2 for one number.
+        dice: Number of dice of each player; one number applies to all players.
+        faces: Number of faces of a die.
+        wild: True if the highest face counts as every face.
+        bid_wild: True if the wild face can itself be bid.
+        players: Number of players, 2 to 10; by default the length of ``dice``, or 2 if ``dice`` is
+            one number.
 
-    Hands are the dice in ascending order, without regard to which die shows what, with their
-    multinomial probabilities.  Infoset labels are the hand and the bids: ``"3"``,
-    ``"26 1x3 2x3"``.
+    A hand is a roll with its dice in ascending order; its probability is multinomial.  Infoset
+    labels are the hand and the bids: ``"3"``, ``"26 1x3 2x3"``.
 
     The defaults equal OpenSpiel's ``liars_dice`` (one die each, six faces, sixes wild and
     biddable): 294,883 histories, value -0.0271318 for player 0.  :class:`Bluff` has the rules
@@ -105,11 +106,11 @@ class LiarsDice(PublicTreeGame):
         self._opening = tuple(names)
 
     def root(self) -> Claim:
-        """No bid yet."""
+        """Return the state before the first bid."""
         return Claim(player=0, last=None, called=False)
 
     def node(self, claim: Claim) -> Decision | Payoff:
-        """Any higher bid, or ``liar`` once there is a bid."""
+        """Return the decision, with all higher bids and ``liar`` after a bid, or the payoff."""
         if claim.last is None:
             return Decision(claim.player, None, self._opening)
         if claim.called:
@@ -117,15 +118,24 @@ class LiarsDice(PublicTreeGame):
         return Decision(claim.player, None, self._actions[claim.last])
 
     def next(self, claim: Claim, action: str) -> Claim:
-        """The claim that stands after a bid, or after it is called."""
+        """Return the state after a bid or a call."""
         if action == LIAR:
+            # The state after a call names the bidder, who acted just before the caller.
             return Claim((claim.player - 1) % self.n_players, claim.last, called=True)
         return Claim((claim.player + 1) % self.n_players, self._index[action], called=False)
 
     def matrix(self, key: tuple[int, int]) -> np.ndarray:
-        """+1 for the bidder where the bid holds, -1 where it does not; the caller pays it."""
+        """Compute the payoffs after a call: +1 for the bidder if the bid is true, -1 if not.
+
+        Args:
+            key: The bidder, and the index of the bid.  The next player is the caller and pays.
+
+        Returns:
+            float64 (players, hands of player 0, hands of player 1, ...).
+        """
         bidder, bid = key
         quantity, face = self.bids[bid]
+        # For each roll of each player, the number of dice that count for the bid.
         showing = [
             np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
             for own in self.rolls
@@ -143,9 +153,10 @@ class Bluff(LiarsDice):
     ``Bluff(dice=(2, 1))`` is Bluff(2,1): faces 1 to 5 can be bid, up to three of them.
 
     Args:
-        dice: Dice of each player; one number means all.
-        faces: Faces of a die, the highest of them wild.
-        players: 2 to 10; by default as many as ``dice`` has numbers.
+        dice: Number of dice of each player; one number applies to all players.
+        faces: Number of faces of a die; the highest face is wild.
+        players: Number of players, 2 to 10; by default the length of ``dice``, or 2 if ``dice`` is
+            one number.
     """
 
     @checked("bluff")
@@ -154,7 +165,7 @@ class Bluff(LiarsDice):
 
 
 def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, ...]:
-    """The dice of each player."""
+    """Return the number of dice of each player."""
     given = (dice,) if isinstance(dice, int) else tuple(dice)
     if len(given) == 1:
         return given * (players or 2)
@@ -167,6 +178,6 @@ def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, 
 
 
 def _probability(roll: tuple[int, ...], faces: int) -> float:
-    """Multinomial probability of an unordered roll."""
+    """Return the multinomial probability of an unordered roll."""
     orders = factorial(len(roll)) // prod(factorial(count) for count in Counter(roll).values())
     return orders / faces ** len(roll)

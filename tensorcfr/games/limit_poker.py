@@ -1,4 +1,4 @@
-"""Limit poker of two players from the first card on: flop hold'em, Rhode Island, and the like."""
+"""Limit poker between two players from the first card on: flop hold'em, Rhode Island and others."""
 
 from __future__ import annotations
 
@@ -16,29 +16,37 @@ FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
 
 
 class Table(NamedTuple):
-    """The public state of the betting."""
+    """Public state of the betting."""
 
     round: int
+    """Index of the betting round."""
     paid: tuple[float, float]
     """Chips that each player has put in."""
     player: int
-    """Who acts; -1 when the round is over."""
+    """Player who acts; -1 when the round is over."""
     raises: int = 0
-    """Bets and raises in this round."""
+    """Number of bets and raises in this round."""
     acted: bool = False
-    """Whether the other player has acted in this round."""
+    """True if a player has acted in this round."""
     winner: int = -1
-    """Who has won because the other player folded."""
+    """Player who has won because the other one folded; -1 if nobody folded."""
 
 
 class DeckOfPoker(CardGame):
-    """The cards of a game of poker, with hands that are equally likely."""
+    """Deck of a poker game in which all hands are equally likely."""
 
     unit_name = " chips"
     suits: int
+    """Number of suits."""
 
     def _take_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
-        """Take the cards of some ranks, the lowest first, and all hands of so many of them.
+        """Set the deck, and all hands of ``hand`` cards with equal weights.
+
+        Args:
+            game: Name of the game, for errors.
+            ranks: Ranks of the deck, the lowest first.
+            suits: Number of suits.
+            hand: Number of cards in a hand.
 
         Raises:
             ValueError: The ranks are not adjacent; the message begins with the name of the game.
@@ -47,6 +55,7 @@ class DeckOfPoker(CardGame):
             raise ValueError(f"{game}: ranks must be adjacent ones of {RANKS!r}, not {ranks!r}")
         self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
         lowest = RANKS.index(ranks[0])
+        # The hand evaluator knows the cards of the full deck, 4 * rank + suit.
         self._known = np.array(
             [4 * (lowest + rank) + suit for rank in range(len(ranks)) for suit in range(suits)]
         )
@@ -56,35 +65,36 @@ class DeckOfPoker(CardGame):
         self.weights = [np.ones(len(hands))] * 2
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """That of the best five cards."""
+        """Return the strength of the best five cards of each hand and the board, int64 (hands,)."""
         cards = self._known
         found: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
         return found
 
     def symmetries(self) -> np.ndarray:
-        """All permutations of the suits."""
+        """Return all permutations of the suits, int64 (permutations, cards)."""
         return orders_of_suits(len(self.cards) // self.suits, self.suits)
 
 
 class LimitPoker(DeckOfPoker):
     """Limit poker of two players: rounds of betting, with cards dealt to the board between them.
 
-    Where there are blinds, player 0 posts the big one and player 1 the small one; player 1 opens
-    the first round, and player 0 all others, as in heads-up hold'em, where player 1 has the button.
-    Without blinds player 0 opens all rounds.  ``first`` says otherwise.  The best five of the cards
-    of the hand and the board win; equal hands share the pot.  Actions are ``fold``, ``check``,
-    ``call``, ``bet`` and ``raise``.
+    With blinds, player 0 posts the big blind and player 1 the small blind.  Player 1 opens the
+    first round and player 0 all later ones, as in heads-up hold'em with player 1 on the button.
+    Without blinds, player 0 opens all rounds.  ``first`` overrides this.
+
+    The best five cards of hand and board win, and equal hands share the pot.  Actions are ``fold``,
+    ``check``, ``call``, ``bet`` and ``raise``.
 
     Args:
-        ranks: The ranks of the deck, the lowest first.
+        ranks: Ranks of the deck, the lowest first.
         suits: Number of suits, up to 4.
-        hand: Cards that each player gets.
-        deals: How many cards are dealt to the board after the first round, the second, ...
-        bets: Size of a bet and of every raise, round by round.
-        raises: Bets and raises that each round may have; blinds are none.
-        blinds: The small and the big blind: what player 1 and player 0 post.
-        ante: What each player pays before the cards.
-        first: Who opens each round.  The blind of player 1 may then be the larger one.
+        hand: Number of cards that each player gets.
+        deals: Number of cards dealt to the board after the first round, the second, ...
+        bets: Chips of a bet and of every raise, by round.
+        raises: Largest number of bets and raises, by round; blinds do not count.
+        blinds: Chips of the small blind (player 1) and of the big blind (player 0).
+        ante: Chips that each player pays before the cards are dealt.
+        first: Player who opens each round.  If given, the blind of player 1 may be the larger one.
     """
 
     @checked("limit_poker")
@@ -104,8 +114,8 @@ class LimitPoker(DeckOfPoker):
         self._take_deck("limit_poker", ranks, suits, hand)
         if not len(bets) == len(raises) == len(deals) + 1:
             raise ValueError(
-                f"limit_poker: {len(deals)} deals are between {len(deals) + 1} rounds, and there "
-                f"are {len(bets)} bets and {len(raises)} numbers of raises"
+                f"limit_poker: {len(deals)} deals mean {len(deals) + 1} rounds: give as many bets "
+                f"and raises, not {len(bets)} and {len(raises)}"
             )
         if hand + sum(deals) > 7:
             raise ValueError("limit_poker: hand and board have at most 7 cards")
@@ -115,7 +125,7 @@ class LimitPoker(DeckOfPoker):
             raise ValueError("limit_poker: there must be blinds or an ante")
         self.first = (int(blinds[1] > 0), *[0] * len(deals)) if first is None else tuple(first)
         if len(self.first) != len(bets):
-            raise ValueError(f"limit_poker: first must have {len(bets)} players, one each round")
+            raise ValueError(f"limit_poker: first must have {len(bets)} players, one per round")
         if blinds[1] > 0 and first is None:
             self.player_names = "big blind", "small blind"
         self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
@@ -124,16 +134,19 @@ class LimitPoker(DeckOfPoker):
         self.usual = Usual(units={"chips": 1.0} | big_blind)
 
     def chips(self, state: Table) -> Chips:
-        """What was paid; stacks have no limit."""
+        """Return the pot and the chips to call; stacks are unlimited."""
         call = max(state.paid) - state.paid[state.player] if state.player >= 0 else 0
         return Chips(sum(state.paid), call)
 
     def root(self) -> Table:
-        """The blinds are posted."""
+        """Return the state after the blinds."""
         return Table(0, self.posted, self.first[0])
 
     def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
-        """Whoever owes something may fold; whoever may raise can raise."""
+        """Return the decision, the next deal, or the payoffs at the end.
+
+        A player may fold only against a bet, and bet or raise only below the round's limit.
+        """
         if state.winner >= 0:
             lost = state.paid[1 - state.winner]
             return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
@@ -145,13 +158,13 @@ class LimitPoker(DeckOfPoker):
         faces = state.paid[state.player] < max(state.paid)
         actions = [FOLD, CALL] if faces else [CHECK]
         if state.raises < self.raises[state.round]:
-            # The big blind raises what the small one called.
+            # A blind counts as a bet, so the big blind raises after the small blind has called.
             blind = state.round == 0 and self.posted[0] != self.posted[1]
             actions.append(RAISE if faces or blind else BET)
         return Decision(state.player, None, tuple(actions))
 
     def next(self, state: Table, action: str | None) -> Table:
-        """The table after an action, or after cards were dealt (None)."""
+        """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
             return Table(state.round + 1, state.paid, self.first[state.round + 1])
         player, raised = state.player, action in (BET, RAISE)
@@ -167,13 +180,13 @@ class LimitPoker(DeckOfPoker):
 class FlopHoldem(LimitPoker):
     """Flop hold'em: limit hold'em that ends after the flop.
 
-    Blinds of 50 and 100, bets and raises of 100.  By default each round has three raises after the
-    big blind or the first bet, as in Deep CFR: 234,199,693 sequences with suits merged, 5 * 10^12
-    histories.  OpenSpiel's ``universal_poker`` with ``maxRaises=3 3`` counts the first bet on the
-    flop among the three: ``raises=(3, 3)``.
+    Blinds are 50 and 100 chips, bets and raises 100.  By default each round has three raises after
+    the big blind or the first bet, as in Deep CFR.  The game has 234,199,693 sequences with suits
+    merged, and 5 * 10^12 histories.  OpenSpiel's ``universal_poker`` with ``maxRaises=3 3`` counts
+    the first bet on the flop as one of the three raises: ``raises=(3, 3)``.
 
     Args:
-        raises: Bets and raises that each of the two rounds may have.
+        raises: Largest number of bets and raises in the first and in the second round.
 
     Source: N. Brown, A. Lerer, S. Gross, T. Sandholm, "Deep counterfactual regret minimization",
     ICML 2019.
@@ -193,15 +206,16 @@ def limit_holdem(
     ranks: Annotated[str, Text(len(RANKS))] = RANKS,
     suits: Annotated[int, Whole(1, len(SUITS))] = len(SUITS),
 ) -> LimitPoker:
-    """Heads-up limit hold'em: flop, turn and river, four bets and raises a round.
+    """Return heads-up limit hold'em: flop, turn and river, four bets and raises a round.
 
-    Blinds of 5 and 10; bets and raises of 10 before and on the flop, of 20 later; three raises
-    before the flop.  3.16 * 10^17 decision nodes, 3.19 * 10^14 infosets, 1.38 * 10^13 with suits
-    merged: :func:`tensorcfr.compilers.game_size` says what that takes.
+    Blinds are 5 and 10 chips.  Bets and raises are 10 chips before and on the flop, and 20 later;
+    before the flop there are at most three raises.  The game has 3.16 * 10^17 decision nodes and
+    3.19 * 10^14 infosets, or 1.38 * 10^13 infosets with suits merged;
+    :func:`tensorcfr.compilers.game_size` reports the memory that it needs.
 
     Args:
-        rounds: How many rounds are played: 2 end after the flop, 3 after the turn.
-        ranks: The ranks of the deck, the lowest first.
+        rounds: Number of betting rounds: 2 end after the flop, 3 after the turn.
+        ranks: Ranks of the deck, the lowest first.
         suits: Number of suits, up to 4.
 
     Source: M. Bowling, N. Burch, M. Johanson, O. Tammelin, "Heads-up limit hold'em poker is
@@ -218,9 +232,10 @@ def limit_holdem(
 
 
 def turn_holdem() -> LimitPoker:
-    """Limit hold'em that ends after the turn.
+    """Return limit hold'em that ends after the turn.
 
-    Otherwise as ``limit_holdem``: 8 * 10^14 decision nodes, 7.7 * 10^11 infosets.
+    All other rules are those of ``limit_holdem``.  The game has 8 * 10^14 decision nodes and
+    7.7 * 10^11 infosets.
 
     Source: as for ``limit_holdem``, without its last round.
     """
@@ -228,10 +243,10 @@ def turn_holdem() -> LimitPoker:
 
 
 def royal_holdem() -> LimitPoker:
-    """Royal hold'em: limit hold'em to the flop with 20 cards, tens to aces.
+    """Return royal hold'em: limit hold'em to the flop with 20 cards, tens to aces.
 
-    Blinds, bets and raises of the first two rounds of ``limit_holdem``: 3 * 10^9 histories.  Player
-    0, the big blind, loses .315.
+    Blinds, bets and raises are those of the first two rounds of ``limit_holdem``.  The game has
+    3 * 10^9 histories; in equilibrium player 0, the big blind, loses 0.315 chips per hand.
 
     Source: deck and rounds are those of the no-limit game in M. Johanson, "Measuring the size of
     large no-limit poker games", 2013, https://arxiv.org/abs/1302.7008.
@@ -242,12 +257,12 @@ def royal_holdem() -> LimitPoker:
 class RhodeIsland(LimitPoker):
     """Rhode Island hold'em: one private card, two board cards one by one, limit betting.
 
-    An ante of 5, bets of 10, 20 and 20, three bets and raises a round.  Hands of three cards rank:
-    straight flush, three of a kind, straight, flush, pair, high card; an ace is high or, in a
-    straight, low.  Player 0 acts first in every round.
+    The ante is 5 chips and the bets are 10, 20 and 20, with three bets and raises a round.  Hands
+    of three cards rank: straight flush, three of a kind, straight, flush, pair, high card.  An ace
+    is high and, in a straight, also low.  Player 0 acts first in every round.
 
     Args:
-        raises: Bets and raises that each of the three rounds may have.
+        raises: Largest number of bets and raises, by round.
 
     Source: J. Shi, M. Littman, "Abstraction methods for game theoretic poker", CG 2000; the rules
     are those of A. Gilpin and T. Sandholm, cs.cmu.edu/~gilpin/gsi.html.
@@ -262,7 +277,10 @@ class RhodeIsland(LimitPoker):
         )
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """That of three cards: a category, then ranks that break ties."""
+        """Return the strength of three cards, int64 (hands,).
+
+        It is a number to base 13: the category, then the ranks that break ties.
+        """
         three = np.column_stack([np.tile(board, (len(hands), 1)), hands]).astype(np.int64)
         low, middle, high = np.sort(three // self.suits, axis=1).T
         suit = three % self.suits
@@ -272,7 +290,7 @@ class RhodeIsland(LimitPoker):
         pair = (low == middle) | (middle == high)
         trips = low == high
         category = np.select([straight & flush, trips, straight, flush, pair], [5, 4, 3, 2, 1], 0)
-        # The middle card is always one of a pair.
+        # In a pair the middle card always belongs to it, and `low + high` orders the third card.
         ranks = np.where(
             straight,
             np.where(wheel, 1, high),

@@ -1,4 +1,4 @@
-"""Games in normal form: every player chooses once, at the same time; and the classic ones."""
+"""Games in normal form, in which all players choose once, simultaneously; and classic examples."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ..rules import Decision, Game, Terminal
 class MatrixGame(Game):
     """A game in normal form, of your own: any number of players, any payoffs.
 
-    Written as a tree, the players choose one after the other, player 0 first, and do not see
-    the choices of the others.
+    In the game tree the players choose one after the other, player 0 first, and do not see the
+    choices of the others.
 
     >>> MatrixGame([[1, -1], [-1, 1]]).n_players
     2
@@ -24,11 +24,11 @@ class MatrixGame(Game):
     'BoS'
 
     Args:
-        payoffs: Utilities, shape ``(n_players, actions of player 0, actions of player 1, ...)``;
-            or one matrix, which the row player gets and the column player pays; or one list, the
-            utilities of a single player.
-        actions: Per player, the labels of the actions; by default they are numbered from 0.
-        title: The name of the game.
+        payoffs: Utilities, shape ``(n_players, actions of player 0, actions of player 1, ...)``.
+            One matrix is a zero-sum game: the row player gets it and the column player pays it.
+            One list holds the utilities of a single player.
+        actions: Labels of the actions, by player; by default actions are numbered from 0.
+        title: Name of the game.
 
     Infoset labels are ``"P0"``, ``"P1"``, ...: each player has one infoset.
     """
@@ -47,7 +47,7 @@ class MatrixGame(Game):
         """Utilities, shape ``(n_players, actions of player 0, ...)``, read-only."""
         self.n_players = len(self.payoffs)
         self.actions = _check_actions(actions, self.payoffs.shape[1:])
-        """Per player, the labels of the actions."""
+        """Labels of the actions, by player."""
         self.title = title
         self._decisions = [
             Decision(player, f"P{player}", labels) for player, labels in enumerate(self.actions)
@@ -56,26 +56,27 @@ class MatrixGame(Game):
 
     @property
     def name(self) -> str:
-        """The title."""
+        """Title of the game."""
         return self.title
 
     def root(self) -> tuple[int, Any]:
-        """A state is the player who chooses, and the payoffs still possible, as nested lists."""
+        """Return the first state: the player who chooses, and all payoffs as nested lists."""
+        # The axis of the player comes last, so that each choice indexes the outermost list.
         return 0, np.moveaxis(self.payoffs, 0, -1).tolist()
 
     def node(self, state: tuple[int, Any]) -> Decision | Terminal:
-        """Every player chooses once."""
+        """Return the decision of the player who chooses, or the terminal after the last choice."""
         player, payoffs = state
         return self._decisions[player] if player < self.n_players else Terminal(tuple(payoffs))
 
     def next(self, state: tuple[int, Any], action: Hashable) -> tuple[int, Any]:
-        """An action narrows the payoffs to one row."""
+        """Return the state after an action, which narrows the payoffs to one row of the table."""
         player, payoffs = state
         return player + 1, payoffs[self._rows[player][action]]
 
 
 def rock_paper_scissors() -> MatrixGame:
-    """Rock, paper, scissors: the winner gets 1 from the loser.
+    """Return rock, paper, scissors: the winner gets 1 from the loser.
 
     Value 0, every action with probability 1/3.  Equals OpenSpiel's ``matrix_rps``.
 
@@ -85,7 +86,7 @@ def rock_paper_scissors() -> MatrixGame:
 
 
 def rock_paper_scissors_plus() -> MatrixGame:
-    """Rock, paper, scissors where the winner gets 2 if anybody throws scissors, and 1 otherwise.
+    """Return rock, paper, scissors where the winner gets 2 if anybody throws scissors, else 1.
 
     Value 0, with probabilities 2/5, 2/5, 1/5.
 
@@ -98,7 +99,7 @@ def rock_paper_scissors_plus() -> MatrixGame:
 
 
 def biased_rock_paper_scissors() -> MatrixGame:
-    """Rock, paper, scissors where paper wins 25, rock 50 and scissors 5.
+    """Return rock, paper, scissors where paper wins 25, rock 50 and scissors 5.
 
     Value 0, with probabilities 1/16, 10/16, 5/16.  Equals OpenSpiel's ``matrix_brps``.
 
@@ -111,7 +112,7 @@ def biased_rock_paper_scissors() -> MatrixGame:
 
 
 def matching_pennies() -> MatrixGame:
-    """Matching pennies: player 0 wins 1 if both show the same side, player 1 if not.
+    """Return matching pennies: player 0 wins 1 if both show the same side, player 1 if not.
 
     Value 0, both sides with probability 1/2.  Equals OpenSpiel's ``matrix_mp``.
 
@@ -121,7 +122,7 @@ def matching_pennies() -> MatrixGame:
 
 
 def matching_pennies_3p() -> MatrixGame:
-    """Matching pennies for three: 0 wants to match 1, 1 to match 2, and 2 to differ from 0.
+    """Return matching pennies for three: 0 wants to match 1, 1 to match 2, and 2 to differ from 0.
 
     Not zero-sum; the only equilibrium is uniform.  Equals OpenSpiel's ``matching_pennies_3p``.
 
@@ -134,7 +135,7 @@ def matching_pennies_3p() -> MatrixGame:
 
 
 def prisoners_dilemma() -> MatrixGame:
-    """The prisoner's dilemma: to defect is better whatever the other does, and worse for both.
+    """Return the prisoner's dilemma: defecting is always better for one, and worse for both.
 
     Only equilibrium: both defect.  Equals OpenSpiel's ``matrix_pd``.
 
@@ -144,7 +145,7 @@ def prisoners_dilemma() -> MatrixGame:
 
 
 def stag_hunt() -> MatrixGame:
-    """The stag hunt: a stag needs both hunters, a hare does not.
+    """Return the stag hunt: a stag needs both hunters, a hare does not.
 
     Pure equilibria: both hunt the stag, or both the hare.  Equals OpenSpiel's ``matrix_sh``.
 
@@ -154,7 +155,7 @@ def stag_hunt() -> MatrixGame:
 
 
 def chicken() -> MatrixGame:
-    """Chicken: who dares wins, unless both do.
+    """Return chicken: a player who dares wins, unless both do.
 
     Pure equilibria: one dares and the other does not.  Equals OpenSpiel's ``matrix_cd``.
 
@@ -165,10 +166,11 @@ def chicken() -> MatrixGame:
 
 
 def battle_of_the_sexes() -> MatrixGame:
-    """Battle of the sexes, or Bach or Stravinsky: to meet matters more than where.
+    """Return battle of the sexes, or Bach or Stravinsky: meeting matters more than the place.
 
-    Pure equilibria: both go to the one, or both to the other; in the mixed one each goes where
-    they would rather be with probability 3/5.  Equals OpenSpiel's ``matrix_bos``.
+    Pure equilibria: both players choose Bach, or both choose Stravinsky.  In the mixed equilibrium
+    each player chooses their preferred concert with probability 3/5.  Equals OpenSpiel's
+    ``matrix_bos``.
 
     Source: R. D. Luce and H. Raiffa, "Games and decisions", 1957.
     """
@@ -177,9 +179,9 @@ def battle_of_the_sexes() -> MatrixGame:
 
 
 def shapleys_game() -> MatrixGame:
-    """Shapley's game: rock, paper, scissors where the winner gets 1 and the loser pays nothing.
+    """Return Shapley's game: rock, paper, scissors where the winner gets 1, the loser pays nothing.
 
-    Fictitious play cycles in it for ever; the only equilibrium is uniform.  Equals OpenSpiel's
+    Fictitious play cycles forever; the only equilibrium is uniform.  Equals OpenSpiel's
     ``matrix_shapleys_game``.
 
     Source: L. S. Shapley, "Some topics in two-person games", Advances in Game Theory, 1964.
@@ -194,7 +196,7 @@ _HANDS = ("rock", "paper", "scissors")
 def _rock_paper_scissors(
     title: str, *, paper_rock: float, rock_scissors: float, scissors_paper: float = 1
 ) -> MatrixGame:
-    """The zero-sum game where each pair, winner first, is worth so much."""
+    """Return the zero-sum game in which each pair of hands, winner first, pays the given amount."""
     payoffs = [
         [0, -paper_rock, rock_scissors],
         [paper_rock, 0, -scissors_paper],
@@ -204,13 +206,26 @@ def _rock_paper_scissors(
 
 
 def _symmetric(title: str, payoffs: ArrayLike, actions: Sequence[str]) -> MatrixGame:
-    """The two-player game that looks the same from both sides: own action, then the other's."""
+    """Return the two-player game that is the same for both players.
+
+    Args:
+        title: Name of the game.
+        payoffs: Utilities by the player's action (rows) and the opponent's action (columns).
+        actions: Labels of the actions, the same for both players.
+    """
     own = np.array(payoffs)
     return MatrixGame([own, own.T], actions=[actions] * 2, title=title)
 
 
 def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
-    """A read-only copy, shape ``(n_players, actions of player 0, ...)``."""
+    """Check the payoffs and return a read-only copy.
+
+    Returns:
+        float64 ``(n_players, actions of player 0, actions of player 1, ...)``.
+
+    Raises:
+        ValueError: The shape is wrong, or a payoff is not finite; names the offending entry.
+    """
     try:
         table = np.array(payoffs, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
@@ -221,7 +236,7 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
     if table.ndim == 1:
         table = table[None]
     elif table.ndim == 2:
-        table = np.stack([table, 0.0 - table])
+        table = np.stack([table, 0.0 - table])  # Unlike -table, this leaves no negative zeros.
     if table.ndim < 2 or table.ndim != len(table) + 1:
         raise ValueError(
             "matrix: payoffs must have shape (n_players, actions of player 0, ...), one axis per"
@@ -245,7 +260,11 @@ def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
 def _check_actions(
     actions: Sequence[Sequence[Hashable]] | None, counts: Sequence[int]
 ) -> list[tuple[Hashable, ...]]:
-    """The labels per player, as tuples."""
+    """Check the labels of the actions and return them as tuples, by player.
+
+    Raises:
+        ValueError: A player or an action lacks a label, or two labels of a player are equal.
+    """
     if actions is None:
         return [tuple(range(count)) for count in counts]
     if len(actions) != len(counts):

@@ -13,44 +13,48 @@ FOLD, CALL = "f", "c"
 
 
 class Table(NamedTuple):
-    """The public state: the chips in the pot, however they got there."""
+    """Public state: the chips in the pot, but not the line of betting that put them there."""
 
     board: int | None
+    """Index of the board card; None before it is dealt."""
     to_deal: bool
-    """Whether the board card comes next."""
+    """True if the board card comes next."""
     player: int
-    """Who acts; -1 when the game is over."""
+    """Player who acts; -1 when the game is over."""
     paid: tuple[int, int]
     """Chips of each player in the pot, antes included."""
     folded: frozenset[int]
+    """Players who have folded."""
     acted: int
-    """Actions taken in this round."""
+    """Number of actions taken in this round."""
 
 
 class NoLimitLeduc(LeducCards):
     """No-limit Leduc: two rounds, one private card each, one board card, any whole bet.
 
-    Every player antes and gets one card; a round of betting; one board card; a second round.  In
-    each round player 0 acts first.  A player who faces no bet checks or bets any whole number of
-    chips up to the stack; a player who faces one folds, calls, or raises: puts in at least twice
-    the amount to call, or the rest of the stack.  The last action that the cap allows in a round
-    can only be a fold or a call.  After a bet of the whole stack that is called in the first
-    round, the board is dealt and the cards are shown.  A card that pairs the board beats any
-    other, otherwise the higher rank wins, and equals share the pot.
+    Every player antes and gets one card.  After a round of betting one board card is dealt, and a
+    second round follows.  In each round player 0 acts first.  A player who faces no bet checks, or
+    bets any whole number of chips up to the stack.  A player who faces a bet folds, calls or
+    raises; a raise puts in at least twice the amount to call, or the rest of the stack.
+
+    The last action that the cap allows in a round can only be a fold or a call.  If a bet of the
+    whole stack is called in the first round, the board is dealt and the cards are shown.  A card
+    that pairs the board beats any other card.  Otherwise the higher rank wins, and equal ranks
+    share the pot.
 
     Args:
         ranks: Number of ranks in the deck.
         suits: Number of suits, up to 4.
         stack: Chips of each player, the ante included.
         ante: Chips that each player puts in before the deal.
-        cap: Actions in a round, at most.
+        cap: Largest number of actions in a round.
 
-    Infoset labels are the card and the public steps, each after a space: ``c`` for check or
-    call, ``f`` for fold, the number of chips put in for a bet or raise, the board card:
-    ``"Js"``, ``"Js 3 9 c Qh c 4"``.
+    Infoset labels are the card and the public actions, each after a space.  ``c`` is a check or
+    call, ``f`` a fold, and a number is the chips put in by a bet or raise; the board card stands
+    between the rounds: ``"Js"``, ``"Js 3 9 c Qh c 4"``.
 
-    The defaults are the game of the poker tutorial: without the board 493 public decision nodes
-    in the first round, 27,059 in the second, and 53,609 terminals.
+    The defaults are the game of the poker tutorial.  Without the board cards it has 493 public
+    decision nodes in the first round, 27,059 in the second, and 53,609 terminals.
 
     Source: the cards are those of F. Southey et al., "Bayes' bluff: opponent modelling in poker",
     UAI 2005; the betting is the tutorial's.
@@ -76,16 +80,19 @@ class NoLimitLeduc(LeducCards):
         self.cap = cap
 
     def root(self) -> Table:
-        """The ante is in, player 0 acts."""
+        """Return the state after the antes; player 0 acts."""
         return self._new_round(None, (self.ante, self.ante))
 
     def _new_round(self, board: int | None, paid: tuple[int, int]) -> Table:
-        """Player 0 opens; nobody does if all chips are in."""
+        """Return the first state of a round; player 0 opens unless all chips are in."""
         over = paid[0] == self.stack
         return Table(board, over and board is None, -1 if over else 0, paid, frozenset(), 0)
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
-        """Fold and call are always there against a bet; sizes as the stack and the cap allow."""
+        """Return the decision, the deal of the board card, or the payoff.
+
+        Against a bet, fold and call are always possible; the stack and the cap limit the raises.
+        """
         if table.to_deal:
             return self.board
         if table.player < 0:
@@ -94,6 +101,7 @@ class NoLimitLeduc(LeducCards):
         own, other = table.paid[table.player], table.paid[1 - table.player]
         left, call = self.stack - own, other - own
         sizes = range(max(1, 2 * call), left + 1)
+        # With fewer chips than a full raise needs, all-in is the only raise.
         if call < left < 2 * call:
             sizes = range(left, left + 1)
         if table.acted + 1 >= self.cap:
@@ -102,7 +110,7 @@ class NoLimitLeduc(LeducCards):
         return Decision(table.player, None, (*first, *map(str, sizes)))
 
     def next(self, table: Table, action: str) -> Table:
-        """The table after an action, or after the card ``action`` is dealt to the board."""
+        """Return the state after an action, or after the card ``action`` is dealt to the board."""
         if table.to_deal:
             return self._new_round(self.cards.index(action), table.paid)
         player, acted = table.player, table.acted + 1
@@ -114,6 +122,7 @@ class NoLimitLeduc(LeducCards):
             return table._replace(player=1 - player, paid=(paid[0], paid[1]), acted=acted)
         paid[player] = paid[1 - player]
         settled = (paid[0], paid[1])
+        # The first action of a round is a check here, since there was no bet to call.
         if acted == 1:
             return table._replace(player=1 - player, acted=acted)
         if table.board is None:

@@ -1,4 +1,4 @@
-"""No-limit poker of two players from the first card on: push or fold, raises before the flop."""
+"""No-limit poker between two players from the first card on: push or fold, preflop raises."""
 
 from __future__ import annotations
 
@@ -19,67 +19,70 @@ from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
 
 ALL_IN = "allin"
 LONGEST = 2_000
-"""Characters of sizes, at most."""
+"""Largest number of characters in a text of sizes."""
 SIZES = Several(Text(LONGEST), alone=True)
 CHIPS = Number(0, 1e9)
 WEIGHT = Number(above=0, finite=True)
 DECIMALS = 9
-"""Of amounts: what rounding leaves beyond them is none."""
+"""Decimal places to which amounts are rounded; smaller differences are rounding errors."""
 
 
 class Table(NamedTuple):
-    """The public state of the betting."""
+    """Public state of the betting."""
 
     round: int
+    """Index of the betting round."""
     before: float
-    """Chips that each player put in before this round; the ante counts as put in before."""
+    """Chips that each player put in before this round, without the ante."""
     here: tuple[float, float]
     """Chips that each player has put in in this round, blinds included."""
     player: int
-    """Who acts; -1 when the round is over."""
+    """Player who acts; -1 when the round is over."""
     least: float
-    """By how much a raise must go beyond the bet before it."""
+    """Smallest difference in chips between a raise and the bet before it."""
     raises: int = 0
-    """Bets and raises in this round."""
+    """Number of bets and raises in this round."""
     acted: bool = False
-    """Whether the other player has acted in this round."""
+    """True if a player has acted in this round."""
     winner: int = -1
-    """Who has won because the other player folded."""
+    """Player who has won because the other one folded; -1 if nobody folded."""
 
 
 class NoLimitPoker(DeckOfPoker):
     """No-limit poker of two players: rounds of betting, with cards dealt to the board between them.
 
-    Player 0 posts the big blind and player 1 the small one; player 1 opens the first round and
-    player 0 all others, as in heads-up hold'em.  The best five of the cards of the hand and the
-    board win; equal hands share the pot.  Who is all-in before the first deal sees all boards with
-    their chances, whatever ``flops`` says; after that boards are dealt as in the other lines.
-    Actions are ``fold``, ``check``, ``call``, ``bet3``, ``raise7.5`` (to so many chips in this
-    round) and ``allin``; utilities are chips.
+    Player 0 posts the big blind and player 1 the small blind.  Player 1 opens the first round and
+    player 0 all later ones, as in heads-up hold'em.  The best five cards of hand and board win, and
+    equal hands share the pot.
+
+    An all-in before the first deal is evaluated over all boards, even if ``flops`` restricts them.
+    A later all-in is followed by the same deals as any other line.  Actions are ``fold``,
+    ``check``, ``call``, ``bet3``, ``raise7.5`` (to 7.5 chips in this round) and ``allin``.
+    Utilities are chips.
 
     Args:
         stacks: Chips of each player before blinds and antes; the smaller stack counts.
-        raises: Sizes of raises, as :func:`tensorcfr.games.holdem.read_sizes` reads them; a text for
-            all rounds, or one for each.  Blinds are bets.
-        bets: Sizes of bets where nothing has been bet, likewise.
-        deals: How many cards are dealt to the board after the first round, the second, ...; the
-            hands are compared after the last one's round.
-        flops: Which boards the first deal may show: how many, chosen by
-            :func:`tensorcfr.games.holdem.flops.flops`; or their texts, or
-            :class:`~tensorcfr.games.holdem.flops.Flop` with weights.  Each stands for all that
-            differ from it in suits alone.  None for all boards.
-        blinds: The small and the big blind.
-        ante: What each player pays before the cards.
-        limps: Whether the small blind may call the big one.
-        most_raises: Bets and raises that a round may have, the blinds not counted.
-        runout: Cards of the board at an all-in before the first deal; by default as many as all
-            deals have, or 5 without deals.
-        chip: Bets are rounded to multiples of it.
-        ranks: The ranks of the deck, the lowest first.
+        raises: Sizes of raises in the notation of :func:`tensorcfr.games.holdem.read_sizes`: one
+            text for all rounds, or one per round.  Blinds count as bets.
+        bets: Sizes of the first bet of a round, in the same notation.
+        deals: Number of cards dealt to the board after the first round, the second, ...; the
+            showdown follows the round after the last deal.
+        flops: Boards that the first deal may show.  A number lets
+            :func:`tensorcfr.games.holdem.flops.flops` choose so many; a list holds boards as texts,
+            or :class:`~tensorcfr.games.holdem.flops.Flop` with weights.  Each board represents all
+            boards that differ from it only in suits.  None allows all boards.
+        blinds: Chips of the small and of the big blind.
+        ante: Chips that each player pays before the cards are dealt.
+        limps: True if the small blind may call the big blind.
+        most_raises: Largest number of bets and raises in a round; blinds do not count.
+        runout: Number of board cards at an all-in before the first deal; by default the number of
+            cards in all deals, or 5 without deals.
+        chip: Chips to whose multiples bets are rounded.
+        ranks: Ranks of the deck, the lowest first.
         suits: Number of suits, up to 4.
-        hand: Cards that each player gets.
-        short: Whether hands rank as in short-deck hold'em, where a flush beats a full house and the
-            ace is below the six; by default with the deck from the six up.
+        hand: Number of cards that each player gets.
+        short: True if hands rank as in short-deck hold'em: a flush beats a full house, and the ace
+            also counts below the six.  The default deck is then the 36 cards from the six up.
     """
 
     @checked("nolimit_poker")
@@ -109,7 +112,7 @@ class NoLimitPoker(DeckOfPoker):
             raise ValueError("nolimit_poker: a short deck has no rank below the six")
         self.deals, rounds = tuple(deals), len(deals) + 1
         if len(stacks) not in (1, 2):
-            raise ValueError(f"nolimit_poker: there are two players, not {len(stacks)} stacks")
+            raise ValueError(f"nolimit_poker: stacks must be one number or two, not {len(stacks)}")
         self.stack = round(float(min(stacks)) - ante, DECIMALS)
         self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
         if blinds[0] > blinds[1]:
@@ -130,9 +133,9 @@ class NoLimitPoker(DeckOfPoker):
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
     def _chosen(self, given: Any) -> dict[tuple[int, ...], float]:
-        """The boards of the first deal: those that are given, in all suits."""
+        """Return the weight of each board of the first deal: the given boards in all suits."""
         if not self.deals:
-            raise ValueError("nolimit_poker: flops are for a game with deals")
+            raise ValueError("nolimit_poker: flops needs a game with deals")
         if isinstance(given, int) and not 1 <= given <= N_CLASSES:
             raise ValueError(
                 f"nolimit_poker: flops must be a number up to {N_CLASSES:,} or boards, not {given}"
@@ -145,16 +148,19 @@ class NoLimitPoker(DeckOfPoker):
             cards = self._read_board(text)
             rank, suit = np.divmod(cards, self.suits)
             orders = np.array(list(permutations(range(self.suits))))
+            # All permutations of the suits of this board; they share its weight equally.
             alike = {tuple(sorted(own)) for own in (rank * self.suits + orders[:, suit]).tolist()}
             if alike & found.keys():
-                raise ValueError(f"nolimit_poker: flops: {text!r} differs from another in suits")
+                raise ValueError(
+                    f"nolimit_poker: flops: {text!r} differs from another only in suits"
+                )
             found |= dict.fromkeys(alike, float(weight) / len(alike))
         if not found:
-            raise ValueError("nolimit_poker: flops must have a board")
+            raise ValueError("nolimit_poker: flops must contain a board")
         return found
 
     def _read_board(self, text: Any) -> np.ndarray:
-        """The cards of a board of the first deal."""
+        """Return the indices of the cards of a board of the first deal, int64 (cards,)."""
         labels = [text[k : k + 2] for k in range(0, len(text), 2)] if isinstance(text, str) else []
         is_board = len(labels) == self.deals[0] == len(set(labels))
         if not is_board or not set(labels) <= set(self.cards):
@@ -164,18 +170,18 @@ class NoLimitPoker(DeckOfPoker):
         return np.array([self.cards.index(label) for label in labels])
 
     def chips(self, state: Table) -> Chips:
-        """What was paid, antes included, and what each player has left."""
+        """Return the pot with antes, the chips to call, and the chips that each player has left."""
         paid = state.before + state.here[0], state.before + state.here[1]
         call = max(state.here) - state.here[state.player] if state.player >= 0 else 0.0
         return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
 
     def root(self) -> Table:
-        """The blinds are posted."""
+        """Return the state after the blinds."""
         opens = int(self.posted[0] > 0)
         return Table(0, 0.0, self.posted, opens, self.least)
 
     def node(self, state: Table) -> Decision | Deal | Fold | Showdown | Runout:
-        """The actions, the next cards, or the chips that are won."""
+        """Return the decision, the next deal, or the payoffs at the end."""
         if state.winner >= 0:
             lost = self.ante + state.before + state.here[1 - state.winner]
             return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
@@ -189,16 +195,17 @@ class NoLimitPoker(DeckOfPoker):
         return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
 
     def _actions(self, state: Table) -> tuple[str, ...]:
-        """What the player who acts can do, amounts in order."""
+        """Return the actions of the player who acts, with bets and raises in ascending order."""
         faced = max(state.here)
         faces = state.here[state.player] < faced
         found = [FOLD, CALL] if faces else [CHECK]
+        # Only the first call before the flop is a limp; a call of a raise stays legal.
         if faces and not self.limps and state.round == 0 and not state.raises and not state.acted:
             found.remove(CALL)
         most = round(self.stack - state.before, DECIMALS)
         if faced >= most or state.raises >= self.most_raises:
             return tuple(found)
-        # The big blind raises what the small one called.
+        # A blind counts as a bet, so the big blind raises after the small blind has called.
         sizes = self.raises if faced > 0.0 else self.bets
         word = RAISE if faced > 0.0 else BET
         amounts = {self._amount(size, state, most) for size in sizes[state.round]}
@@ -207,7 +214,17 @@ class NoLimitPoker(DeckOfPoker):
         return tuple(found)
 
     def _amount(self, size: Size, state: Table, most: float) -> float | None:
-        """To what a size goes, in this round; None where a cap on raises forbids it."""
+        """Return the amount to which a size bets or raises in this round.
+
+        Args:
+            size: The size.
+            state: State in which the player bets or raises.
+            most: Amount in this round that is all-in.
+
+        Returns:
+            Chips, at least the smallest legal raise and at most ``most``; None if the size's cap on
+            raises forbids it.
+        """
         faced = max(state.here)
         pot = 2.0 * (self.ante + state.before + faced)
         if state.raises > size.bets:
@@ -225,13 +242,15 @@ class NoLimitPoker(DeckOfPoker):
             left = len(self.deals) + 1 - state.round
             streets = max((size.number or left) - (state.raises if faced else 0), 1)
             ratio = (most - faced) / pot
+            # A bet of `share` pots multiplies the pot by 1 + 2 * share when it is called; after
+            # all `streets` such bets the pot has grown by the factor 1 + 2 * ratio.
             share = ((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0
             amount = faced + pot * min(share, size.limit)
         amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
         return min(max(amount, round(faced + state.least, DECIMALS)), most)
 
     def next(self, state: Table, action: str | None) -> Table:
-        """The table after an action, or after cards were dealt (None)."""
+        """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
             before = round(state.before + state.here[0], DECIMALS)
             opens = -1 if before == self.stack else 0
@@ -254,13 +273,16 @@ class NoLimitPoker(DeckOfPoker):
         )
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """That of the best five cards."""
+        """Return the strength of the best five cards of each hand and the board, int64 (hands,)."""
         if not self.short:
             return super().strength(board, hands)
         return short_strengths(self._known[np.array(board, dtype=np.int64)], self._known[hands])
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
-        """As every game of cards, once; those of hold'em are known."""
+        """Count the boards on which each hand wins and ties against each other hand.
+
+        The counts are computed once per number of cards; for hold'em they are read from a file.
+        """
         if cards not in self._runouts:
             if len(self.cards) == 52 and self.hands[0].shape[1] == 2 and cards == BOARD:
                 return holdem_runouts()
@@ -275,14 +297,15 @@ def push_or_fold(
     blinds: tuple[float, float] = (0.5, 1),
     ante: float = 0,
 ) -> NoLimitPoker:
-    """Heads-up hold'em in which the small blind goes all-in or folds.
+    """Return heads-up hold'em in which the small blind goes all-in or folds.
 
-    The big blind then calls or folds; all boards count with their chances.  Chips are big blinds.
+    The big blind then calls or folds.  An all-in is evaluated over all boards.  By default one chip
+    is one big blind.
 
     Args:
-        stacks: Big blinds of each player before the blinds; the smaller stack counts.
-        blinds: The small and the big blind.
-        ante: What each player pays before the cards.
+        stacks: Chips of each player before the blinds; the smaller stack counts.
+        blinds: Chips of the small and of the big blind.
+        ante: Chips that each player pays before the cards are dealt.
 
     Source: W. Chen, J. Ankenman, "The mathematics of poker", 2006, chapter 12.
     """
@@ -290,7 +313,7 @@ def push_or_fold(
 
 
 def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
-    """The sizes of each round."""
+    """Return the sizes of each round."""
     if len(given) not in (1, rounds):
         raise ValueError(f"nolimit_poker: {what} has {len(given)} texts for {rounds} rounds")
     texts = [*given] * rounds if len(given) == 1 else given
@@ -300,5 +323,5 @@ def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[Size, ...
 
 
 def _said(amount: float) -> str:
-    """An amount of chips: ``"120"``, ``"2.5"``."""
+    """Format an amount of chips: ``"120"``, ``"2.5"``."""
     return f"{round(amount, DECIMALS):.9f}".rstrip("0").rstrip(".")

@@ -21,22 +21,24 @@ BY_EQUITY = (
     "K7s A6o K8o 98o T8o Q8o J8o K6s K7o 97s T7s Q7s J7s 77 Q6s K6o 97o T7o 87s Q7o J7o 96s Q6o "
     "T6s J6s 87o 96o 86s T6o J6o 66 76s 86o 76o"
 )
-"""The groups of hands by what they win on average against any two cards with all of the board to
-come, ties by half: from the aces' .73076 to .35282.  All hands on all boards, counted by
-:meth:`NoLimitPoker.runouts <tensorcfr.games.nolimit_poker.NoLimitPoker.runouts>`."""
+"""Groups of hands by descending equity before the flop against a random hand (ties count half).
+
+Equities range from .73076 for aces to .35282.  They are exact counts over all boards by
+:meth:`NoLimitPoker.runouts <tensorcfr.games.nolimit_poker.NoLimitPoker.runouts>`.
+"""
 
 
 @cache
 def _has_deck(every_hand: Callable[[], np.ndarray]) -> np.ndarray:
-    """Which hands the deck has, bool (hands of 52 cards,)."""
+    """Return a mask of the hands that the short deck has, bool (hands of 52 cards,)."""
     return np.asarray((every_hand() >= len(SUITS) * SIX).all(axis=1))
 
 
 class ShortDeck(Holdem):
     """Short-deck hold'em between two players from the flop, the turn or the river on.
 
-    There are 36 cards, no rank below the six.  A flush beats a full house, and the ace is below the
-    six in a straight, too; a straight beats three of a kind.  Everything else, and all parameters,
+    The deck has 36 cards, from the six up.  A flush beats a full house, and a straight beats three
+    of a kind.  In a straight the ace also counts below the six.  All other rules and all parameters
     are those of :class:`~tensorcfr.games.holdem.Holdem`.
 
     Source: the rules of Triton Poker.
@@ -48,28 +50,34 @@ class ShortDeck(Holdem):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """The 630 hands."""
+        """Return the 630 hands of the deck, int64 (630, 2)."""
         return HANDS[_has_deck(Holdem.every_hand)]
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """As :func:`~tensorcfr.games.holdem.ranges.read_range` has it; groups leave out what the
-        deck lacks, and the best hands are those of :data:`BY_EQUITY`."""
+        """Return the weight of every hand of the deck, float64 (630,).
+
+        The notation is that of :func:`~tensorcfr.games.holdem.ranges.read_range`.  Groups leave out
+        hands that the deck lacks, and ``top 20%`` follows the order of :data:`BY_EQUITY`.
+        """
         deck = _has_deck(Holdem.every_hand)
         return pairs_of_cards.read_range(text, what, order=BY_EQUITY, deck=deck)[deck]
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """As :func:`~tensorcfr.games.holdem.strength.short_strengths` has it."""
+        """Return the strength of each hand on the board, int64 (hands,).
+
+        The ranking is that of :func:`~tensorcfr.games.holdem.strength.short_strengths`.
+        """
         return short_strengths(np.array(board, dtype=np.int64), hands)
 
 
 class ShortOmaha(Omaha):
     """Pot-limit short-deck Omaha between two players from the flop, the turn or the river on.
 
-    The deck and the strength of five cards are those of :class:`ShortDeck`; everything else is that
-    of :class:`~tensorcfr.games.omaha.Omaha`.
+    The deck and the ranking of five cards are those of :class:`ShortDeck`; all other rules are
+    those of :class:`~tensorcfr.games.omaha.Omaha`.
 
-    Source: as for these two.
+    Source: the sources of these two games.
     """
 
     game = "short_omaha"
@@ -78,17 +86,23 @@ class ShortOmaha(Omaha):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """The 58,905 hands."""
+        """Return the 58,905 hands of the deck, int64 (58905, 4)."""
         return Omaha.every_hand()[_has_deck(Omaha.every_hand)]
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """As :func:`~tensorcfr.games.omaha.ranges.read_range` has it; groups leave out what the
-        deck lacks."""
+        """Return the weight of every hand of the deck, float64 (58905,).
+
+        The notation is that of :func:`~tensorcfr.games.omaha.ranges.read_range`.  Groups leave out
+        hands that the deck lacks.
+        """
         deck = _has_deck(Omaha.every_hand)
         return four_cards.read_range(text, what, deck=deck)[deck]
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """That of the best of two of the four cards with three of the board."""
+        """Return the strength of each hand on the board, int64 (hands,).
+
+        The best choice of two cards of the hand and three of the board counts.
+        """
         on_board = np.array(board, dtype=np.int64)
         return omaha_strengths(on_board, hands, short_strengths, ShortDeck.every_hand())

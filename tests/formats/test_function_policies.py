@@ -133,7 +133,7 @@ FIFTH = GAME.infoset_labels[5]
         (Batched(lambda batch: rows(batch) * np.nan), "no action there|no distribution"),
         (Batched(lambda batch: rows(batch)[1:]), "the answer for 936 infosets has the shape"),
         (Batched(lambda batch: rows(batch)[:, :1]), "has the shape \\(936, 1\\), not \\(936, 3\\)"),
-        (Batched(lambda batch: batch.legal * 0 + 1 / 3), "to columns that are no action there"),
+        (Batched(lambda batch: batch.legal * 0 + 1 / 3), "to columns with no action there"),
         (Batched(lambda batch: "a"), "must be numbers"),
         (Batched(rows, lambda infosets: [[1.0]]), "the features of 936 infosets have the shape"),
         (Batched(rows, columns=lambda infoset: [0]), "has 2 actions, but its columns are \\[0\\]"),

@@ -274,7 +274,7 @@ def test_what_is_no_profile_of_the_game() -> None:
     game, theirs = compile_game("kuhn"), their_tree("kuhn")
     with pytest.raises(ValueError, match="kuhn and theirs are not the same game: at the root"):
         policy_to_gambit(Policy.uniform(game), their_tree("kuhn(players=3)"))
-    with pytest.raises(ValueError, match="a policy is a mixed behaviour profile"):
+    with pytest.raises(ValueError, match="the policy must be a mixed behaviour profile"):
         from_gambit(game, object())
     for wrong in ((0.5, 0.6), (-0.5, 1.5), (float("nan"), 1.0)):
         profile = policy_to_gambit(Policy.uniform(game), theirs)

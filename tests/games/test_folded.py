@@ -286,10 +286,10 @@ def test_the_value_of_another_program() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"folded": ("AA,QX",)}, r"holdem: folded\[0\]: 'QX' at character 4 is no group"),
-        ({"folded": ("AA",) * 5}, "folded: 5 players; 4 can have folded"),
-        ({"folded": ("AsAh", "AsKh")}, "folded: no deal leaves all of them different cards"),
-        ({"folded": ("AA",), "ranges": ("AA", "KK"), "dead": "AsAh"}, "of each hand of ranges.0"),
+        ({"folded": ("AA,QX",)}, r"holdem: folded\[0\]: 'QX' at character 4 is not a group"),
+        ({"folded": ("AA",) * 5}, "folded: 5 players; at most 4 can fold"),
+        ({"folded": ("AsAh", "AsKh")}, "folded: no deal gives all of them different cards"),
+        ({"folded": ("AA",), "ranges": ("AA", "KK"), "dead": "AsAh"}, "of every hand of ranges.0"),
         ({"folded": ("TdTs",)}, "folded: the board and the dead cards leave no hand of a range"),
         (
             {"game": "omaha", "ranges": ("AAKK", "KKQQ"), "folded": ("AA",)},

@@ -38,8 +38,8 @@ def test_cards() -> None:
     assert len(HANDS) == 1326
     assert hand_label(HANDS[0]) == "AsAh"
     for text, message in [
-        ("Td1d", "'1d' at character 3 of 'Td1d' is no card"),
-        ("TdTd", "Td at character 3 of 'TdTd' is there twice"),
+        ("Td1d", "'1d' at character 3 of 'Td1d' is not a card"),
+        ("TdTd", "Td at character 3 of 'TdTd' occurs twice"),
         ("TdX", "'X' at character 3"),
     ]:
         with pytest.raises(ValueError, match=message):
@@ -194,11 +194,11 @@ def add_wins(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("QQ+,AX", "'AX' at character 5 is no group of hands"),
+        ("QQ+,AX", "'AX' at character 5 is not a group of hands"),
         ("AA:1.5", "must be from 0 to 1, or to 100%, not '1.5'"),
         ("AA:150%", "not '150%'"),
         ("AA:x%", "not 'x%'"),
-        ("top 101%", "no more than 100% of the hands"),
+        ("top 101%", "a share must be at most 100% of the hands"),
         ("[50]QQ", r"\[50\] is not closed: write \[/50\]"),
         ("QQ[/50]", "character 1: .* closes nothing"),
         ("[50]QQ,[20]JJ[/20]", r"character 8: \[50\] is not closed before"),
@@ -215,8 +215,8 @@ def add_wins(
         ("AA@50:0.5", "has two weights|a weight must be"),
         ("AA@500", "not '500%'"),
         ("AsJh: 0.460.46,KcKd:1", "character 1: a weight must be"),
-        ("KK AA 1", "'AA 1' at character 4 is no group"),
-        ("AA,{KK}", "'{KK}' at character 4 is no group"),
+        ("KK AA 1", "'AA 1' at character 4 is not a group"),
+        ("AA,{KK}", "'{KK}' at character 4 is not a group"),
         ("Q" * 3000, "'QQQ"),
     ],
 )
@@ -362,7 +362,7 @@ def test_sizes() -> None:
     capped = read_sizes("60%3r,min", "raises", raises=True)
     assert [(size.kind, size.bets) for size in capped] == [("pot", 3), ("least", np.inf)]
     for text, message in [
-        ("70p", "'70p' at character 1 is no size"),
+        ("70p", "'70p' at character 1 is not a size"),
         ("min", "'min' at character 1 is for raises only"),
         ("50%,2x", "'2x' at character 5 is for raises only"),
         ("0%", "must be above 0"),
@@ -413,7 +413,10 @@ def test_fractions_of_chips() -> None:
     assert 10.0 * first.value[0] == pytest.approx(second.value[0], rel=1e-12)
     assert Holdem(**(spot.options | {"pot": 5.0, "stacks": 10.0, "chip": 1.0})).options["pot"] == 5
     for options, message in [
-        ({"pot": 5.5}, "multiple of the smallest chip 1, not 5.5; a smaller one is given as chip"),
+        (
+            {"pot": 5.5},
+            "multiple of the smallest chip 1, not 5.5; pass a smaller one, for example chip=0",
+        ),
         ({"pot": 1, "stacks": 2.25, "chip": 0.1}, "stacks must be a multiple of .* 0.1, not 2.25"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("bet0.15",)}, "from 0.1 to 2"),
         ({"pot": 1, "stacks": 2, "chip": 0.1, "add": ("betx",)}, "from 0.1 to 2"),
@@ -531,13 +534,13 @@ def test_rake() -> None:
     ("options", "message"),
     [
         ({"board": "QsJh"}, "has 2 cards; a board has 3 to 5"),
-        ({"board": "QsQs2h"}, "Qs at character 3 of 'QsQs2h' is there twice"),
+        ({"board": "QsQs2h"}, "Qs at character 3 of 'QsQs2h' occurs twice"),
         ({"ranges": ("AA", "QsJs")}, r"ranges\[1\]: 'QsJs' has no hand on QsJh2h8d3c"),
         ({"ranges": "AA"}, "ranges must be 2 values, each a text"),
         ({"ranges": ("AA", "A")}, r"ranges\[1\]: 'A' at character 1"),
         ({"stacks": 0}, "stacks must be above 0"),
         ({"pot": 0}, "pot must be above 0"),
-        ({"bets": "50%,60p"}, "bets: '60p' at character 5 is no size"),
+        ({"bets": "50%,60p"}, "bets: '60p' at character 5 is not a size"),
         (
             {"bets": {"river": {"oop": "x"}}},
             "no sizes for ip on the river: give 'river' or 'ip'|'x'",

@@ -46,7 +46,7 @@ def test_a_range_as_a_grid() -> None:
         counts[grid_place(hand)] += 1
     assert (grid * counts).sum() == pytest.approx(found["combos"])
     assert Start().range("  ")["combos"] == 0.0
-    with pytest.raises(ValueError, match="is no group of hands"):
+    with pytest.raises(ValueError, match="is not a group of hands"):
         Start().range("AA,foo")
     with pytest.raises(TypeError, match="a range is a text"):
         Start().range(None)
@@ -69,7 +69,7 @@ def test_the_size_is_that_of_the_game() -> None:
         ({"ranges": ["QQ", "xx"]}, "ranges\\[1\\]"),
         ({"pot": None}, "the spot needs pot"),
         ({"path": "/etc/passwd"}, "a spot has no 'path'"),
-        ({"bets": {"river": "many"}}, "is no size"),
+        ({"bets": {"river": "many"}}, "is not a size"),
     ],
 )
 def test_spots_that_make_no_sense(change: dict[str, Any], message: str) -> None:

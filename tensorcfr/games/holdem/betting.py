@@ -1,7 +1,7 @@
-"""No-limit betting between two players, street by street: which actions there are, in chips.
+"""No-limit betting between two players, street by street: the legal actions, in chips.
 
-The rules of sizes are those of the common solvers, so that equal spots have equal trees.  Amounts
-on a street are amounts *to* which a player bets or raises, in whole numbers of the smallest chip.
+The rules of sizes are those of the common solvers, so that equal spots have equal trees.  An amount
+is the total *to* which a player bets or raises on a street, as a multiple of the smallest chip.
 """
 
 from __future__ import annotations
@@ -16,75 +16,89 @@ from .sizes import Size
 STREETS = ("flop", "turn", "river")
 FOLD, CHECK, CALL, ALL_IN = "fold", "check", "call", "allin"
 DEAL = "deal"
-"""The step from a street to the next one."""
+"""Transition from a street to the next one, in place of an action."""
 Lines = tuple[tuple[str, ...], ...]
 """Lines of actions."""
 
 
 class Table(NamedTuple):
-    """The public state of the betting."""
+    """Public state of the betting; amounts are multiples of the smallest chip."""
 
     street: int
-    """Index of :data:`STREETS`."""
+    """Index into :data:`STREETS`."""
     put: tuple[int, int]
-    """What each player has put in on earlier streets of the spot."""
+    """Amount that each player has put in on earlier streets of the spot."""
     here: tuple[int, int]
-    """What each player has put in on this street."""
+    """Amount that each player has put in on this street."""
     player: int
-    """Who acts; :data:`TO_DEAL`, :data:`TO_SHOW`, or who has won (:data:`WON`) by a fold."""
+    """Player who acts; otherwise :data:`TO_DEAL`, :data:`TO_SHOW`, or ``WON - p`` after a fold that
+    player ``p`` wins."""
     bets: int = 0
-    """Bets and raises on this street."""
+    """Number of bets and raises on this street."""
     leads: bool = False
-    """Whether the bet of player 1 was the last one on the street before, and player 0 called: what
-    player 0 opens this street with is a donk bet."""
+    """True if player 1 made the last bet of the street before and player 0 called it, so that an
+    opening bet of player 0 is a donk bet."""
     added: Lines = ()
-    """Lines to add from here on."""
+    """Rest of the lines to add that begin at this state."""
     removed: Lines = ()
-    """Lines to remove from here on."""
+    """Rest of the lines to remove that begin at this state."""
 
 
 TO_DEAL, TO_SHOW = -1, -2
+"""Values of :attr:`Table.player` before a card is dealt, and at a showdown."""
 WON = -3
-"""Player ``p`` has won by a fold: ``WON - p``."""
+"""Value of :attr:`Table.player` after a fold that player 0 wins; ``WON - 1`` for player 1."""
 
 
 @dataclass(frozen=True)
 class Betting:
-    """The betting of a spot.
+    """Betting rules of a spot.
 
-    Tuples by street are for the flop, the turn and the river, whichever of them there are.
+    Tuples by street have an entry for the flop, the turn and the river; entries of streets before
+    the spot are None.
     """
 
     chip: Decimal
-    """The smallest chip; actions are named by amounts in chips."""
+    """Smallest chip; all amounts are multiples of it, and labels of actions show chips."""
     pot: int
+    """Amount in the pot at the start of the spot."""
     stack: int
+    """Amount that each player has left at the start of the spot."""
     first_street: int
+    """Index into :data:`STREETS` of the street on which the spot begins."""
     bets: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
-    """By street and player."""
+    """Sizes of opening bets, by street and player."""
     raises: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
+    """Sizes of raises, by street and player."""
     donks: tuple[tuple[Size, ...] | None, ...]
-    """By street; None for the same as other bets."""
+    """Sizes of donk bets, by street; None if they are the sizes of other bets."""
     add_allin: float
+    """Multiple of the pot: all-in is added as a size if it is at most that large."""
     force_allin: float
+    """Share of the pot after a call: a size becomes all-in if at most that share would be left."""
     merging: float
+    """Threshold below which a size is dropped next to a larger one; 0 keeps all sizes."""
     added: Lines = ()
+    """Lines to add by hand, from the start of the spot."""
     removed: Lines = ()
+    """Lines to remove by hand, from the start of the spot."""
     game: str = "holdem"
-    """The name of the game, as errors say it."""
+    """Name of the game in errors."""
     pot_limit: bool = False
-    """Whether nobody may bet or raise by more than the pot after a call."""
+    """True if bets and raises are limited to the pot after a call."""
 
     def root(self) -> Table:
-        """Nobody has bet, player 0 acts."""
+        """Return the state at the start of the spot; player 0 acts."""
         return Table(self.first_street, (0, 0), (0, 0), 0, added=self.added, removed=self.removed)
 
     def actions(self, table: Table) -> tuple[str, ...]:
-        """What the player who acts can do: ``"fold"``, ``"check"``, ``"call"``, ``"bet120"``,
-        ``"raise300"``, ``"allin"``; amounts in order.
+        """Return the labels of the legal actions, with bets and raises in ascending order.
+
+        Labels are ``"fold"``, ``"check"``, ``"call"``, ``"bet120"``, ``"raise300"`` and
+        ``"allin"``.
 
         Raises:
-            ValueError: A line that is to be added or removed cannot be.
+            ValueError: A line cannot be added or removed at this state.
         """
         player, here = table.player, table.here
         faced = max(here)
@@ -93,7 +107,7 @@ class Betting:
         facing = here[player] < faced
         found = [FOLD, CALL] if facing else [CHECK]
         removed = {line[0] for line in table.removed if len(line) == 1}
-        # Nobody raises an all-in.
+        # An all-in cannot be raised.
         if faced < most:
             amounts = self._amounts(table, faced, most)
             for line in table.added:
@@ -110,6 +124,7 @@ class Betting:
         found = [label for label in found if label not in removed]
         if not found:
             raise ValueError("holdem: remove: a player would have no action left")
+        # Longer lines are applied at later states, so only their first action is checked here.
         for line in (*table.added, *table.removed):
             if len(line) > 1 and line[0] not in found:
                 raise ValueError(
@@ -124,15 +139,18 @@ class Betting:
         return f"{'raise' if facing else 'bet'}{self.said(amount)}"
 
     def said(self, amount: int) -> str:
-        """An amount in chips: ``"120"``, ``"2.5"``."""
+        """Format an amount in chips: ``"120"``, ``"2.5"``."""
         return f"{(amount * self.chip).normalize():f}"
 
     def amount_of(self, label: str) -> int:
-        """Return the amount of a bet or raise, but for :data:`ALL_IN`."""
+        """Return the amount in the label of a bet or raise, but not of :data:`ALL_IN`."""
         return self._read(label.removeprefix("bet").removeprefix("raise"))
 
     def _read(self, digits: str) -> int:
-        """The amount that is said in chips; -1 if it is none, or no multiple of the smallest."""
+        """Return the amount that the digits give in chips.
+
+        Return -1 for any other text, and for amounts that are not multiples of the smallest chip.
+        """
         try:
             amount = Decimal(digits) / self.chip
         except InvalidOperation:
@@ -140,15 +158,19 @@ class Betting:
         return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
     def _pot(self, table: Table, faced: int) -> int:
-        """The pot after a call."""
+        """Return the pot after a call."""
         return self.pot + 2 * (table.put[table.player] + faced)
 
     def _top(self, table: Table, faced: int, most: int) -> int:
-        """The highest amount that the limit allows."""
+        """Return the highest amount that the stack and the pot limit allow."""
         return min(most, faced + self._pot(table, faced)) if self.pot_limit else most
 
     def _added(self, label: str, facing: bool, faced: int, top: int, most: int) -> int:
-        """The amount of an action that is added by hand."""
+        """Return the amount of an action that is added by hand.
+
+        Raises:
+            ValueError: The label is not a bet or raise with a legal amount.
+        """
         kind = "raise" if facing else "bet"
         if label == ALL_IN and top == most:
             return most
@@ -162,7 +184,7 @@ class Betting:
         return amount
 
     def _amounts(self, table: Table, faced: int, most: int) -> set[int]:
-        """The amounts of bets or raises that the sizes make."""
+        """Return the amounts of bets or raises that follow from the sizes."""
         player, street = table.player, table.street
         pot, top = self._pot(table, faced), self._top(table, faced, most)
         facing = faced > 0
@@ -175,6 +197,7 @@ class Betting:
         wanted = {amount for amount in amounts if amount is not None}
         if most <= faced + _round(self.add_allin * pot) and top == most:
             wanted.add(most)
+        # A raise is at least as large as the last one, unless the limit or the stack is smaller.
         least = max(faced + faced - min(table.here), 1)
         found = set()
         for amount in wanted:
@@ -185,7 +208,7 @@ class Betting:
         return self._merged(found, faced, pot)
 
     def _amount(self, size: Size, table: Table, faced: int, most: int, pot: int) -> int | None:
-        """The amount of one size; None where a cap on raises forbids it."""
+        """Return the amount of one size, before limits; None if its cap on raises forbids it."""
         kind, number, limit, bets = size
         if table.bets > bets:
             return None
@@ -202,15 +225,17 @@ class Betting:
             streets = number or len(STREETS) - table.street
             if faced:
                 streets = max(streets - table.bets + 1, 1)
+            # A bet of `share` pots multiplies the pot by 1 + 2 * share when it is called; after
+            # all `streets` such bets the pot has grown by the factor 1 + 2 * ratio.
             ratio = (most - faced) / pot
             share = min(((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0, limit)
         return faced + _round(pot * share)
 
     def _merged(self, amounts: set[int], faced: int, pot: int) -> set[int]:
-        """Without the amounts that are close to a larger one."""
+        """Return the amounts without those that are close to a larger amount that is kept."""
         kept: list[int] = []
         for amount in sorted(amounts, reverse=True):
-            # The nearest larger one that is kept decides: the others are further away.
+            # Amounts descend, so the last amount kept is the nearest; all others are further away.
             if kept:
                 ratio = (1.0 + (kept[-1] - faced) / pot) / (1.0 + (amount - faced) / pot)
             if not kept or ratio >= 1.0 + self.merging:
@@ -218,7 +243,7 @@ class Betting:
         return set(kept)
 
     def next(self, table: Table, action: str) -> Table:
-        """The table after an action, or after the next card is dealt (:data:`DEAL`)."""
+        """Return the state after an action, or after the next card is dealt (:data:`DEAL`)."""
         if table.player == TO_DEAL:
             return self._opened(table)
         player, other = table.player, 1 - table.player
@@ -240,12 +265,12 @@ class Betting:
         return acted._replace(here=here, player=other, bets=table.bets + 1)
 
     def _closed(self, table: Table, *, leads: bool) -> Table:
-        """The street is over."""
+        """Return the state at the end of a street."""
         last = table.street == len(STREETS) - 1
         return table._replace(player=TO_SHOW if last else TO_DEAL, leads=leads)
 
     def _opened(self, table: Table) -> Table:
-        """The next street, after its card."""
+        """Return the first state of the next street, which is over at once after an all-in."""
         put = (table.put[0] + table.here[0], table.put[1] + table.here[1])
         opened = table._replace(street=table.street + 1, put=put, here=(0, 0), bets=0)
         if put[0] < self.stack:
@@ -253,15 +278,15 @@ class Betting:
         return self._closed(opened, leads=False)
 
     def paid(self, table: Table) -> tuple[int, int]:
-        """What each player has put in since the start of the spot."""
+        """Return the amount that each player has put in since the start of the spot."""
         return table.put[0] + table.here[0], table.put[1] + table.here[1]
 
 
 def after(lines: Lines, action: str) -> Lines:
-    """Return what is left of the lines that begin with an action."""
+    """Return the rests of the lines that begin with an action."""
     return tuple(line[1:] for line in lines if len(line) > 1 and line[0] == action)
 
 
 def _round(amount: float) -> int:
-    """The nearest whole number, halves upwards."""
+    """Return the nearest whole number, with halves rounded up."""
     return math.floor(amount + 0.5)

@@ -1,4 +1,4 @@
-"""Flops up to a change of suits, and a few that represent all."""
+"""Classes of flops that differ only in suits, and small sets of flops that represent all."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from ..._util.arguments import Whole, checked
 from .cards import CARDS
 
 N_FLOPS = 22_100
-"""Flops, with suits: the ways to choose 3 of 52 cards."""
+"""Number of flops: the ways to choose 3 of 52 cards."""
 N_CLASSES = 1_755
-"""Flops up to a change of suits."""
+"""Number of classes of flops that differ only in suits."""
 
 
 class Flop(NamedTuple):
-    """A flop, and how much of all flops it represents."""
+    """Flop with the share of all flops that it represents."""
 
     board: str
-    """Its cards, the highest first: ``"Td9d6h"``."""
+    """Cards of the flop, the highest first: ``"Td9d6h"``."""
     weight: float
-    """The share of all flops; the weights of a list of flops sum to 1."""
+    """Share of all flops; the weights of a list of flops sum to 1."""
 
 
 @cache
 def _classes() -> tuple[list[tuple[int, ...]], np.ndarray]:
-    """A flop of each class, similar flops side by side, and how many flops are in each class."""
+    """Return one flop of each class and the sizes of the classes, int64 (classes,).
+
+    Similar flops are next to each other.
+    """
     cards = np.array(list(combinations(range(len(CARDS)), 3)))
     orders = np.array(list(permutations(range(4))))
-    # (flops, orders of the suits, cards): of all flops that are alike the last one is taken.
+    # (flops, permutations of suits, cards): the flop with the largest code represents its class.
     alike = np.sort(cards[:, None] // 4 * 4 + orders[:, cards % 4].swapaxes(0, 1))[..., ::-1]
     codes = (alike @ np.array([len(CARDS) ** 2, len(CARDS), 1])).max(axis=1)
     found, sizes = np.unique(codes, return_counts=True)
@@ -43,32 +46,35 @@ def _classes() -> tuple[list[tuple[int, ...]], np.ndarray]:
 
 
 def _texture(cards: tuple[int, ...]) -> tuple[int, ...]:
-    """What makes flops alike, the most important first: suits, pairs, then ranks."""
+    """Return the sort key of a flop: number of suits, number of ranks, then ranks and suits."""
     ranks, suits = zip(*(divmod(card, 4) for card in cards), strict=True)
     return (len(set(suits)), len(set(ranks)), *ranks, *suits)
 
 
 @checked()
 def flops(count: Annotated[int, Whole(1, N_CLASSES)] = N_CLASSES) -> list[Flop]:
-    """Flops that represent all 22,100.
+    """Return flops that represent all 22,100 flops.
 
-    All classes of flops that differ in suits alone, with their shares; or fewer: the classes are
-    laid side by side, those of the same suits, pairs and high cards together, and flops are taken
-    at equal distances.  So suits, pairs and high cards occur about as often as among all flops.
+    By default there is one flop per class of flops that differ only in suits, weighted by the size
+    of the class.  For fewer flops, the classes are sorted by suits, pairs and high cards, and flops
+    are taken at equal distances.  So suits, pairs and high cards occur about as often as among all
+    flops.
 
     >>> [flop.board for flop in flops(3)]
     ['7s6h4s', 'As5h2h', 'Qs7h4d']
 
     Args:
-        count: How many flops.
+        count: Number of flops.
 
     Raises:
-        ValueError: There are not so many.
+        ValueError: ``count`` is not from 1 to 1,755.
     """
     classes, sizes = _classes()
     if count == N_CLASSES:
         chosen, weights = np.arange(N_CLASSES), sizes / N_FLOPS
     else:
+        # The middle of each of `count` equal intervals of all flops selects a class.  A large class
+        # may be selected several times; its weight counts them.
         ends = np.cumsum(sizes)
         taken = np.searchsorted(ends, (np.arange(count) + 0.5) * N_FLOPS / count, side="right")
         chosen, times = np.unique(taken, return_counts=True)

@@ -1,15 +1,15 @@
-"""What players who have folded leave of the deck: the *bunching effect*.
+"""Effect of players who have folded on the remaining cards: the *bunching effect*.
 
-A player who folds held no strong hand, so that strong cards are likelier in the other hands and on
-the board than they would be otherwise.  For a set of cards let its *share* be the probability that
-the folded hands, dealt by their ranges, have none of these cards.  Shares of up to four cards are
-worked out: of one and two folded players from all their hands, of more from a sample of deals.
+A player who folds rarely held a strong hand, so strong cards are likelier in the other hands and on
+the board.  The *share* of a set of cards is the probability that the folded hands, dealt by their
+ranges, contain none of these cards.  Shares are computed for sets of up to four cards: exactly for
+one or two folded players, and from a sample of deals for more.
 
-A pair of hands and a board are weighted with the share of all their cards, which is no product of
-something of one hand and something of the other.  Here it is made one: the share of the board and
-the one hand, times that of the board and the other hand, over that of the board, times a factor of
-either hand, by which the two ranges of the deal are exact.  What is lost is how the cards of one
-hand and those of the other go together beyond that; :class:`OfDeal` says how much.
+The exact weight of a pair of hands and a board is the share of all their cards.  It does not factor
+into one number per hand, but the solver needs such factors.  The approximation is the share of the
+board and one hand, times the share of the board and the other hand, divided by the board's share.
+It is multiplied by one factor per hand, fitted so that both players' marginal ranges are exact.
+The error is the remaining correlation between the cards of both hands; :class:`OfDeal` reports it.
 """
 
 from __future__ import annotations
@@ -25,50 +25,51 @@ from ..._util.memory import reserve
 from .cards import CARDS, RANKS, SUITS, orders_of_suits
 
 MOST_FOLDED = 4
-"""Players who can have folded: six play."""
+"""Largest number of folded players; six play."""
 MOST_DEALT = 2
-"""Cards that can still be dealt: shares are those of four cards, two of them a hand's."""
+"""Largest number of cards still to be dealt: turn and river."""
 MOST_CARDS = 2 + MOST_DEALT
-"""Cards of the sets whose shares are worked out, at most."""
+"""Largest number of cards in a set with a share: a hand and the cards still to be dealt."""
 DEALS = 1 << 20
-"""Deals of the sample, before those are left out in which two players have one card."""
+"""Number of sampled deals, before deals are dropped in which two players have the same card."""
 SEED = 1
+"""Seed of the sample, so that equal spots have equal weights."""
 ROUNDING = 1e-12
-"""Shares below this are those of cards without which the folded players had no hands."""
+"""Shares below this are rounding errors and become 0."""
 BYTES_OF_DEAL, BYTES_OF_CARDS = 44, 5
-"""Scratch of a deal of hands to the folded players, and of each of their hands in it."""
+"""Scratch bytes per deal to the folded players, and per folded hand in it."""
 BYTES_OF_SET = 24
-"""Scratch of each card of a set and each order of suits."""
+"""Scratch bytes per card of a set and permutation of the suits."""
 BYTES_OF_PAIR = 100
-"""Scratch of a pair of hands of the two who play."""
+"""Scratch bytes per pair of hands of the two remaining players."""
 ROUNDS = 10
-"""Times that the factors of one player's hands are made of those of the other's."""
+"""Number of rounds that fit the factors of each player to the factors of the other one."""
 
 
 class OfDeal(NamedTuple):
-    """How the hands of a deal are weighted."""
+    """Weights of the hands at the deal, with their approximation error."""
 
     factors: tuple[np.ndarray, np.ndarray]
-    """For each player float64 (hands,)."""
+    """float64 (hands,) for each player: factor of each hand."""
     lost: float
-    """By how much the weight of a pair of hands is off, on average over all pairs of the deal; a
-    share of it."""
+    """Mean relative error of the weight of a pair of hands, over all pairs of the deal."""
     most: float
-    """By how much it is off at most."""
+    """Largest relative error of the weight of a pair of hands."""
     nbytes: int
-    """What shares and factors take for a while."""
+    """Peak scratch memory of shares and factors, in bytes."""
 
 
 class Folded:
-    """How likely hands and boards are after some players have folded.
+    """Probabilities of hands and boards after some players have folded.
 
     Args:
         hands: int64 (hands, 2): all hands of the deck.
-        ranges: For each of them float64 (hands,): how often they fold each hand.
-        known: The cards of the board and the dead cards.
+        ranges: float64 (hands,) for each folded player: probability of folding each hand.
+        known: Cards of the board and dead cards.
 
     Raises:
-        ValueError: The known cards leave a player no hand; or all of them, no deal.
+        ValueError: The known cards leave a folded player without a hand, or no deal gives all
+            folded players different cards.
     """
 
     def __init__(
@@ -77,29 +78,33 @@ class Folded:
         orders = orders_of_suits(len(RANKS), len(SUITS))
         number = np.zeros(len(CARDS) ** 2, dtype=np.int64)
         number[_codes(hands)] = np.arange(len(hands))
-        moved = number[_codes(orders[:, hands])]
+        moved = number[_codes(orders[:, hands])]  # (permutations, hands): number of the image.
         same = np.logical_and.reduce([(own[moved] == own).all(axis=1) for own in ranges])
         self.symmetries = orders[same]
-        """int64 (permutations, cards): the orders of suits that leave the ranges as they are."""
+        """int64 (permutations, cards): the permutations of suits that preserve the ranges."""
         live = np.setdiff1d(np.arange(len(CARDS)), known)
         self._place = np.full(len(CARDS), -1, dtype=np.int8)
         self._place[live] = np.arange(len(live))
         places = self._place[self.symmetries[:, live]]
-        # What these make of each other is alike to the last bit.
+        # Permutations that also preserve the known cards.  Shares of sets that they map to each
+        # other are made equal to the last bit, so that the compiler can merge these sets.
         self._permutations = places[(places >= 0).all(axis=1)]
         self.free = len(live) - 2 * len(ranges)
-        """Cards that nobody has folded, hands and boards to come among them."""
+        """Number of cards that are neither known nor folded."""
         can = [self._live_hands(hands, own) for own in ranges]
         count = DEALS if len(can) > 2 else prod(len(own) for own, _ in can)
         sets = len(self._permutations) * MOST_CARDS * comb(len(live), MOST_CARDS)
         self.nbytes = max((BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets)
-        """What making it takes for a while."""
+        """Peak scratch memory of the constructor, in bytes."""
         reserve(self.nbytes, "folded: deals and sets of cards")
         deals = _deals(can)
         self._shares = self._of_sets(deals, len(live))
 
     def _live_hands(self, hands: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The hands that a player can have folded, as places among the live cards, and weights."""
+        """Return the hands that a player can have folded and their weights, float64 (hands,).
+
+        A hand is given by the positions of its cards among the live cards, int8 (hands, 2).
+        """
         places = self._place[hands]
         found = np.flatnonzero((weights > 0.0) & (places >= 0).all(axis=1))
         if not len(found):
@@ -107,14 +112,14 @@ class Folded:
         return places[found], weights[found]
 
     def _of_sets(self, deals: tuple[np.ndarray, np.ndarray], live: int) -> list[np.ndarray]:
-        """The share of every set of up to four live cards, by size; float64 (sets,)."""
+        """Return the share of every set of up to four live cards: float64 (sets,) for each size."""
         dealt, weight = deals
         dealt, total = np.sort(dealt, axis=1), weight.sum()
         if total <= 0.0:
-            raise ValueError("no deal leaves all of them different cards")
+            raise ValueError("no deal gives all of them different cards")
         shares, held = [np.ones(1)], [np.ones(1)]
         for size in range(1, 1 + MOST_CARDS):
-            # How likely the folded hands have all cards of a set.
+            # Probability that the folded hands contain all cards of a set.
             here = np.zeros(comb(live, size))
             for columns in combinations(range(dealt.shape[1]), size):
                 which = _number(dealt[:, columns])
@@ -122,11 +127,13 @@ class Folded:
             held.append(here / total)
             sets = np.array(list(combinations(range(live), size)), dtype=np.int8)
             sets = sets[np.argsort(_number(sets))]
+            # Inclusion and exclusion: from "contain all of a subset" to "contain none of the set".
             none = np.zeros(len(sets))
             for some in range(size + 1):
                 for columns in combinations(range(size), some):
                     none += (-1) ** some * held[some][_number(sets[:, columns])]
             none[none < ROUNDING] = 0.0
+            # Average over each orbit of the permutations, named by its smallest set.
             least = _number(np.sort(self._permutations[:, sets], axis=2)).min(axis=0)
             alike = np.bincount(least, none, minlength=len(none)) / np.maximum(
                 np.bincount(least, minlength=len(none)), 1
@@ -135,10 +142,10 @@ class Folded:
         return shares
 
     def share(self, sets: np.ndarray) -> np.ndarray:
-        """The probability that the folded hands have none of some cards beside the known ones.
+        """Return the probability that the folded hands contain none of some cards.
 
         Args:
-            sets: int64 (sets, up to 4): different cards that are not known.
+            sets: int64 (sets, up to 4): different cards, none of them known.
 
         Returns:
             float64 (sets,).
@@ -147,36 +154,37 @@ class Folded:
         return self._shares[sets.shape[1]][_number(places)]
 
     def likelihood(self, dealt: Sequence[int], hands: np.ndarray) -> np.ndarray:
-        """How likely a board is with each of some hands, next to a board without more cards and
-        without the hand: the share of both, over the root of that of the board.
+        """Return the factor by which folded hands change the weight of each hand on a board.
 
-        The product of two of them, times the even probability of the board, is the probability of
-        the board with both hands, but for how the hands go together.
+        The factor is the share of hand and board, divided by the root of the board's share.  The
+        product of the factors of two hands, times the uniform probability of the board, is the
+        probability of the board and both hands.  It neglects the correlation between the hands.
 
         Args:
             dealt: Cards of the board that are not known, two at most.
             hands: int64 (hands, 2).
 
         Returns:
-            float64 (hands,); any number for hands with a card of the board.
+            float64 (hands,); meaningless for hands with a card of the board.
         """
         count, every = len(dealt), len(self._permutations[0])
         board = np.array([dealt], dtype=np.int64)
         apart = ~np.isin(hands, board).any(axis=1)
         sets = np.column_stack([np.repeat(board, len(hands), axis=0), hands])
         found = np.ones(len(hands))
-        # Without a board that cannot come its hands do not come either.
+        # A board with share 0 cannot occur; dividing by 1 instead leaves its hands at 0.
         found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0] or 1.0)
-        # Cards that nobody holds are dealt, and folded ones are not among them.
+        # Boards are dealt uniformly from the cards that nobody holds.  Folded cards are not among
+        # them, so there are fewer boards than without folded players.
         evenly, really = (comb(n - 4, count) for n in (every, self.free))
         return found * np.sqrt(evenly / really)
 
     def of_deal(self, hands: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> OfDeal:
-        """The factors that make the ranges of the deal exact, and what is lost.
+        """Fit the factors that make both players' marginal ranges exact, and measure the error.
 
         Args:
-            hands: For each player int64 (hands, 2).
-            weights: For each player float64 (hands,): the weight of each hand in the range.
+            hands: int64 (hands, 2) for each player.
+            weights: float64 (hands,) for each player: weight of each hand in the range.
         """
         first, second = hands
         needed = BYTES_OF_PAIR * len(first) * len(second)
@@ -191,8 +199,9 @@ class Folded:
         alone = [self.likelihood((), own) for own in hands]
         made = np.outer(*alone) * apart
         one, other = (np.ones(len(own)) for own in hands)
-        # No linear algebra library, whose sums are other bits on other machines.
+        # Plain sums instead of `@`: a linear algebra library rounds differently on each machine.
         wanted = [(exact * weights[1]).sum(axis=1), (exact.T * weights[0]).sum(axis=1)]
+        # Alternate between the players (iterative proportional fitting) until both marginals fit.
         for _ in range(ROUNDS):
             one = self._evened(first, wanted[0], (made * (weights[1] * other)).sum(axis=1))
             other = self._evened(second, wanted[1], (made.T * (weights[0] * one)).sum(axis=1))
@@ -203,8 +212,19 @@ class Folded:
         return OfDeal((one, other), lost, most, max(needed, self.nbytes))
 
     def _evened(self, hands: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> np.ndarray:
-        """What makes ``wanted`` of ``has``, hand by hand, the same bits for hands that are alike;
-        1 where there is nothing."""
+        """Return ``wanted / has`` for each hand; 1 where ``has`` is 0.
+
+        Both are first summed over hands that a permutation maps to each other, so that these hands
+        get the same bits.
+
+        Args:
+            hands: int64 (hands, 2).
+            wanted: float64 (hands,): marginal weights to reach.
+            has: float64 (hands,): current marginal weights.
+
+        Returns:
+            float64 (hands,).
+        """
         moved = np.sort(self._permutations[:, self._place[hands]], axis=2)
         _, alike = np.unique(_number(moved).min(axis=0), return_inverse=True)
         wanted, has = (np.bincount(alike, own) for own in (wanted, has))
@@ -213,8 +233,11 @@ class Folded:
 
 
 def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """Deals of hands to the folded players: places of cards, int64 (deals, two of each player),
-    and weights, float64 (deals,)."""
+    """Return deals of hands to the folded players: all for two players or fewer, else a sample.
+
+    Returns:
+        int8 (deals, 2 * players): positions of the cards; and float64 (deals,): weights.
+    """
     if len(hands) <= 2:
         numbers = np.meshgrid(*(np.arange(len(own)) for own, _ in hands), indexing="ij")
         rows = [number.ravel() for number in numbers]
@@ -231,8 +254,14 @@ def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
 
 
 def _number(sets: np.ndarray) -> np.ndarray:
-    """The number of each set of places among the sets of its size, int64 (...,), from its places
-    in ascending order, int64 (..., size)."""
+    """Return the index of each set among all sets of its size (combinatorial number system).
+
+    Args:
+        sets: Positions of cards in ascending order, (..., size).
+
+    Returns:
+        int64 (...,).
+    """
     found = np.zeros(sets.shape[:-1], dtype=np.int64)
     for column in range(sets.shape[-1]):
         found += _WAYS[sets[..., column], column + 1]
@@ -240,8 +269,9 @@ def _number(sets: np.ndarray) -> np.ndarray:
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
-    """A number for each hand of two cards, in any order, int64 (...,)."""
+    """Return a number for each hand of two cards in any order, int64 (...,)."""
     return hands.max(axis=-1) * len(CARDS) + hands.min(axis=-1)
 
 
 _WAYS = np.array([[comb(n, k) for k in range(5)] for n in range(len(CARDS))])
+"""int64 (52, 5): the binomial coefficients n over k, up to k = MOST_CARDS."""

@@ -1,4 +1,4 @@
-"""Hands of hold'em by the names that players give them: made hands and draws on a board."""
+"""Groups of hold'em hands by the names that players use: made hands and draws on a board."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ MADE = (
     "king high",
     "nothing",
 )
-"""Made hands, the strongest first.  Below a straight a name says what the two cards of the hand add
-to the board: an *overpair* is a pocket pair above all cards of the board, an *underpair* another
-one that the board does not match."""
+"""Names of made hands, the strongest first.
+
+Below a straight, a name describes how the two cards of the hand improve the board.  An *overpair*
+is a pocket pair above all cards of the board.  An *underpair* is any other pocket pair that does
+not match a card of the board.
+"""
 DRAWS = (
     "flush draw and open-ended",
     "flush draw and gutshot",
@@ -30,16 +33,19 @@ DRAWS = (
     "open-ended",
     "gutshot",
 )
-"""Draws: one card makes a flush or a straight to which the hand adds; *open-ended* where cards of
-two ranks make the straight, *gutshot* where those of one do."""
+"""Names of draws: one more card completes a flush or a straight that uses the hand.
+
+A straight draw is *open-ended* if cards of two or more ranks complete it, and a *gutshot* if cards
+of a single rank do.
+"""
 
 
 def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
-    """The made hand of every hand, one of :data:`MADE`.
+    """Return the name of every made hand, from :data:`MADE`.
 
     Args:
         board: Three to five cards.
-        hands: int64 (hands, 2): cards; hands with a card of the board get any name.
+        hands: int64 (hands, 2): cards; names of hands with a card of the board are meaningless.
     """
     category = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
     number = np.where(category < STRAIGHT, kinds_by_rank(board, hands), STRAIGHT_FLUSH - category)
@@ -47,19 +53,21 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
 
 
 def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-    """What the ranks of hands add to a board, as numbers of :data:`MADE`: none of a straight or
-    better.  Arguments as for :func:`made_hands`.
+    """Classify hands by how their ranks improve the board, regardless of straights and flushes.
+
+    The arguments are those of :func:`made_hands`.
 
     Returns:
-        int64 (hands,).
+        int64 (hands,): indices into :data:`MADE`, below a straight only.
     """
     ranks, on_board = hands // 4, np.bincount(np.array(board) // 4, minlength=13)
     count = on_board[ranks]
     above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
     pocket, hits = ranks[:, 0] == ranks[:, 1], count > 0
-    # Of a hand that hits with one card, how many ranks of the board are above that card.
+    # Number of board ranks above the highest card that pairs the board; 13 if none does.
     place = np.where(hits, above, 13).min(axis=1)
     high = ranks.max(axis=1)
+    # The first case that is true counts, so later cases need not exclude earlier ones.
     cases = {
         "set": pocket & hits[:, 0],
         "trips": ~pocket & (count >= 2).any(axis=1),
@@ -78,13 +86,13 @@ def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
 
 
 def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
-    """The draw of every hand, one of :data:`DRAWS`, or ``""``.
+    """Return the draw of every hand, from :data:`DRAWS`, or ``""`` without a draw.
 
-    A hand that has a flush draws to nothing, one that has a straight to a flush only.
+    A hand with a flush has no draws; a hand with a straight can only draw to a flush.
 
     Args:
         board: Three or four cards; with five there is no draw.
-        hands: int64 (hands, 2): cards; hands with a card of the board get any name.
+        hands: int64 (hands, 2): cards; draws of hands with a card of the board are meaningless.
     """
     flushes, straights = np.zeros(len(hands), dtype=bool), np.zeros((len(hands), 13), dtype=bool)
     if len(board) >= 5:
@@ -92,6 +100,7 @@ def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
     nothing = np.zeros((1, 0), dtype=np.int64)
     for card in np.setdiff1d(np.arange(52), board).tolist():
         dealt = np.array([*board, card], dtype=np.int64)
+        # A flush or straight of the board itself is not a draw of the hand.
         (alone,) = strengths(dealt, nothing) >> CATEGORY_SHIFT
         made = strengths(dealt, hands) >> CATEGORY_SHIFT
         free = (hands != card).all(axis=1)

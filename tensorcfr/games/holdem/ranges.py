@@ -22,9 +22,9 @@ _APART = re.compile(
     r"(?<=[^\s:@!-])\s+(?=\[[\d.]|!?(?!\d+(?:\.\d*)?\s*%)[2-9TJQKA][2-9TJQKAcdhs])",
     re.IGNORECASE,
 )
-"""Blanks between two groups: before the two ranks or the first card of the second one."""
+"""Pattern of blanks between two groups: ranks or a card begin the second group."""
 EVERY = ("random", "any")
-"""Names of the range of all hands."""
+"""Names of the range with all hands."""
 
 BY_EQUITY = (
     "AA KK QQ JJ TT 99 88 AKs 77 AQs AJs AKo ATs AQo AJo KQs 66 A9s ATo KJs A8s KTs KQo A7s A9o "
@@ -36,8 +36,10 @@ BY_EQUITY = (
     "75o 82s 73s 93o 65o 53s 63s 84o 92o 43s 74o 72s 54o 64o 52s 62s 83o 42s 82o 73o 53o 63o 32s "
     "43o 72o 52o 62o 42o 32o "
 )
-"""The groups of hands by what they win on average against any two cards with all of the board to
-come, ties by half: from the aces' .85204 to .32303.  All hands on all boards, counted."""
+"""Groups of hands by descending equity before the flop against a random hand (ties count half).
+
+Equities range from .85204 for aces to .32303.  They are exact counts over all boards.
+"""
 
 
 def read_range(
@@ -47,26 +49,28 @@ def read_range(
     order: str = BY_EQUITY,
     deck: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The weight of every hand in a range.
+    """Read the weight of every hand in a range.
 
-    Groups are separated by commas, semicolons, blanks or ends of lines; a group is
+    Groups are separated by commas, semicolons, blanks or ends of lines.  A group is
 
-    * hands by rank: ``QQ``, ``AKs`` (suited), ``AKo`` (of two suits), ``AK`` (both);
+    * hands by rank: ``QQ``, ``AKs`` (suited), ``AKo`` (offsuit), ``AK`` (both);
     * one hand: ``AsKd``;
-    * a group and all better ones: ``QQ+`` to aces, ``ATs+`` up to the kicker below the first card
-      (so ``T9s+`` is ``T9s`` alone); or all worse ones: ``66-`` and ``A5s-`` down to a deuce;
-    * all groups between two: ``QQ-88``, ``A5s-A2s`` with one first card, ``98s-65s`` with one gap,
-      ``AsKs-AsTs`` with the same suits;
-    * all hands, ``random``, or the best of them, ``top 20%`` or ``20%``: groups in the order of
-      :data:`BY_EQUITY`, as many as make no more than this share of all hands;
+    * a group and all better ones: ``QQ+`` up to aces, ``ATs+`` up to the kicker below the first
+      card (so ``T9s+`` is only ``T9s``);
+    * a group and all worse ones: ``66-`` and ``A5s-`` down to a deuce;
+    * all groups between two: ``QQ-88``, ``A5s-A2s`` with the same first card, ``98s-65s`` with the
+      same gap, ``AsKs-AsTs`` with the same suits;
+    * all hands: ``random``;
+    * the best hands, ``top 20%`` or ``20%``: groups in the order of :data:`BY_EQUITY`, as many as
+      make at most this share of all hands.
 
-    each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%`` or ``AA@50`` (per cent);
-    ``[50]AA,KK[/50]`` gives groups a weight in per cent, and ``!QQ`` takes hands out.  A later
-    group takes precedence.  Braces around all of it are skipped.
+    Each group may have a weight after a colon: ``AA:0.5`` or ``AA:50%`` or ``AA@50`` (per cent).
+    ``[50]AA,KK[/50]`` gives all enclosed groups a weight in per cent, and ``!QQ`` removes hands.  A
+    later group takes precedence.  Braces around the whole text are skipped.
 
     A range may also be 1,326 numbers, the weights of all hands in the order of PioSOLVER
-    (``2d2c 2h2c 2h2d ...``) or of postflop-solver (``2c2d 2c2h 2c2s ...``).  The order is the one
-    that gives the hands of each group, such as ``AKs``, one weight.
+    (``2d2c 2h2c 2h2d ...``) or of postflop-solver (``2c2d 2c2h 2c2s ...``).  The order is detected:
+    in the right one, all hands of a group, such as ``AKs``, have the same weight.
 
     >>> int(read_range("QQ+,AKs").sum())
     22
@@ -75,15 +79,16 @@ def read_range(
 
     Args:
         text: The range.
-        what: What it is, as errors name it.
-        order: The groups of hands, the best first.
-        deck: As for :func:`weights_of`.
+        what: Description of the range in errors.
+        order: Groups of hands, the best first, separated by blanks.
+        deck: bool (1326,): True for hands of the deck, if the deck lacks some; hands outside it
+            have weight 0.
 
     Returns:
-        float64 (1326,): the weights, for the rows of :data:`~tensorcfr.games.holdem.cards.HANDS`.
+        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.holdem.cards.HANDS`.
 
     Raises:
-        ValueError: The text is no range; names the group and its place.
+        ValueError: The text is not a range; names the group and its position.
     """
     numbers = _numbers(text, what)
     if numbers is not None:
@@ -100,9 +105,9 @@ def read_range(
 
 
 def _numbers(text: str, what: str) -> np.ndarray | None:
-    """Read a range that has a number for every hand; return None for other texts."""
+    """Read a range that lists a weight for every hand; return None for other texts."""
     words = re.split(r"[\s,;]+", text.strip()) if isinstance(text, str) else []
-    # Fewer numbers may be pairs, "22 33".
+    # A shorter list of numbers may be pairs, "22 33".
     if len(words) <= len(BY_EQUITY.split()):
         return None
     try:
@@ -115,6 +120,8 @@ def _numbers(text: str, what: str) -> np.ndarray | None:
         wrong = words[int(np.argmin((given >= 0.0) & (given <= 1.0)))]
         raise ValueError(f"{what}: a weight must be from 0 to 1, not {brief(wrong)}")
     high, low = HANDS.T
+    # A number for each group of hands: ranks and suitedness.  An order is possible if it gives
+    # each group a single weight.
     group = 100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4)
     found = []
     for order in (np.lexsort((low, high)), np.lexsort((high, low))):
@@ -141,29 +148,29 @@ def weights_of(
     deck: np.ndarray | None = None,
     apart: re.Pattern[str] | None = None,
 ) -> np.ndarray:
-    """The weights in a range, of groups in a notation of any kind.
+    """Read the weights in a range, for any notation of groups.
 
     Args:
         text: The range.
-        what: What it is, as errors name it.
-        example: Such a text, for errors.
-        count: How many hands there are.
-        hands_of: The hands of a group, as an index of all of them: a function of the group and of
-            what errors call it.
-        deck: bool (hands,): the hands that the deck has, where it lacks some; groups leave out the
-            others.
-        apart: Blanks that separate groups, too.
+        what: Description of the range in errors.
+        example: Example of such a text, for errors.
+        count: Number of hands.
+        hands_of: Function from a group, and its description in errors, to an index of the group's
+            hands among all hands.
+        deck: bool (hands,): True for hands of the deck, if the deck lacks some; groups leave out
+            all other hands.
+        apart: Pattern of blanks that also separate groups.
 
     Returns:
         float64 (hands,).
 
     Raises:
-        ValueError: The text is no range, or the deck has no hand of a group; names the group and
-            its place.
+        ValueError: The text is not a range, or the deck has no hand of a group; names the group and
+            its position.
     """
     weights, shared = np.zeros(count), ""
     if isinstance(text, str) and (braced := _BRACED.fullmatch(text)):
-        text = f"{braced[1]} {braced[2]}"  # Places in errors are right.
+        text = f"{braced[1]} {braced[2]}"  # The blank keeps the positions in errors right.
     for group, place in pieces(text, what, example, apart=apart):
         if opened := _OPENED.match(group):
             if shared:
@@ -207,7 +214,7 @@ def _weight(text: str, place: str) -> float:
 
 
 def _hands(group: str, place: str, order: str) -> Iterator[int]:
-    """The hands of a group."""
+    """Yield the rows of :data:`~tensorcfr.games.holdem.cards.HANDS` in a group."""
     if group.lower() in EVERY:
         yield from range(len(HANDS))
         return
@@ -217,6 +224,7 @@ def _hands(group: str, place: str, order: str) -> Iterator[int]:
     better = group.endswith("+")
     first, dash, last = (group[:-1], "", "") if better else group.partition("-")
     high, low, kind = _ranks(first.strip() if last else first, place)
+    # The lower rank goes from `begin` to `end`; the higher rank moves along if the group `slides`.
     begin, end, slides = low, low, high == low
     if better:
         end = 12 if slides else high - 1
@@ -237,11 +245,11 @@ def _hands(group: str, place: str, order: str) -> Iterator[int]:
 
 
 def _best(share: float, place: str, order: str) -> Iterator[int]:
-    """The best groups of hands, which together are no more than a share of all hands."""
+    """Yield the hands of the best groups that together are at most a share of all hands."""
     if share > 1.0:
-        raise ValueError(f"{place}: there are no more than 100% of the hands")
+        raise ValueError(f"{place}: a share must be at most 100% of the hands")
     groups = [list(_combos(*_ranks(label, place))) for label in order.split()]
-    left = int(share * sum(map(len, groups)) + 1e-9)
+    left = int(share * sum(map(len, groups)) + 1e-9)  # Rounding must not lose a hand.
     for hands in groups:
         left -= len(hands)
         if left < 0:
@@ -250,8 +258,11 @@ def _best(share: float, place: str, order: str) -> Iterator[int]:
 
 
 def _ranks(text: str, place: str) -> tuple[int, int, str]:
-    """Return the two ranks, the higher first, and ``"s"``, ``"o"``, ``""`` for both, or the suits
-    of one hand, ``"sd"``."""
+    """Return the two ranks, the higher first, and the suits.
+
+    The suits are ``"s"`` (suited), ``"o"`` (offsuit), ``""`` (both), or those of a single hand such
+    as ``"sd"``.
+    """
     if match := _COMBO.fullmatch(text):
         rank0, suit0, rank1, suit1 = match.groups()
         low, high = sorted((_card(rank0, suit0), _card(rank1, suit1)))
@@ -261,8 +272,8 @@ def _ranks(text: str, place: str) -> tuple[int, int, str]:
     match = _GROUP.fullmatch(text)
     if match is None:
         raise ValueError(
-            f"{place} is no group of hands; groups are written like QQ+, ATs+, KJo, A5s-A2s, AsKd, "
-            "top 20%"
+            f"{place} is not a group of hands; groups are written like QQ+, ATs+, KJo, A5s-A2s, "
+            "AsKd, top 20%"
         )
     low, high = sorted(RANKS.index(rank.upper()) for rank in match.groups()[:2])
     kind = match.group(3).lower()
@@ -272,6 +283,7 @@ def _ranks(text: str, place: str) -> tuple[int, int, str]:
 
 
 def _combos(high: int, low: int, kind: str) -> Iterator[int]:
+    """Yield the hands with two ranks and the suits that :func:`_ranks` returns."""
     if len(kind) == 2:
         yield HAND_NUMBER[4 * high + SUITS.index(kind[0]), 4 * low + SUITS.index(kind[1])]
         return

@@ -1,8 +1,8 @@
 """No-limit betting, many public states at a time, so that a spot is counted in milliseconds.
 
-A public state is a row of whole numbers: :data:`COLUMNS`.  The rules are those of
-:class:`~tensorcfr.games.holdem.betting.Betting`, in arrays; every number here has the bits of the
-one there.
+A public state is a row of whole numbers with the columns :data:`COLUMNS`.  The rules are those of
+:class:`~tensorcfr.games.holdem.betting.Betting`, written for arrays.  Each operation rounds exactly
+as the scalar code does, so that both produce the same amounts.
 """
 
 from __future__ import annotations
@@ -17,37 +17,43 @@ from .betting import after as lines_after
 from .sizes import Size
 
 COLUMNS = ("street", "put", "here 0", "here 1", "player", "bets", "leads", "lines")
-"""The fields of a :class:`~tensorcfr.games.holdem.betting.Table`: chips put in on earlier streets,
-equal for both players, and on this street; the last one is the number of the lines that are left
-to add and remove."""
+"""Fields of a :class:`~tensorcfr.games.holdem.betting.Table`, by column.
+
+``put`` is the amount of either player on earlier streets, and ``here 0`` and ``here 1`` are the
+amounts on this street.  ``lines`` is an index into the pairs of lines still to add and remove.
+"""
 NONE = -1
-"""In place of an amount: a size that makes none."""
+"""Placeholder for a size that gives no amount."""
 
 
 class _Decisions(NamedTuple):
-    """Rows where a player acts, by column; int64 (rows,) each."""
+    """Rows in which a player acts, by column; every field is int64 (rows,)."""
 
     put: np.ndarray
+    """Amount that each player has put in on earlier streets."""
     faced: np.ndarray
-    """The higher amount on this street."""
+    """Higher amount of both players on this street."""
     low: np.ndarray
-    """The lower one."""
+    """Lower amount of both players on this street."""
     player: np.ndarray
+    """Player who acts."""
     bets: np.ndarray
+    """Number of bets and raises on this street."""
     leads: np.ndarray
+    """1 if an opening bet of player 0 is a donk bet."""
     most: np.ndarray
-    """The amount that is all-in."""
+    """Amount that is all-in."""
     pot: np.ndarray
-    """The pot after a call."""
+    """Pot after a call."""
     top: np.ndarray
-    """The highest amount that the limit allows."""
+    """Highest amount that the stack and the pot limit allow."""
 
 
 class BettingRows:
-    """The betting of a spot as rows; see :class:`tensorcfr.rules.Rows`.
+    """Betting of a spot as rows; see :class:`tensorcfr.rules.Rows`.
 
     Args:
-        betting: The betting.
+        betting: Betting rules of the spot.
     """
 
     def __init__(self, betting: Betting) -> None:
@@ -57,13 +63,13 @@ class BettingRows:
         self._number((), ())
 
     def root(self) -> np.ndarray:
-        """The row of :meth:`Betting.root`."""
+        """Return the row of the first state, int64 (1, 8)."""
         root = self.betting.root()
         lines = self._number(root.added, root.removed)
         return np.array([[root.street, 0, 0, 0, 0, 0, 0, lines]], dtype=np.int64)
 
     def after(self, rows: np.ndarray) -> Following:
-        """Count what is at some rows of one street, and list the rows after them."""
+        """Count the nodes at some rows of one street, and list the rows that follow them."""
         counts = np.zeros((len(rows), 8), dtype=np.int64)
         counts[:, 0] = 1
         acts = rows[:, 4] >= 0
@@ -71,6 +77,7 @@ class BettingRows:
         runs_out = np.flatnonzero(rows[:, 4] == TO_DEAL)
         counts[runs_out, 6] = 1
         at = np.flatnonzero(acts)
+        # After an all-in the remaining streets have no decisions, only cards.
         found = [(runs_out, self._opened(rows[runs_out]), True)]
         if len(at):
             found += self._decided(rows, at, counts)
@@ -85,7 +92,17 @@ class BettingRows:
     def _decided(
         self, rows: np.ndarray, at: np.ndarray, counts: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray, bool]]:
-        """Count the decisions, and list parents and rows after them, and whether a card comes."""
+        """Count the decisions at rows in which a player acts, and list the rows that follow them.
+
+        Args:
+            rows: int64 (rows, 8): all rows.
+            at: int64 (decisions,): indices of the rows in which a player acts.
+            counts: int64 (rows, 8): counts of each row; modified in place.
+
+        Returns:
+            Groups of successors: int64 (successors,), index of the parent row; int64 (successors,
+            8), the row; and True if a card is dealt before it.
+        """
         betting = self.betting
         street, put, first, second, player, bets, leads, lines = rows[at].T
         faced, low = np.maximum(first, second), np.minimum(first, second)
@@ -97,6 +114,7 @@ class BettingRows:
         folds, stays = facing.copy(), np.ones(len(at), dtype=bool)
         after_stay = np.zeros(len(at), dtype=np.int64)
         after_amount = np.zeros(amounts.shape, dtype=np.int64)
+        # Only few rows have lines to add or remove, so the scalar rules compute their actions.
         for row in np.flatnonzero(lines).tolist():
             added, removed = self._lines[int(lines[row])]
             table = Table(
@@ -112,6 +130,7 @@ class BettingRows:
             labels = betting.actions(table)
             folds[row], stays[row] = FOLD in labels, CHECK in labels or CALL in labels
             raised = [label for label in labels if label not in (FOLD, CHECK, CALL)]
+            # Added lines may give a row more amounts than there are sizes.
             if len(raised) > amounts.shape[1]:
                 more = ((0, 0), (0, len(raised) - amounts.shape[1]))
                 amounts = np.pad(amounts, more, constant_values=NONE)
@@ -127,11 +146,14 @@ class BettingRows:
         for own in range(2):
             counts[at, 2 + own] = player == own
             counts[at, 4 + own] = np.where(player == own, actions, 0)
+        # The state after a fold is a terminal without a row, so it is counted at its parent.
         counts[at, 0] += folds
         counts[at, 1] += folds
-        # A check of player 0 leaves the street open; everything else closes it.
+        # A check of player 0 leaves the street open; any other check and any call closes it.
         checks = np.flatnonzero(stays & ~facing & (player == 0))
         closes = np.flatnonzero(stays & (facing | (player == 1)))
+        # Column 6 (leads) matters only for the opening bet of player 0.  Setting it to 0 in all
+        # later rows makes more rows equal.
         checked = rows[at[checks]]
         checked[:, 4], checked[:, 6], checked[:, 7] = 1, 0, after_stay[checks]
         raised_to = rows[at[bettor]]
@@ -141,6 +163,7 @@ class BettingRows:
         raised_to[:, 5] += 1
         raised_to[:, 7] = after_amount[bettor, size]
         found = [(at[checks], checked, False), (at[bettor], raised_to, False)]
+        # The node that closes the street (a showdown or a deal) has no row either.
         counts[at[closes], 0] += 1
         if street[0] == len(STREETS) - 1:
             counts[at[closes], 1] += 1
@@ -153,7 +176,7 @@ class BettingRows:
         return [*found, (at[closes], self._opened(closed), True)]
 
     def _opened(self, rows: np.ndarray) -> np.ndarray:
-        """The rows of the next street, after its card."""
+        """Return the first rows of the next street, after its card."""
         opened = rows.copy()
         opened[:, 0] += 1
         opened[:, 1] += rows[:, 2]
@@ -162,14 +185,14 @@ class BettingRows:
             return opened
         street = int(opened[0, 0])
         if self.betting.donks[street] is None:
-            opened[:, 6] = 0  # Who led before matters to donk bets only.
+            opened[:, 6] = 0  # Only donk bets depend on it; without them, rows merge.
         all_in = opened[:, 1] >= self.betting.stack
         opened[all_in, 4] = TO_SHOW if street == len(STREETS) - 1 else TO_DEAL
         opened[all_in, 6] = 0
         return opened
 
     def _amounts(self, street: int, here: _Decisions) -> np.ndarray:
-        """The amounts of bets and raises, int64 (rows, sizes); :data:`NONE` in place of others."""
+        """Return the amounts of bets and raises, int64 (rows, sizes), padded with :data:`NONE`."""
         betting = self.betting
         donks = betting.donks[street]
         groups: list[tuple[np.ndarray, tuple[Size, ...]]] = []
@@ -191,7 +214,12 @@ class BettingRows:
         return found
 
     def _of_sizes(self, street: int, sizes: tuple[Size, ...], here: _Decisions) -> np.ndarray:
-        """As :meth:`Betting._amounts`, for rows with the same sizes."""
+        """Return the amounts for rows with the same sizes, as :meth:`Betting._amounts` does.
+
+        Returns:
+            int64 (rows, 1 + sizes), padded with :data:`NONE`; the extra column is for an all-in
+            that is added.
+        """
         betting = self.betting
         to_top = here.top == here.most
         found = np.full((len(here.put), 1 + len(sizes)), NONE, dtype=np.int64)
@@ -200,6 +228,7 @@ class BettingRows:
         for k, size in enumerate(sizes):
             allowed = here.bets <= size.bets
             found[allowed, k] = self._of_size(street, size, here)[allowed]
+        # A raise is at least as large as the last one, unless the limit or the stack is smaller.
         least = np.minimum(np.maximum(here.faced + here.faced - here.low, 1), here.top)
         column = (slice(None), None)
         amount = np.maximum(np.minimum(found, here.top[column]), least[column])
@@ -207,7 +236,7 @@ class BettingRows:
         forced = here.most[column] - amount <= _rounded(betting.force_allin * left)
         amount = np.where(forced & to_top[column], here.most[column], amount)
         amount[found == NONE] = NONE
-        # The largest comes first; smaller ones stay where they are far from the last that stays.
+        # From the largest amount down, keep an amount if it differs enough from the last one kept.
         amount = -np.sort(-amount, axis=1)
         share = np.maximum(amount - here.faced[column], 0) / here.pot[column]
         bound, last = 1.0 + betting.merging, np.full(len(amount), np.inf)
@@ -221,7 +250,10 @@ class BettingRows:
         return amount
 
     def _of_size(self, street: int, size: Size, here: _Decisions) -> np.ndarray:
-        """As :meth:`Betting._amount`, but for the cap on raises; at most twice all-in."""
+        """Return the amounts of one size as :meth:`Betting._amount` does, ignoring caps on raises.
+
+        Amounts are at most twice the all-in amount, so that they fit into int64.
+        """
         kind, number, limit, _ = size
         if kind == "all-in":
             return here.most
@@ -237,17 +269,19 @@ class BettingRows:
         streets = np.full(len(here.put), number or float(len(STREETS) - street))
         streets = np.where(here.faced > 0, np.maximum(streets - here.bets + 1, 1), streets)
         base = 2.0 * ((here.most - here.faced) / here.pot) + 1.0
-        # Python's power: that of NumPy has other bits on some machines.
+        # Python's power, because NumPy's rounds differently on some machines.
         powers = zip(base.tolist(), (1.0 / streets).tolist(), strict=True)
+        # The same formula as in Betting._amount, which explains it.
         root = np.array([one**other for one, other in powers])
         share = np.minimum((root - 1.0) / 2.0, limit)
         return here.faced + _whole(here.pot * share, here.most)
 
     def _after(self, added: Lines, removed: Lines, action: str) -> int:
-        """The number of what is left of some lines after an action."""
+        """Return the index of the lines that remain after an action."""
         return self._number(lines_after(added, action), lines_after(removed, action))
 
     def _number(self, added: Lines, removed: Lines) -> int:
+        """Return the index of a pair of lines to add and remove; a new pair gets the next index."""
         if (added, removed) not in self._numbers:
             self._numbers[added, removed] = len(self._lines)
             self._lines.append((added, removed))
@@ -255,12 +289,12 @@ class BettingRows:
 
 
 def _rounded(amount: np.ndarray) -> np.ndarray:
-    """The nearest whole number, halves upwards, float64."""
+    """Return the nearest whole numbers as float64, with halves rounded up."""
     found: np.ndarray = np.floor(amount + 0.5)
     return found
 
 
 def _whole(amount: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """The nearest whole number, int64; ``most`` where it is above."""
+    """Return the nearest whole numbers as int64, at most ``most``."""
     found: np.ndarray = np.minimum(_rounded(amount), most).astype(np.int64)
     return found

@@ -1,7 +1,7 @@
-"""How often each hand wins against each other one where the whole board is still to come.
+"""Number of boards on which each hand wins and ties against each other hand, before the flop.
 
-The numbers for 52 cards and boards of five are in a file beside this module, for counting them
-takes minutes: ``scripts/runouts.py`` writes it, and a test counts again.
+The counts for 52 cards and boards of five cards are in a file next to this module, because counting
+takes minutes.  ``scripts/runouts.py`` writes the file, and a test counts again.
 """
 
 from __future__ import annotations
@@ -19,24 +19,25 @@ from .cards import CARDS, HANDS, RANKS, SUITS, orders_of_suits
 
 FILE = Path(__file__).with_name("runouts.npz")
 BOARD = 5
+"""Number of cards of a full board."""
 Strength = Callable[[tuple[int, ...], np.ndarray], np.ndarray]
-"""The strengths of hands on a board, as :meth:`tensorcfr.rules.CardGame.strength` says them."""
+"""Function from a board and hands to strengths, as :meth:`tensorcfr.rules.CardGame.strength`."""
 
 
 def count_runouts(
     strength: Strength, hands: np.ndarray, orders: np.ndarray, cards: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """On how many boards each hand wins and ties against each other one, counted over all boards.
+    """Count the boards on which each hand wins and ties against each other hand.
 
     Args:
-        strength: What makes strengths.
-        hands: int64 (hands, 1 or 2): all hands of a deck, those of both players.
-        orders: int64 (permutations, cards of the deck): permutations of the deck that change no
-            order of strengths, with their products.
-        cards: Cards of a board.
+        strength: Function that computes strengths.
+        hands: int64 (hands, 1 or 2): all hands of a deck, the same for both players.
+        orders: int64 (permutations, cards of the deck): a group of permutations of the deck that
+            preserve the order of strengths.
+        cards: Number of cards of a board.
 
     Returns:
-        int64 (hands, hands) twice; 0 for hands with a common card.
+        int64 (hands, hands) for wins and for ties; 0 for hands with a common card.
     """
     found = np.zeros((2, len(hands), len(hands)), dtype=np.int64)
     has = (hands[:, None] == np.arange(orders.shape[1])[:, None]).any(axis=2).T
@@ -47,7 +48,8 @@ def count_runouts(
         order = np.argsort(strengths, kind="stable")
         _, first = np.unique(strengths[order], return_index=True)
         _compare(live[order], np.append(first, len(live)), count, found[0], found[1])
-    # What a board gives a pair of hands it gives, turned, to the pair turned.
+    # The boards of an orbit were all counted as one of them.  A permutation of a board gives the
+    # same result to the permuted hands, so the mean over all permutations is the exact count.
     moved = moved_hands(hands, orders)
     total = sum(found[:, own[:, None], own] for own in moved) // len(moved)
     total *= ~(hands[:, None, :, None] == hands[None, :, None, :]).any(axis=(2, 3))
@@ -55,13 +57,18 @@ def count_runouts(
 
 
 def _boards(orders: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
-    """Boards of which no other is made by a permutation, int64 (boards, cards), and how many are
-    made of each, int64 (boards,)."""
+    """Return one board per orbit of the permutations, and the sizes of the orbits.
+
+    Returns:
+        int64 (boards, cards) and int64 (boards,).
+    """
     deck = orders.shape[1]
     boards = np.array(list(combinations(range(deck), cards)), dtype=np.int64)
     digits = deck ** np.arange(cards)[::-1]
     code = boards @ digits
     made = np.zeros(len(boards), dtype=np.int64)
+    # Keep the boards with the smallest code of their orbit.  An orbit has as many boards as there
+    # are permutations, divided by the permutations that fix the board (`made`).
     for order in orders:
         turned = np.sort(order[boards], axis=1) @ digits
         made += turned == code
@@ -74,15 +81,17 @@ def _boards(orders: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
 def _compare(
     order: np.ndarray, first: np.ndarray, count: int, won: np.ndarray, tied: np.ndarray
 ) -> None:
-    """Count a board.
+    """Add the wins and ties of all pairs of hands on a board.
 
     Args:
-        order: int64 (live hands,): from the weakest on.
-        first: int64 (strengths + 1,): where each strength begins there, and the end.
-        count: How many boards it stands for.
-        won: int64 (hands, hands): modified in place.
-        tied: int64 (hands, hands): likewise.
+        order: int64 (live hands,): hands without a card of the board, the weakest first.
+        first: int64 (strengths + 1,): start in ``order`` of the hands of each strength, and its
+            length.
+        count: Number of boards that this board represents.
+        won: int64 (hands, hands): wins; modified in place.
+        tied: int64 (hands, hands): ties; modified in place.
     """
+    # Pairs with a common card are counted too; the caller sets them to 0.
     for level in range(len(first) - 1):
         begin, end = first[level], first[level + 1]
         for own in order[begin:end]:
@@ -94,7 +103,15 @@ def _compare(
 
 
 def moved_hands(hands: np.ndarray, orders: np.ndarray) -> np.ndarray:
-    """What permutations of the deck make of hands; int64 (permutations, hands)."""
+    """Return the index of the image of each hand under permutations of the deck.
+
+    Args:
+        hands: int64 (hands, cards): all hands, closed under the permutations.
+        orders: int64 (permutations, cards of the deck): the permutations.
+
+    Returns:
+        int64 (permutations, hands).
+    """
     digits = orders.shape[1] ** np.arange(hands.shape[1])
     code = np.sort(hands, axis=1) @ digits
     place = np.argsort(code)
@@ -103,11 +120,14 @@ def moved_hands(hands: np.ndarray, orders: np.ndarray) -> np.ndarray:
 
 
 def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which pairs of hands permutations make of each other, in either order.
+    """Return the orbit of each unordered pair of hands under permutations of the deck.
+
+    Args:
+        moved: int64 (permutations, hands): index of the image of each hand.
 
     Returns:
-        int32 (hands, hands): the same number for pairs that are alike, from 0; and bool (hands,
-        hands): whether the hands of a pair are the other way around in it.
+        int32 (hands, hands): number of the orbit, from 0.  And bool (hands, hands): True if the
+        hands of the pair are swapped relative to the pair that represents the orbit.
     """
     count = moved.shape[1]
     number = np.full((count, count), count * count, dtype=np.int32)
@@ -118,7 +138,8 @@ def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         less = code < number
         number[less] = code[less]
         turned[less] = (own[:, None] != low)[less]
-    # The first pair of a kind has its own place as number; sorting would take far more memory.
+    # The smallest pair of each orbit has its own code as number, so marking the numbers and summing
+    # gives consecutive ones.  Sorting would take far more memory.
     kinds = np.zeros(count * count, dtype=np.int32)
     kinds[number] = 1
     return (np.cumsum(kinds, dtype=np.int32) - 1)[number], turned
@@ -126,8 +147,12 @@ def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def holdem_runouts() -> tuple[np.ndarray, np.ndarray]:
-    """On how many of 1,712,304 boards each hand of :data:`HANDS` wins and ties against each other
-    one; int32 (1326, 1326) twice, 0 for hands with a common card."""
+    """Return the number of boards on which each hand of :data:`HANDS` wins and ties.
+
+    Returns:
+        int32 (1326, 1326) for wins and for ties against each other hand, of 1,712,304 boards; 0 for
+        hands with a common card.
+    """
     kind, turned = kinds_of_pairs(moved_hands(HANDS, orders_of_suits(len(RANKS), len(SUITS))))
     with np.load(FILE, allow_pickle=False) as counted:
         won, tied = (counted[name][kind] for name in ("won", "tied"))

@@ -20,39 +20,45 @@ _FORMS = {
 _CAP = re.compile(r"(\d+)r$")
 
 LARGEST = 1e9
-"""Numbers in sizes, at most: that of chips, so that every amount is finite."""
+"""Largest number in a size, equal to the limit on chips, so that every amount is finite."""
 
 
 class Size(NamedTuple):
-    """One size of a bet or of a raise."""
+    """Size of a bet or of a raise."""
 
     kind: str
     """``"pot"``: a share of the pot; ``"times"``: a multiple of the bet faced; ``"chips"``;
-    ``"geometric"``: the same share of the pot on several streets that ends all-in; ``"least"``: the
-    smallest raise that there may be; ``"all-in"``."""
+    ``"geometric"``: the share of the pot that, bet on several streets, ends all-in; ``"least"``:
+    the smallest legal raise; ``"all-in"``."""
     number: float = 0.0
-    """The share, the multiple, the chips, or the streets of a geometric size (0: those left)."""
+    """Share, multiple, chips, or number of streets of a geometric size (0: all that are left)."""
     limit: float = math.inf
-    """The largest share of the pot of a geometric size."""
+    """Largest share of the pot of a geometric size."""
     bets: float = math.inf
-    """The most raises on a street."""
+    """Largest number of raises on a street."""
 
 
 def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
-    """The sizes in a text, separated by commas.
+    """Read the sizes in a text, separated by commas.
 
-    ``70%`` of the pot, or ``70``; ``pot``, all of it; ``2.5x`` the bet faced (raises only);
-    ``100c`` chips; ``a`` or ``allin``; ``min``, the smallest raise (raises only); ``e`` the
-    geometric size, ``2e`` for two streets, ``3e200%`` with at most twice the pot.  With ``3r`` at
-    its end, ``20c3r`` or ``60%3r``, there are at most 3 such raises on a street.
+    A size is
+
+    * ``70%`` or ``70``: a share of the pot; ``pot``: all of it;
+    * ``2.5x``: a multiple of the bet faced (raises only);
+    * ``100c``: a number of chips;
+    * ``a`` or ``allin``: all-in;
+    * ``min``: the smallest raise (raises only);
+    * ``e``: the geometric size; ``2e`` for two streets, ``3e200%`` with at most twice the pot.
+
+    A size that ends in ``3r``, such as ``20c3r`` or ``60%3r``, allows at most 3 raises on a street.
 
     Args:
         text: The sizes; empty, or ``"-"``, for none.
-        what: What they are, as errors name it.
-        raises: Whether they are sizes of raises.
+        what: Description of the sizes in errors.
+        raises: True for sizes of raises, False for sizes of bets.
 
     Raises:
-        ValueError: The text is no list of sizes; names the size and its place.
+        ValueError: The text is not a list of sizes; names the size and its position.
     """
     found = []
     if isinstance(text, str) and text.strip() in ("", "-"):
@@ -73,7 +79,7 @@ def _size(text: str, place: str) -> Size:
     kind, match = next(found, (None, None))
     if kind is None or match is None:
         raise ValueError(
-            f"{place} is no size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, "
+            f"{place} is not a size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, "
             "min, a"
         )
     groups = (*match.groups(), cap[1] if cap else None)

@@ -23,14 +23,14 @@ from .sizes import Size, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
-"""The players by position: player 0, out of position, acts first on every street."""
+"""Names of the players by position: player 0, out of position, acts first on every street."""
 LONGEST = 30_000
-"""Characters of a range or of sizes, at most: a range may be 1,326 numbers."""
+"""Largest number of characters in a range or in sizes; a range may be 1,326 numbers."""
 
 
 @dataclass(frozen=True)
 class _Sizes(Check):
-    """One text for all, or texts by street, by player, or by both."""
+    """Check of sizes: one text for all, or texts by street, by player, or by both."""
 
     def __call__(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
@@ -48,35 +48,39 @@ LINES = Several(Text(LONGEST), alone=True)
 
 
 class Spot(CardGame):
-    """A spot of a game of the kind of hold'em: :class:`Holdem` has the arguments.
+    """Spot of hold'em or of a similar game; :class:`Holdem` documents the arguments.
 
-    A game of this kind says its name, which hands there are, how ranges are written, and how
-    strong hands are.
+    Subclasses define the name of the game, its hands, the notation of ranges, and the strength of
+    hands.
     """
 
     game: ClassVar[str]
-    """The name of the game, as errors say it."""
+    """Name of the game, also in errors."""
     pot_limit: ClassVar[bool] = False
-    """Whether nobody may bet or raise by more than the pot."""
+    """True if bets and raises are limited to the pot after a call."""
     lowest: ClassVar[int] = 0
-    """The lowest rank of the deck."""
+    """Lowest rank of the deck."""
     categories: ClassVar[tuple[str, ...]] = CATEGORIES
-    """The categories of hands, the weakest first."""
+    """Categories of hands, the weakest first."""
 
     def __init_subclass__(cls) -> None:
-        """Errors about arguments name the game."""
+        """Wrap the constructor so that errors about arguments name the game."""
         if "game" in cls.__dict__:
             cls.__init__ = checked(cls.game)(Spot.__init__)  # type: ignore[method-assign]
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """All hands of the deck, int64 (hands, cards of a hand)."""
+        """Return all hands of the deck, int64 (hands, cards of a hand)."""
         raise NotImplementedError
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """The weight of every hand in a range, float64 (hands,); ``what`` it is, as errors name
-        it."""
+        """Read the weight of every hand in a range, float64 (hands,).
+
+        Args:
+            text: The range.
+            what: Description of the range in errors.
+        """
         raise NotImplementedError
 
     def __init__(
@@ -102,12 +106,13 @@ class Spot(CardGame):
         folded: Annotated[Any, LINES] = (),
     ) -> None:
         pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
+        # All arguments: must come before any other local variable is bound.
         given = {name: value for name, value in locals().items() if name != "self"}
         game, default = self.game, inspect.signature(Spot).parameters
         self.options = {
             name: value for name, value in given.items() if value != default[name].default
         }
-        """What was given, where it is not the default; equal spots have equal options."""
+        """Arguments that differ from their defaults; equal spots have equal options."""
         self.cards = CARDS
         self.board = self._read_cards(board, f"{game}: board")
         if not 3 <= len(self.board) <= 5:
@@ -162,30 +167,34 @@ class Spot(CardGame):
         )
 
     def _fold(self, folded: Sequence[str]) -> None:
-        """Weight the hands by what players who folded these ranges leave of the deck."""
+        """Weight the hands by the effect of players who folded these ranges.
+
+        Hands that the folded players rule out are removed.
+        """
         what, width = f"{self.game}: folded", self.hands[0].shape[1]
         if width != 2:
             raise ValueError(f"{what} is for games whose hands have two cards")
         if len(folded) > MOST_FOLDED:
-            raise ValueError(f"{what}: {len(folded)} players; {MOST_FOLDED} can have folded")
+            raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
         read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
         try:
             self._folded = _left_by(self.every_hand, tuple(read), (*self.board, *self.dead))
             can = [self._folded.share(hands) > 0.0 for hands in self.hands]
             for player, left in enumerate(can):
                 if not left.any():
-                    raise ValueError(f"they hold a card of each hand of ranges[{player}]")
+                    raise ValueError(f"they hold a card of every hand of ranges[{player}]")
             self.hands = [hands[left] for hands, left in zip(self.hands, can, strict=True)]
             self.weights = [own[left] for own, left in zip(self.weights, can, strict=True)]
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
+        # From here on the weights depend on the board.
         self._given, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
         self.weights = [self.weights_on(player, self.board) for player in range(2)]
 
     def _read_cards(self, text: str, what: str) -> tuple[int, ...]:
-        """Cards of the deck."""
+        """Read the numbers of cards, all of which must be in the deck."""
         found = read_cards(text, what)
         for card in found:
             if card < len(SUITS) * self.lowest:
@@ -200,7 +209,7 @@ class Spot(CardGame):
     names_ranges = True
 
     def chips(self, state: Table) -> Chips:
-        """Those of the spot and of its betting."""
+        """Return the pot, the chips to call, and the chips that each player has left."""
         betting, paid = self.betting, self.betting.paid(state)
         chip = float(betting.chip)
         call = max(paid) - paid[state.player] if state.player >= 0 else 0
@@ -208,22 +217,25 @@ class Spot(CardGame):
         return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
     def put_in(self, state: Table) -> tuple[float, float]:
-        """How many chips of the pot each player has put in, half of the first ones each."""
+        """Return the chips that each player has put into the pot.
+
+        Half of the pot at the start of the spot counts for each player.
+        """
         first, second = self.betting.paid(state)
         chip, half = float(self.betting.chip), self.pot / 2.0
         return half + chip * first, half + chip * second
 
     @property
     def name(self) -> str:
-        """``holdem Td9d6hQc``."""
+        """Game and board: ``holdem Td9d6hQc``."""
         return f"{self.game} " + "".join(CARDS[card] for card in self.board)
 
     def root(self) -> Table:
-        """Player 0 opens."""
+        """Return the state at the start of the spot; player 0 acts."""
         return self.betting.root()
 
     def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
-        """The actions, the next card, or the chips that are won."""
+        """Return the decision, the next deal, or the payoffs at the end."""
         if state.player >= 0:
             return Decision(state.player, None, self.betting.actions(state))
         if state.player == betting.TO_DEAL:
@@ -238,23 +250,30 @@ class Spot(CardGame):
         return Fold((won, lost) if state.player == betting.WON else (lost, won))
 
     def next(self, state: Table, action: str | None) -> Table:
-        """The table after an action, or after a card."""
+        """Return the state after an action, or after a card is dealt (None)."""
         return self.betting.next(state, betting.DEAL if action is None else action)
 
     def rows(self) -> BettingRows | None:
-        """The betting as rows, unless a derived class has rules of its own."""
+        """Return the betting as rows; None if a subclass overrides the rules."""
         kind = type(self)
         is_same = (kind.root, kind.node, kind.next) == (Spot.root, Spot.node, Spot.next)
         return BettingRows(self.betting) if is_same else None
 
     def symmetries(self) -> np.ndarray:
-        """All permutations of the suits, or those that leave folded ranges as they are."""
+        """Return the permutations of the suits, int64 (permutations, cards).
+
+        With folded players, only permutations that preserve the folded ranges are returned.
+        """
         if self.weights_vary:
             return self._folded.symmetries
         return orders_of_suits(len(RANKS), len(SUITS))
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
-        """The range, times what :class:`~tensorcfr.games.holdem.folded.Folded` says."""
+        """Return the weights of a player's hands on a board, float64 (hands,).
+
+        They are the weights in the range, times the factors of
+        :class:`~tensorcfr.games.holdem.folded.Folded` if players have folded.
+        """
         if not self.weights_vary:
             return self.weights[player]
         likelihood = self._folded.likelihood(board[len(self.board) :], self.hands[player])
@@ -263,7 +282,7 @@ class Spot(CardGame):
 
     @property
     def caveat(self) -> str:  # type: ignore[override]
-        """How far the weights of pairs of hands are from those of folded ranges."""
+        """Error of the weights of pairs of hands, in words; empty without folded players."""
         if not self.weights_vary:
             return ""
         lost, most = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
@@ -273,22 +292,30 @@ class Spot(CardGame):
         )
 
     def hand_label(self, player: int, hand: int) -> str:
-        """``"AsKd"``."""
+        """Return the label of a hand: ``"AsKd"``."""
         return hand_label(self.hands[player][hand])
 
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
-        """``"made"``: the categories of hands of poker, the strongest first."""
+        """Return the groups ``"made"``: the categories of hands, the strongest first."""
         category = self.strength(board, self.hands[player]) >> CATEGORY_SHIFT
         names = self.categories[::-1]
         return {"made": HandGroups(names, len(names) - 1 - category)}
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
-        """``"*"`` for all, or a range without weights, ``"AA-TT,AKs"``."""
+        """Return a mask of the hands that a text names, bool (hands,).
+
+        Args:
+            player: The player.
+            text: ``"*"`` for all hands, or a range without weights, ``"AA-TT,AKs"``.
+
+        Raises:
+            ValueError: The text is not a range, or the range has weights.
+        """
         if text == "*":
             return np.ones(len(self.hands[player]), dtype=bool)
         weights = self.read_range(text, "hands")
         if not np.isin(weights, (0.0, 1.0)).all():
-            raise ValueError(f"hands: {brief(text)} has weights, and a lock names hands")
+            raise ValueError(f"hands: {brief(text)} has weights, but a lock names whole hands")
         named, own = self.every_hand()[weights > 0.0], self.hands[player]
         return np.isin(_codes(own), _codes(named))
 
@@ -297,12 +324,18 @@ class Spot(CardGame):
 def _left_by(
     every_hand: Callable[[], np.ndarray], ranges: tuple[bytes, ...], known: tuple[int, ...]
 ) -> Folded:
-    """What players leave who folded; a spot is made several times on its way."""
+    """Return the effect of folded players, cached because the same spot is built repeatedly.
+
+    Args:
+        every_hand: Function that returns all hands of the deck.
+        ranges: Bytes of float64 (hands,) for each folded player.
+        known: Cards of the board and dead cards.
+    """
     return Folded(every_hand(), [np.frombuffer(own) for own in ranges], known)
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
-    """A number for each hand, int64 (hands,), from its cards in the order of ``every_hand``."""
+    """Return a number for each hand, int64 (hands,); cards are ordered as in ``every_hand``."""
     codes: np.ndarray = hands @ len(CARDS) ** np.arange(hands.shape[1])
     return codes
 
@@ -313,35 +346,38 @@ class Holdem(Spot):
     The players hold two cards each from a range; the pot and the stacks are those at the start of
     the spot.  Player 0 is out of position and acts first on every street.  Actions are ``fold``,
     ``check``, ``call``, ``bet120``, ``raise300`` (to 300 chips on this street) and ``allin``.
-    Utilities are chips; half of the starting pot counts as each player's own, so that without rake
-    they sum to 0.
+    Utilities are chips.  Half of the starting pot counts as each player's contribution, so that
+    without rake utilities sum to 0.
 
     Args:
         board: Three, four or five cards, ``"Td9d6hQc"``.
-        ranges: The ranges of player 0 and player 1, as
-            :func:`~tensorcfr.games.holdem.ranges.read_range` reads them.
+        ranges: Ranges of player 0 and player 1, in the notation of
+            :func:`~tensorcfr.games.holdem.ranges.read_range`.
         pot: Chips in the pot.
-        stacks: Chips that each player has left: one number, of which the smaller stack counts.
-        big_blind: Chips of the big blind, where amounts are given in ``mbb``, thousandths of it.
-        chip: The smallest chip: pot and stacks are multiples of it, and bets are rounded to them.
-        bets: Sizes of bets, as :func:`~tensorcfr.games.holdem.sizes.read_sizes` reads them; one
-            text for all, or a mapping from ``flop``, ``turn``, ``river`` or ``oop``, ``ip`` (or
-            from the ones to a mapping from the others).
-        raises: Sizes of raises, likewise.
-        donk: Sizes with which player 0 opens the turn or the river after calling the last bet of
-            the street before, so not where the spot begins; None for ``bets``.
+        stacks: Chips that each player has left, as one number; of unequal stacks, give the smaller.
+        big_blind: Chips of the big blind, needed for amounts in ``mbb`` (thousandths of it).
+        chip: Smallest chip: pot and stacks must be multiples of it, and bets are rounded to
+            multiples.
+        bets: Sizes of bets, in the notation of :func:`~tensorcfr.games.holdem.sizes.read_sizes`:
+            one text for all, or a mapping by street (``flop``, ``turn``, ``river``) or by player
+            (``oop``, ``ip``).  Mappings may be nested to set sizes by both.
+        raises: Sizes of raises, in the same form.
+        donk: Sizes of donk bets: opening bets of player 0 on the turn or the river, after calling
+            the last bet of the street before.  They do not apply to the first street of the spot.
+            None for the sizes in ``bets``.
         rake: Share of the pot that the house takes from the winner.
-        rake_cap: Chips that it takes at most.
-        add_allin: All-in is added to the sizes where it is at most so many times the pot.
-        force_allin: A size becomes all-in where at most so much would be left behind, as a share of
-            the pot after a call.
-        merging: Sizes are dropped where a larger one is near; 0 keeps all.
-        add: Lines to add by hand: ``("check bet75",)`` adds a bet of 75 after a check.  Cards that
-            are dealt are left out.
-        remove: Lines to remove by hand.
-        dead: Cards that were seen elsewhere, ``"2c2d"``: no hand has them, and none comes.
-        folded: The ranges of up to four players who folded before: what they fold, not what they
-            play.  Hands and boards come as often as their cards are left; see
+        rake_cap: Largest rake, in chips.
+        add_allin: Multiple of the pot: all-in is added as a size if it is at most that large.
+        force_allin: Share of the pot after a call: a size becomes all-in if at most that share
+            would be left behind.
+        merging: Threshold below which a size is dropped next to a larger one; 0 keeps all sizes.
+        add: Lines to add by hand: ``("check bet75",)`` adds a bet of 75 after a check.  Lines do
+            not contain the cards that are dealt.
+        remove: Lines to remove by hand, in the same form.
+        dead: Cards that are known to be elsewhere, ``"2c2d"``: no hand has them, and they are not
+            dealt.
+        folded: Ranges of up to four players who folded earlier, with the hands that they fold (not
+            the hands that they play).  They change the probabilities of hands and boards; see
             :mod:`tensorcfr.games.holdem.folded`.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
@@ -351,32 +387,39 @@ class Holdem(Spot):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """:data:`~tensorcfr.games.holdem.cards.HANDS`."""
+        """Return :data:`~tensorcfr.games.holdem.cards.HANDS`, int64 (1326, 2)."""
         return HANDS
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """As :func:`~tensorcfr.games.holdem.ranges.read_range` has it."""
+        """Read a range with :func:`~tensorcfr.games.holdem.ranges.read_range`, float64 (1326,)."""
         return read_range(text, what)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """As :func:`~tensorcfr.games.holdem.strength.strengths` has it."""
+        """Return the strength of each hand on the board, int64 (hands,).
+
+        The ranking is that of :func:`~tensorcfr.games.holdem.strength.strengths`.
+        """
         return strengths(np.array(board, dtype=np.int64), hands)
 
 
 def _multiple(what: str, chips: float, chip: float) -> int:
-    """So many times the smallest chip."""
+    """Convert chips to a multiple of the smallest chip.
+
+    Raises:
+        ValueError: The chips are not a multiple.
+    """
     number = Decimal(str(chips)) / Decimal(str(chip))
     if number != int(number):
         raise ValueError(
             f"{what} must be a multiple of the smallest chip {chip}, not {chips}; "
-            "a smaller one is given as chip=0.1, say"
+            "pass a smaller one, for example chip=0.1"
         )
     return int(number)
 
 
 def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
-    """The text for a street and a player, and what errors call it."""
+    """Return the description in errors and the text of sizes for a street and a player."""
     where = what
     for _ in range(2):
         if not isinstance(given, Mapping):
@@ -399,7 +442,7 @@ def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
 
 
 def _check_all(what: str, given: Any) -> None:
-    """Read all sizes, those of streets that are over, too: nothing else does."""
+    """Check all sizes, including those of streets before the spot, which are not read elsewhere."""
     if isinstance(given, Mapping):
         for key, one in given.items():
             _check_all(f"{what}[{brief(key)}]", one)
@@ -408,14 +451,14 @@ def _check_all(what: str, given: Any) -> None:
 
 
 def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
-    """The sizes of both players on a street."""
+    """Return the sizes of both players on a street."""
     (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
     read = partial(read_sizes, raises=what.endswith(": raises"))
     return read(oop, first), read(ip, second)
 
 
 def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
-    """The donk sizes of a street, None for none of their own."""
+    """Return the donk sizes of a street; None if the street has no separate ones."""
     if given is None or street == first_street:
         return None
     if isinstance(given, Mapping) and STREETS[street] not in given and given:
@@ -428,7 +471,7 @@ def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[Size, 
 
 
 def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
-    """Lines of actions."""
+    """Split each line into its actions."""
     for line in given:
         if not line.split():
             raise ValueError(f"{what} takes lines such as 'check bet75', not {brief(line)}")

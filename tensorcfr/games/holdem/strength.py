@@ -1,8 +1,8 @@
-"""How strong seven cards are, from bits: no tables.
+"""Strength of up to seven cards, computed with bit operations instead of tables.
 
-A hand is four masks of thirteen bits, the ranks of each suit.  Its strength is a number: the
-category in the highest bits, then the ranks that break ties within it, as masks too, because masks
-with equally many bits compare like the lists of their ranks.
+A hand is four masks of thirteen bits: the ranks of each suit.  Its strength is a number with the
+category in the highest bits.  Masks of the ranks that break ties follow, because masks with equally
+many bits compare like the sorted lists of their ranks.
 """
 
 from __future__ import annotations
@@ -23,15 +23,17 @@ CATEGORIES = (
     "four of a kind",
     "straight flush",
 )
-"""The category of a strength ``s`` is ``CATEGORIES[s >> CATEGORY_SHIFT]``."""
+"""Names of the categories; a strength ``s`` has ``CATEGORIES[s >> CATEGORY_SHIFT]``."""
 SHORT_CATEGORIES = (*CATEGORIES[:FLUSH], "full house", "flush", *CATEGORIES[FOUR:])
-"""The same in short-deck hold'em."""
+"""Names of the categories in short-deck hold'em, where a flush beats a full house."""
 CATEGORY_SHIFT = 26
+"""Number of bits below the category: two masks of thirteen ranks."""
 
 
 @inlined
 def _count(mask: int) -> int:
-    """Bits of a mask of up to sixteen bits."""
+    """Count the bits of a mask of up to sixteen bits."""
+    # Add neighbouring bits, then neighbouring pairs, then nibbles, then bytes.
     mask = mask - ((mask >> 1) & 0x5555)
     mask = (mask & 0x3333) + ((mask >> 2) & 0x3333)
     mask = (mask + (mask >> 4)) & 0x0F0F
@@ -40,7 +42,8 @@ def _count(mask: int) -> int:
 
 @inlined
 def _top(mask: int) -> int:
-    """The highest bit of a mask of up to sixteen bits, as a mask."""
+    """Return the highest bit of a mask of up to sixteen bits, as a mask."""
+    # Fill all bits below the highest one.
     mask |= mask >> 1
     mask |= mask >> 2
     mask |= mask >> 4
@@ -50,18 +53,19 @@ def _top(mask: int) -> int:
 
 @inlined
 def _best(mask: int, bits: int) -> int:
-    """The highest ``bits`` bits of a mask that has at least as many."""
+    """Return the highest ``bits`` bits of a mask that has at least as many."""
     extra = _count(mask) - bits
     while extra > 0:
-        mask &= mask - 1
+        mask &= mask - 1  # Clears the lowest bit.
         extra -= 1
     return mask
 
 
 @inlined
 def _straight(mask: int) -> int:
-    """The highest card of the best straight in a mask, as a mask of one bit; 0 without one."""
-    low = (mask << 1) | (mask >> 12)  # The ace is below the deuce, too.
+    """Return the highest card of the best straight in a mask, as a mask; 0 without a straight."""
+    low = (mask << 1) | (mask >> 12)  # Bit 0 is the ace below the deuce.
+    # After both lines a bit is set where four consecutive ranks begin.
     low &= low >> 1
     low &= low >> 2
     return _top((low & (((mask << 1) | (mask >> 12)) >> 4)) << 4) >> 1
@@ -69,21 +73,22 @@ def _straight(mask: int) -> int:
 
 @inlined
 def strength(s0: int, s1: int, s2: int, s3: int) -> int:
-    """The strength of the best five of up to seven cards: larger wins, equal ties.
+    """Return the strength of the best five of up to seven cards: larger wins, equal ties.
 
     Args:
-        s0: Ranks of the first suit, 13 bits.
-        s1: Likewise.
-        s2: Likewise.
-        s3: Likewise.
+        s0: Ranks of the first suit, a mask of 13 bits.
+        s1: Ranks of the second suit.
+        s2: Ranks of the third suit.
+        s3: Ranks of the fourth suit.
     """
     for suited in (s0, s1, s2, s3):
         if _count(suited) >= 5:
-            # With seven cards there is neither a full house nor four of a kind beside a flush.
-            straight = _straight(suited)
+            # Seven cards with a flush have neither a full house nor four of a kind.
+            straight = _straight(suited)  # Of the suited cards only: a straight flush.
             if straight:
                 return (STRAIGHT_FLUSH << CATEGORY_SHIFT) | straight
             return (FLUSH << CATEGORY_SHIFT) | _best(suited, 5)
+    # Masks of the ranks that occur at least once, twice, three times, and four times.
     once = s0 | s1 | s2 | s3
     both, either = s0 & s1, s0 | s1
     both_too, either_too = s2 & s3, s2 | s3
@@ -95,10 +100,12 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
         return _best(once, 5)
     thrice = (both & either_too) | (both_too & either)
     four = both & both_too
+    # Categories from here on in descending order, so the first that applies counts.
     if four:
         return (FOUR << CATEGORY_SHIFT) | (four << 13) | _top(once & ~four)
     if thrice:
         three = _top(thrice)
+        # A second three of a kind can serve as the pair, since `twice` contains it.
         pair = twice & ~three
         if pair:
             return (FULL_HOUSE << CATEGORY_SHIFT) | (three << 13) | _top(pair)
@@ -107,7 +114,8 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
         return (STRAIGHT << CATEGORY_SHIFT) | straight
     if thrice:
         return (THREE << CATEGORY_SHIFT) | (thrice << 13) | _best(once & ~thrice, 2)
-    if twice & (twice - 1):
+    if twice & (twice - 1):  # More than one bit is set: at least two pairs.
+        # With three pairs, the lowest one is a candidate for the fifth card.
         pairs = _best(twice, 2)
         return (TWO_PAIR << CATEGORY_SHIFT) | (pairs << 13) | _top(once & ~pairs)
     return (PAIR << CATEGORY_SHIFT) | (twice << 13) | _best(once & ~twice, 3)
@@ -115,6 +123,7 @@ def strength(s0: int, s1: int, s2: int, s3: int) -> int:
 
 @inlined
 def _suit_masks(cards: np.ndarray) -> tuple[int, int, int, int]:
+    """Return the mask of ranks of each suit."""
     s0 = s1 = s2 = s3 = 0
     for card in cards:
         bit = 1 << (card >> 2)
@@ -132,14 +141,14 @@ def _suit_masks(cards: np.ndarray) -> tuple[int, int, int, int]:
 
 @kernel
 def strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
-    """The strength of every hand on a board.
+    """Compute the strength of every hand on a board.
 
     Args:
         board: int64 (cards,): up to five cards.
-        hands: int64 (hands, 2): cards; what hands with a card of the board get means nothing.
+        hands: int64 (hands, 2): cards; strengths of hands with a card of the board are meaningless.
 
     Returns:
-        int64 (hands,).
+        int64 (hands,): larger wins, equal ties.
     """
     found = np.empty(hands.shape[0], dtype=np.int64)
     b0, b1, b2, b3 = _suit_masks(board)
@@ -150,18 +159,24 @@ def strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
 
 def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
-    """The same in short-deck hold'em, from the six up: a flush beats a full house, and the ace is
-    below the six in a straight.
+    """Compute the strength of every hand on a board in short-deck hold'em.
+
+    A flush beats a full house, and in a straight the ace also counts below the six.  Arguments and
+    result are those of :func:`strengths`; all cards are from the six up.
 
     Source: the rules of Triton Poker, in which a straight beats three of a kind.
     """
     found = strengths(board, hands)
-    # With the six as the deuce the ace is below it; the king is no longer below the ace.
+    # With the six moved to the deuce and the ace unmoved, straights from the ace below the six are
+    # found.  Straights to the ace are missed, since the king is no longer next to it; they are in
+    # `found` already.
     moved = strengths(_from_six(board), _from_six(hands))
     category, top = moved >> CATEGORY_SHIFT, moved & ((1 << CATEGORY_SHIFT) - 1)
+    # The highest card of a straight is shifted back to its true rank; both results then compare.
     runs = (category == STRAIGHT) | (category == STRAIGHT_FLUSH)
     straight = category << CATEGORY_SHIFT | top << SIX
     found = np.where(runs, np.maximum(found, straight), found)
+    # Exchange the categories of flush and full house.
     category = found >> CATEGORY_SHIFT
     other = np.select([category == FLUSH, category == FULL_HOUSE], [FULL_HOUSE, FLUSH], category)
     swapped: np.ndarray = found + ((other - category) << CATEGORY_SHIFT)
@@ -169,9 +184,9 @@ def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
 
 SIX = 4
-"""The rank of the six."""
+"""Rank of the six."""
 
 
 def _from_six(cards: np.ndarray) -> np.ndarray:
-    """Cards whose ranks are counted from the six on; the ace stays."""
+    """Return the cards with ranks counted from the six; aces keep their rank."""
     return np.where(cards >= 48, cards, cards - 4 * SIX)

@@ -1,4 +1,4 @@
-"""Hands of Omaha by the names that players give them: pairs, suits, and made hands on a board."""
+"""Groups of Omaha hands by the names that players use: pairs, suits, made hands on a board."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ PAIRS = {
     "four alike": "$qu",
     "no pair": "$np",
 }
+"""Pattern in a range, by group of hands with the same paired ranks."""
 SUITS = {
     "double-suited": "$ds",
     "single-suited": "$ss",
@@ -27,11 +28,11 @@ SUITS = {
     "one suit": "$ms",
     "rainbow": "$rb",
 }
-"""Groups, and what stands for them in a range."""
+"""Pattern in a range, by group of hands with the same pattern of suits."""
 
 
 def pairs(hands: np.ndarray) -> HandGroups:
-    """The hands, int64 (hands, 4), by :data:`PAIRS`; a hand of two pairs is in none of one pair."""
+    """Group the hands, int64 (hands, 4), by :data:`PAIRS`; two pairs do not count as one pair."""
     ranks = np.sort(hands // 4, axis=1)
     alike = ranks[:, 1:] == ranks[:, :-1]
     paired = np.where(alike, ranks[:, 1:], -1).max(axis=1)
@@ -48,7 +49,7 @@ def pairs(hands: np.ndarray) -> HandGroups:
 
 
 def suits(hands: np.ndarray) -> HandGroups:
-    """The hands, int64 (hands, 4), by :data:`SUITS`."""
+    """Group the hands, int64 (hands, 4), by :data:`SUITS`."""
     of_suit = (hands[:, :, None] % 4 == np.arange(4)).sum(axis=1)
     most, several = of_suit.max(axis=1), (of_suit == 2).sum(axis=1)
     cases = {
@@ -61,7 +62,13 @@ def suits(hands: np.ndarray) -> HandGroups:
 
 
 def _groups(known: dict[str, str], cases: dict[str, np.ndarray], rest: str) -> HandGroups:
-    """The groups of hands: the first case that is true of each, or the rest."""
+    """Return the groups of hands: for each hand the first case that is true, or ``rest``.
+
+    Args:
+        known: Pattern in a range, by group.
+        cases: bool (hands,), by group.
+        rest: Group of the hands for which no case is true.
+    """
     names = tuple(known)
     numbers = np.select(
         list(cases.values()), [names.index(one) for one in cases], names.index(rest)
@@ -72,16 +79,17 @@ def _groups(known: dict[str, str], cases: dict[str, np.ndarray], rest: str) -> H
 def made_hands(
     board: tuple[int, ...], hands: np.ndarray, strength: np.ndarray, categories: tuple[str, ...]
 ) -> HandGroups:
-    """The hands by the names of :data:`~tensorcfr.games.holdem.groups.MADE`.
+    """Group the hands by the names of :data:`~tensorcfr.games.holdem.groups.MADE`.
 
-    Below a straight it is the best name of two of the cards: what these two add to the board.
+    Below a straight, the best name of any two of the four cards counts.
 
     Args:
         board: Three to five cards.
-        hands: int64 (hands, 4): cards; hands with a card of the board get any name.
-        strength: int64 (hands,): how strong the hands are.
-        categories: Those of strengths.
+        hands: int64 (hands, 4): cards; groups of hands with a card of the board are meaningless.
+        strength: int64 (hands,): strengths of the hands.
+        categories: Names of the categories of these strengths, the weakest first.
     """
+    # The best name of every two cards, looked up for the six pairs of cards of each hand.
     best = np.zeros((len(CARDS), len(CARDS)), dtype=np.int64)
     first, second = HANDS.T
     best[first, second] = best[second, first] = kinds_by_rank(board, HANDS)

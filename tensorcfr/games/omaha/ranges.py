@@ -16,8 +16,10 @@ from ..holdem.runouts import moved_hands
 
 CARDS_OF_A_HAND = 4
 ORDER = Path(__file__).with_name("order.npy")
-"""The classes of hands that differ in suits alone, best first; ``scripts/omaha_order.py`` writes
-them."""
+"""Path of the order of classes of hands that differ only in suits, the best first.
+
+``scripts/omaha_order.py`` writes the file.
+"""
 SUITED = {
     "ds": (2, 2, 0, 0),
     "ss": (2, 1, 1, 0),
@@ -25,8 +27,8 @@ SUITED = {
     "ms": (4, 0, 0, 0),
     "rb": (1, 1, 1, 1),
 }
-"""How many cards of each suit hands have: double-suited, single-suited, three of a suit, all of a
-suit (monotone), rainbow."""
+"""Number of cards of each suit, in descending order: double-suited, single-suited, three of a suit,
+monotone, rainbow."""
 PAIRED = {
     "np": (1, 1, 1, 1),
     "op": (2, 1, 1, 0),
@@ -34,7 +36,7 @@ PAIRED = {
     "tr": (3, 1, 0, 0),
     "qu": (4, 0, 0, 0),
 }
-"""How many cards of each rank: no pair, one pair, two pairs, trips, quads."""
+"""Number of cards of each rank, in descending order: no pair, one pair, two pairs, trips, quads."""
 _CARD = re.compile(r"([2-9TJQKA])([cdhs]?)|(x)", re.IGNORECASE)
 _KIND = re.compile(r"\$([a-z]*)", re.IGNORECASE)
 _COLON = re.compile(rf":(?=\s*(?:{'|'.join((*SUITED, *PAIRED))})\b)", re.IGNORECASE)
@@ -44,27 +46,28 @@ _SHARE = re.compile(rf"(?:top\s*)?(?:{_NUMBER}%?\s*-\s*)?{_NUMBER}%", re.IGNOREC
 
 @cache
 def every_hand() -> np.ndarray:
-    """All hands, int64 (270725, 4): the highest card first; strong cards first."""
+    """Return all hands in descending order, int64 (270725, 4), the highest card first."""
     found = np.array(list(combinations(range(51, -1, -1), CARDS_OF_A_HAND)), dtype=np.int64)
     found.setflags(write=False)
     return found
 
 
 class _Counts(NamedTuple):
-    """What patterns ask of hands."""
+    """Counts of cards in all hands, to which patterns are compared."""
 
     ranks: np.ndarray
-    """int8 (hands, 13): cards of each rank."""
+    """int8 (hands, 13): number of cards of each rank."""
     has: np.ndarray
-    """bool (hands, 52)."""
+    """bool (hands, 52): True for each card of the hand."""
     suits: np.ndarray
-    """int8 (hands, 4): cards of the suits, the most first."""
+    """int8 (hands, 4): number of cards of each suit, in descending order."""
     most_ranks: np.ndarray
-    """int8 (hands, 4): cards of the ranks, the most first."""
+    """int8 (hands, 4): number of cards of each rank, the four largest in descending order."""
 
 
 @cache
 def _counts() -> _Counts:
+    """Count the cards in all hands."""
     hands = every_hand()
     has = np.zeros((len(hands), len(RANKS) * len(SUITS)), dtype=bool)
     np.put_along_axis(has, hands, True, axis=1)
@@ -75,24 +78,27 @@ def _counts() -> _Counts:
 
 
 def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None) -> np.ndarray:
-    """The weight of every hand in a range.
+    """Read the weight of every hand in a range.
 
-    Groups are separated by commas, semicolons or ends of lines; a group is
+    Groups are separated by commas, semicolons or ends of lines.  A group is
 
-    * hands with some ranks, and any others: ``AA`` or ``AAxx``, ``AK``, ``AKQ``, ``JT98``;
+    * hands with some ranks, and any other cards: ``AA`` or ``AAxx``, ``AK``, ``AKQ``, ``JT98``;
     * hands with some cards: ``As``, ``AsKsxx``, ``AsKsQhJh``, ``AsAx``;
-    * ``KK+``: all ranks moved up together, as far as they go, ``JT98+`` to ``AKQJ``; or all such
-      moves between two, ``KK-TT``, ``JT98-7654``;
-    * with how many cards of the suits: ``AA$ds`` (two and two), ``$ss`` (two, and two of other
-      suits), ``$ts`` (three), ``$ms`` (all four), ``$rb`` (four suits); and of the ranks: ``$np``
-      (no pair), ``$op`` (one pair), ``$tp`` (two pairs), ``$tr`` (three), ``$qu`` (four); alone, or
-      several, ``$ds$np``; ``KK+:ss`` is ``KK+$ss``;
-    * all hands, ``random``, or the best of them, ``top 15%`` or ``15%``, or those between,
-      ``5%-15%``: in the order of :data:`ORDER`, which is by what hands win on average against any
-      other hand with all of the board to come;
+    * hands with ranks moved up together, as far as possible: ``KK+``, ``JT98+`` up to ``AKQJ``;
+    * hands with ranks moved from one pattern to another: ``KK-TT``, ``JT98-7654``;
+    * hands with a pattern of suits: ``AA$ds`` (two and two), ``$ss`` (two, and two of other suits),
+      ``$ts`` (three), ``$ms`` (all four), ``$rb`` (four suits);
+    * hands with a pattern of ranks: ``$np`` (no pair), ``$op`` (one pair), ``$tp`` (two pairs),
+      ``$tr`` (three), ``$qu`` (four);
+    * all hands: ``random``;
+    * the best hands, ``top 15%`` or ``15%``, or an interval, ``5%-15%``, in the order of
+      :data:`ORDER`: by equity before the flop against a random hand.
 
-    each with a weight of its own after a colon, ``AA:0.5`` or ``AA:50%``; ``[50]AA,KK[/50]`` gives
-    groups a weight in per cent, and ``!QQ`` takes hands out.  A later group takes precedence.
+    Patterns may follow ranks and may be combined, as in ``$ds$np``; ``KK+:ss`` is ``KK+$ss``.
+
+    Each group may have a weight after a colon: ``AA:0.5`` or ``AA:50%``.  ``[50]AA,KK[/50]`` gives
+    all enclosed groups a weight in per cent, and ``!QQ`` removes hands.  A later group takes
+    precedence.
 
     >>> int(read_range("AA").sum()), int(read_range("AA$ds").sum())
     (6961, 864)
@@ -101,18 +107,18 @@ def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None
 
     Args:
         text: The range.
-        what: What it is, as errors name it.
-        deck: As for :func:`~tensorcfr.games.holdem.ranges.weights_of`; the best of its hands are
-            not known.
+        what: Description of the range in errors.
+        deck: bool (270725,): True for hands of the deck, if the deck lacks some.  Shares such as
+            ``top 15%`` are then not allowed, because the order of these hands is unknown.
 
     Returns:
-        float64 (270725,): the weights, for the rows of :func:`every_hand`.
+        float64 (270725,): weights of the rows of :func:`every_hand`.
 
     Raises:
-        ValueError: The text is no range; names the group and its place.
+        ValueError: The text is not a range; names the group and its position.
     """
     if isinstance(text, str):
-        text = _COLON.sub("$", text)  # No longer than before: places in errors are right.
+        text = _COLON.sub("$", text)  # The length is unchanged, so positions in errors stay right.
     return weights_of(
         text,
         what,
@@ -124,7 +130,7 @@ def read_range(text: str, what: str = "range", *, deck: np.ndarray | None = None
 
 
 def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
-    """Which hands are in a group, bool (hands,)."""
+    """Return a mask of the hands in a group, bool (hands,)."""
     if group.lower() in EVERY:
         return np.ones(len(every_hand()), dtype=bool)
     if share := _SHARE.fullmatch(group):
@@ -136,7 +142,7 @@ def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
     for kind in map(str.lower, kinds):
         if kind not in SUITED and kind not in PAIRED:
             known = ", ".join(f"${one}" for one in (*SUITED, *PAIRED))
-            raise ValueError(f"{place}: ${kind} is none of {known}")
+            raise ValueError(f"{place}: ${kind} must be one of {known}")
         counts, wanted = _counts().suits, SUITED.get(kind)
         if wanted is None:
             counts, wanted = _counts().most_ranks, PAIRED[kind]
@@ -148,17 +154,17 @@ def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
 
 
 def _by_cards(pattern: str, place: str) -> np.ndarray:
-    """The hands of a pattern of cards, ``KK+``, bool (hands,)."""
+    """Return a mask of the hands of a pattern of cards such as ``KK+``, bool (hands,)."""
     better = pattern.endswith("+")
     first, dash, last = (pattern[:-1], "", "") if better else pattern.partition("-")
     ranks, cards = _read(first, place)
     moves = range(1)
     if better or dash:
         if cards:
-            raise ValueError(f"{place}: only ranks without a suit move")
+            raise ValueError(f"{place}: only ranks without a suit can move")
         up = 12 - max(ranks, default=12)
         if better and not up and set(ranks) != {12}:
-            raise ValueError(f"{place}: with an ace nothing is above it")
+            raise ValueError(f"{place}: no rank is above the ace")
         moves = range(up + 1)
     if dash:
         to, others = _read(last, place)
@@ -170,6 +176,7 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
     counts, found = _counts(), np.zeros(len(every_hand()), dtype=bool)
     for move in moves:
         own = np.ones(len(found), dtype=bool)
+        # A rank that the pattern has twice needs two cards; named cards count for their ranks.
         wanted = [rank + move for rank in ranks] + [card // len(SUITS) for card in cards]
         for rank in set(wanted):
             own &= counts.ranks[:, rank] >= wanted.count(rank)
@@ -180,7 +187,7 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
 
 
 def _read(text: str, place: str) -> tuple[list[int], list[int]]:
-    """The ranks without a suit of a pattern, the highest first, and the cards with one."""
+    """Read a pattern: return the ranks without a suit, the highest first, and the cards."""
     ranks, cards, at, count = [], [], 0, 0
     text = text.strip()
     while at < len(text):
@@ -196,7 +203,7 @@ def _read(text: str, place: str) -> tuple[list[int], list[int]]:
         at, count = match.end(), count + 1
     if at < len(text) or not count:
         raise ValueError(
-            f"{place} is no group of hands; groups are written like AAxx, AA$ds, KK+, JT98, "
+            f"{place} is not a group of hands; groups are written like AAxx, AA$ds, KK+, JT98, "
             "AsKsQhJh, top 15%"
         )
     if count > CARDS_OF_A_HAND:
@@ -210,11 +217,14 @@ def _read(text: str, place: str) -> tuple[list[int], list[int]]:
 
 
 def _best(begin: float, end: float, place: str) -> np.ndarray:
-    """The hands between two shares of all, in per cent, of whole classes; bool (hands,)."""
+    """Return a mask of the hands between two shares of all hands, in per cent, bool (hands,).
+
+    Only whole classes of hands that differ in suits are included.
+    """
     if not begin <= end <= 100.0:
-        raise ValueError(f"{place}: shares ascend, and there are no more than 100% of the hands")
+        raise ValueError(f"{place}: shares must ascend and be at most 100%")
     place_of_class, count = _order()
-    # A class is in a share if it ends there.
+    # A class belongs to the share in which its last hand lies.
     ends = np.cumsum(count)
     chosen = (ends <= end / 100.0 * ends[-1] + 1e-6) & (ends > begin / 100.0 * ends[-1] + 1e-6)
     return chosen[place_of_class]
@@ -222,8 +232,11 @@ def _best(begin: float, end: float, place: str) -> np.ndarray:
 
 @cache
 def _order() -> tuple[np.ndarray, np.ndarray]:
-    """The place of the class of each hand in the order, int64 (hands,), and how many hands the
-    class at each place has, int64 (classes,)."""
+    """Return the position of each hand's class in the order, and the sizes of the ordered classes.
+
+    Returns:
+        int64 (hands,) and int64 (classes,).
+    """
     of_hand, size = suit_classes()
     best_first = np.load(ORDER, allow_pickle=False).astype(np.int64)
     place = np.argsort(best_first)
@@ -232,8 +245,13 @@ def _order() -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def suit_classes() -> tuple[np.ndarray, np.ndarray]:
-    """Hands that differ in suits alone: the number of the class of each, int64 (hands,), by its
-    first hand, and how many each class has, int64 (16432,)."""
+    """Return the class of each hand, up to a permutation of suits, and the sizes of the classes.
+
+    Classes are numbered in the order of their first hands.
+
+    Returns:
+        int64 (hands,) and int64 (16432,).
+    """
     moved = moved_hands(every_hand(), orders_of_suits(len(RANKS), len(SUITS)))
     _, of_hand, size = np.unique(moved.min(axis=0), return_inverse=True, return_counts=True)
     return of_hand, size

@@ -17,20 +17,20 @@ from .strength import omaha_strengths
 class Omaha(Spot):
     """Pot-limit Omaha between two players from the flop, the turn or the river on.
 
-    The players hold four cards each, and play two of them with three of the board.  Nobody bets or
-    raises by more than the pot after a call: larger sizes become that, and all-in is an action only
-    where it is no more.  Everything else, and all parameters, are those of
-    :class:`~tensorcfr.games.holdem.Holdem`; ``pot`` is a size.  Hands are many: 178,365 of each
-    player on a river, if no range leaves some out.
+    The players hold four cards each, and play two of them with three cards of the board.  A bet or
+    raise is at most the pot after a call: larger sizes are reduced to it, and all-in is an action
+    only within this limit.  All other rules and all parameters are those of
+    :class:`~tensorcfr.games.holdem.Holdem`; ``pot`` is a size.  With full ranges each player has
+    178,365 hands on a river.
 
     Args:
         board: Three, four or five cards, ``"Td9d6hQc"``.
-        ranges: The ranges of player 0 and player 1, as
-            :func:`~tensorcfr.games.omaha.ranges.read_range` reads them.
+        ranges: Ranges of player 0 and player 1, in the notation of
+            :func:`~tensorcfr.games.omaha.ranges.read_range`.
         pot: Chips in the pot.
         stacks: Chips that each player has left.
         bets: Sizes of bets, ``"pot,50%"``.
-        raises: Sizes of raises, likewise.
+        raises: Sizes of raises, in the same notation.
 
     Source: the usual rule of the limit, a call and then a raise by the pot (pot-limit betting).
     """
@@ -40,21 +40,26 @@ class Omaha(Spot):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """All 270,725 hands."""
+        """Return all hands, int64 (270725, 4)."""
         return every_hand()
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """As :func:`~tensorcfr.games.omaha.ranges.read_range` has it."""
+        """Read a range with :func:`~tensorcfr.games.omaha.ranges.read_range`, float64 (270725,)."""
         return read_range(text, what)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """As :func:`~tensorcfr.games.omaha.strength.omaha_strengths` has it."""
+        """Return the strength of each hand on the board, int64 (hands,).
+
+        The ranking is that of :func:`~tensorcfr.games.omaha.strength.omaha_strengths`.
+        """
         return omaha_strengths(np.array(board, dtype=np.int64), hands)
 
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
-        """``"pairs"``, ``"suits"`` and ``"made"``, as :mod:`tensorcfr.games.omaha.groups` has
-        them."""
+        """Return the groups ``"pairs"``, ``"suits"`` and ``"made"``.
+
+        :mod:`tensorcfr.games.omaha.groups` defines them.
+        """
         hands = self.hands[player]
         return {
             "pairs": groups.pairs(hands),
@@ -63,5 +68,5 @@ class Omaha(Spot):
         }
 
     def hand_label(self, player: int, hand: int) -> str:
-        """``"AsKdQh2c"``."""
+        """Return the label of a hand: ``"AsKdQh2c"``."""
         return "".join(CARDS[card] for card in sorted(self.hands[player][hand], reverse=True))

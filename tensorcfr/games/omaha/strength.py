@@ -1,4 +1,4 @@
-"""How strong hands of Omaha are: the best of two of their four cards with three of the board."""
+"""Strength of Omaha hands: the best five cards of two from the hand and three from the board."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ def omaha_strengths(
     of: Callable[[np.ndarray, np.ndarray], np.ndarray] = strengths,
     pairs: np.ndarray = HANDS,
 ) -> np.ndarray:
-    """The strength of every hand on a board, as :mod:`tensorcfr.games.holdem.strength` has it.
-
-    The best five cards with each pair are found once for all hands.
+    """Compute the strength of every hand on a board.
 
     Args:
         board: int64 (cards,): three to five cards.
-        hands: int64 (hands, 4): cards; what hands with a card of the board get means nothing.
-        of: How strong two cards are with others.
+        hands: int64 (hands, 4): cards; strengths of hands with a card of the board are meaningless.
+        of: Function that computes the strength of two cards each with three of the board.
         pairs: int64 (pairs, 2): every two cards of the deck.
 
     Returns:
         int64 (hands,): larger wins, equal ties.
     """
+    # Many hands share a pair of cards, so the best three board cards are found once per pair.
     best = np.zeros((len(CARDS), len(CARDS)), dtype=np.int64)
     first, second = pairs.T
     for three in combinations(board.tolist(), 3):
