@@ -126,6 +126,7 @@ def seated(policies: Sequence[Policy]) -> Policy:
             for first, actions, lanes in zip(
                 *(array[slice(*own)] for array in buckets), strict=True
             ):
+                # The numbers of a bucket are contiguous: actions x lanes from its first number on.
                 here = slice(base + first, base + first + actions * lanes)
                 found[here] = policy.probabilities[here]
     return Policy(game, found)

@@ -181,6 +181,7 @@ class Luck:
             node, depth, here, own = left.pop()
             player = self.nodes.player(node)
             if player == TERMINAL:
+                # The payoff, too, is a mean over the hands that the known player may hold.
                 paid = self.nodes.payoffs(node, self.watched, own)
                 total[here] += _divided(paid, self._reach(node, own))[held[here]]
                 continue

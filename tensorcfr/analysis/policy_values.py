@@ -246,6 +246,7 @@ class Values:
             reaches = list(own)
             if acts >= 0:
                 reaches[acts] = own_reach(nodes, self.at, step.node, acts)
+            # Counterfactual values include the reach of chance and the others, so children add up.
             found += self.worth(step.node, player, reaches)
         return found
 

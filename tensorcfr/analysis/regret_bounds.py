@@ -173,8 +173,8 @@ class _Sums:
             self.earned[player] += add_regrets(
                 form, player, strategy, reach, value, self.gradient, self.regret, self.locks
             )
+            # With alternating updates, the next players face this player's new strategy.
             if alternating:
-                # The next players face this player's new strategy.
                 own = slice(form.player_sequences[player], form.player_sequences[player + 1])
                 reach[own] = reach_new[own]
 

@@ -151,6 +151,7 @@ def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: i
             break
         begin = first_child[node[going]]
         children = first_child[node[going] + 1] - begin
+        # One row per play that goes on; columns beyond the children of its node stay 0.
         table = np.zeros((len(going), int(children.max())))
         for child in range(table.shape[1]):
             some = np.flatnonzero(child < children)

@@ -342,6 +342,7 @@ def _faced(solver: IterativeSolver, before: np.ndarray, after: np.ndarray) -> li
     """Return for each player the strategies of all players that this player's update uses."""
     starts = solver.game.form.player_sequences[:-1].tolist()
     updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
+    # Sequences are ordered by player, and players update in this order.
     return [np.append(after[:start], before[start:]) for start in updated]
 
 

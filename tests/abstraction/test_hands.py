@@ -360,7 +360,9 @@ def test_wrong_buckets_are_refused(leduc: CompiledGame, river: CompiledGame) -> 
         ValueError, match="buckets must have one entry for each of 2 players, not 3"
     ):
         abstract_hands(leduc, [right] * 3)
-    with pytest.raises(ValueError, match=r"is not a game of private hands.*abstract\(game, infosets"):
+    with pytest.raises(
+        ValueError, match=r"is not a game of private hands.*abstract\(game, infosets"
+    ):
         abstract_hands(compile_game("goofspiel(cards=3)"), [None, None])
     with pytest.raises(ValueError, match="leduc is no game of cards"):
         buckets_by_strength(leduc, 3)
