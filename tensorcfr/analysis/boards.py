@@ -176,6 +176,7 @@ def solve_boards(
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
     percent = float(f"{chips / spot.usual.units['%']:.12g}")
+    # The digest leaves out the board, so that all boards of a table share it.
     anywhere = spot_text(spots[0])
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
@@ -183,6 +184,7 @@ def solve_boards(
     path = None if table is None else Path(table)
     known = {} if path is None else _read(path, said, math.prod(dealt.values()))
     if path is not None and known:
+        # Write the table without a board that was left unfinished.
         save_rows(list(chain.from_iterable(known.values())), path, "csv")
     options = {
         "algorithm": record,

@@ -37,7 +37,8 @@ class HistoryValues(OneLine):
 
     @property
     def counterfactual(self) -> np.ndarray:
-        """float64 (nodes, players): ``v_i(sigma, h)``, the value times ``others_reach``."""
+        """float64 (nodes, players): counterfactual value ``v_i(sigma, h)``, the value times
+        ``others_reach``."""
         found: np.ndarray = self.others_reach * self.value
         return found
 
@@ -61,7 +62,7 @@ class HistoryValues(OneLine):
 
 @checked()
 def history_values(game: Flat, policy: PolicyLike) -> HistoryValues:
-    """Compute ``v_i(sigma, h)``, reaches and counterfactual values of every history under a policy.
+    """Compute reaches, values and counterfactual values ``v_i(sigma, h)`` of every history.
 
     >>> from tensorcfr import Policy, compile_game
     >>> game = compile_game("kuhn")

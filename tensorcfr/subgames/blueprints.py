@@ -177,6 +177,8 @@ class Blueprint:
             own = [own_reach_of(policy, nodes, child, player) for player in range(2)]
             reach = nodes.others_reach(child, opponent, own) * layout.stands_for
             held = (layout.lane >= 0) & (reach > 0)
+            # Gifts are differences of counterfactual values; divide them by the others' reach, and
+            # by the number of merged infosets that they sum.
             total += np.divide(gift, reach, out=np.zeros_like(gift), where=held)
         return total
 

@@ -301,6 +301,7 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
     amount = np.full((2, 3, LANES), -1.0 / deals)
     amount[player] = 1.0 / deals
     added = cards._replace(
+        # Columns of the new classes follow those in use.
         lanes=np.vstack([cards.lanes, cards.lanes[0] - begin + used]),
         weight=np.hstack([cards.weight, weight]),
         same=np.append(cards.same, cards.same[classes]),

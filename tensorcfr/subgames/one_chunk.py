@@ -185,6 +185,7 @@ class SubgameSolver:
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
         self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
+        # One pass of both players at once, to read the values of the entries.
         one = self._passes(1)[0]
         turns = no_turns((1,), record)._replace(row=one.turns.row[:1], against_average=False)
         turns.descends[:] = turns.updates[:] = True
@@ -254,12 +255,14 @@ class SubgameSolver:
         for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
             entered = self._game.entries(c, player)
             own = self._trunk.reach[first : first + 1 + len(entered)]
+            # The reach of the empty sequence, then of the entries.
             own[0] = 1.0
             np.maximum(reach[entered], least, out=own[1:])
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):
-            # An opponent who decides may follow into the chunk with every hand.
+            # Payoffs are proportional to the other player's range, and so are the scales. An
+            # opponent who decides may follow into the chunk with every hand.
             most = 1.0 if 1 - player == opponent else self._largest_range(one, 1 - player)
             of_player = slice(buckets[player], buckets[player + 1])
             self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]

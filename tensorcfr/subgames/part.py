@@ -75,10 +75,12 @@ class Part(PublicTreeGame):
         self.alternative = np.zeros((0, 0)) if entrance is None else entrance[1]
         total = weights.sum(axis=0)
         self.prior = total / float(total.sum())
+        # Given the hands, chance draws a node in proportion to its weight.
         with np.errstate(divide="ignore", invalid="ignore"):
             self.drawn = np.where(total > 0, weights / total, 0.0)
         self.constant = sum(roots.game.utility_sums) / 2
         if not self.nodes.joins_labels:
+            # A label is not the hand and the public label then: look it up in the whole game.
             self._node_of: dict[str, int] = {}
             self.label = self._whole_label  # type: ignore[method-assign]
 

@@ -285,6 +285,7 @@ class _Task:
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
+        # The blueprint's values hold at ``known``, which may be one action above ``steps``.
         known = blueprint.known(steps, opponent)
         constant = sum(blueprint.policy.game.utility_sums) / 2
         # The opponent's range stays 1: the gadget lets them choose to enter with every hand.

@@ -79,6 +79,7 @@ def copy_strategies(
             none = np.zeros(len(sigma))
             columns = dict(zip(given.actions, sigma.T, strict=True))
             sigma = np.stack([columns.get(label, none) for label in layout.actions], axis=1)
+            # Normalise over the actions that both games have.
             total = sigma.sum(axis=1, keepdims=True)
             sigma = np.divide(sigma, total, out=np.zeros_like(sigma), where=total > 0)
         is_taken = (sigma > 0).any(axis=1, keepdims=True)
