@@ -1,4 +1,4 @@
-"""Abstraction: smaller games in which infosets share strategies, and the way back."""
+"""Abstraction: smaller games whose infosets share strategies, and lifting back to the full game."""
 
 from .buckets import buckets_by_future, buckets_by_label, buckets_by_strength
 from .cards import BucketedCards, abstract_cards

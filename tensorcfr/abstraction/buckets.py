@@ -1,4 +1,4 @@
-"""Ways to put hands into buckets."""
+"""Bucketing of private hands by label, by strength, or by distribution of future strength."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def buckets_by_label(
     *,
     by_board: Annotated[bool, Flag()] = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Buckets by a function of the hand's label.
+    """Assign hands to buckets by a function of the hand's label.
 
     >>> from tensorcfr import compile_game
     >>> leduc = compile_game("leduc")
@@ -37,12 +37,12 @@ def buckets_by_label(
 
     Args:
         game: A game of private hands between two players.
-        bucket: From the label of a hand the bucket, as text; with ``by_board`` from the label of
-            the hand and the name of the board (:func:`board_names`).
+        bucket: A function from the label of a hand to its bucket, which is read as text. With
+            ``by_board`` it also gets the name of the board (:func:`board_names`).
         by_board: Whether buckets differ between boards.
 
     Returns:
-        For each player, str (hands,); or (boards, hands).
+        For each player, the buckets as str (hands,); with ``by_board`` str (boards, hands).
 
     Raises:
         ValueError: The game has no private hands, or the function fails.
@@ -68,23 +68,25 @@ def buckets_by_strength(
     by_board: Annotated[bool, Flag()] = False,
     nested: Annotated[bool, Flag()] = True,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Buckets by expected hand strength: the equity against the other player's range.
+    """Assign hands to buckets by expected hand strength: the equity against the other player's
+    range.
 
     Args:
         game: A game of cards, such as a spot of hold'em.
-        count: Buckets of each player.
-        spacing: ``"quantiles"`` for buckets of equal weight in the player's range, as nearly as
-            hands of equal strength allow, which stay together; ``"width"`` for equal parts of the
-            strengths from 0 to 1.
+        count: Number of buckets of each player.
+        spacing: ``"quantiles"`` for buckets of nearly equal weight in the player's range; hands of
+            equal strength stay together. ``"width"`` for intervals of equal width from strength 0
+            to 1.
         by_board: Whether every later board has buckets of its own, by the equity there.
-        nested: With ``by_board``, whether buckets on a later board divide those before, so that
-            nobody forgets: ``count`` buckets in each, at most.
+        nested: With ``by_board``, whether the buckets on a later board subdivide those on the board
+            before, into at most ``count`` each. Players then remember their earlier buckets.
 
     Returns:
-        For each player int64 (hands,), 0 for the weakest; or (boards, hands).
+        For each player, the buckets as int64 (hands,), 0 for the weakest; with ``by_board`` int64
+        (boards, hands).
 
     Raises:
-        ValueError: It is no game of cards.
+        ValueError: The game is not a game of cards.
     """
     cards = card_nodes(game)
     if not by_board:
@@ -101,6 +103,8 @@ def buckets_by_strength(
         for player, strength in enumerate(_strengths(cards, dealt)):
             weight = np.where(np.isnan(strength), 0.0, cards.rules.weights[player])
             own = spaced(strength, weight, count, spacing)
+            # The parent's bucket is the leading digit in base ``count``, so buckets never merge
+            # again.
             if nested and board:
                 own += found[player][int(boards.parent[board])] * count
             found[player][board] = own
@@ -115,11 +119,12 @@ def buckets_by_future(
     bins: Annotated[int, Whole(2, 10_000)] = 50,
     seed: Annotated[int, Whole(0, 2**32 - 1)] = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Buckets by k-means on histograms of the strength on the final boards.
+    """Cluster hands by k-means on histograms of their strength on the final boards.
 
-    Hands with the same mean but other chances (a draw, a made hand) come apart.  The distance of
-    two hands is that of their cumulative histograms, which, like the earth mover's distance, counts
-    how far the strengths lie from each other.  Hands have the weights of the range.
+    Hands with equal mean strength but different distributions (a draw, a made hand) are separated.
+    The distance between two hands is the Euclidean distance of their cumulative histograms. Like
+    the earth mover's distance, it grows with the distance between the strengths. Hands are weighted
+    by their weight in the range.
 
     Source: A. Gilpin, T. Sandholm, T. B. Sørensen, "Potential-aware automated abstraction of
     sequential games", AAAI 2007; M. Johanson, N. Burch, R. Valenzano, M. Bowling, "Evaluating
@@ -127,15 +132,16 @@ def buckets_by_future(
 
     Args:
         game: A game of cards, such as a spot of hold'em.
-        count: Buckets of each player; fewer if there are fewer different histograms.
-        bins: Bins of a histogram.
-        seed: Of the first centres.
+        count: Number of buckets of each player; fewer if there are fewer different histograms.
+        bins: Number of bins of a histogram.
+        seed: Seed of the initial cluster centres.
 
     Returns:
-        For each player int64 (hands,), numbered by mean strength, 0 for the weakest.
+        For each player, the buckets as int64 (hands,), numbered by mean strength, 0 for the
+        weakest.
 
     Raises:
-        ValueError: It is no game of cards.
+        ValueError: The game is not a game of cards.
         MissingExtraError: scikit-learn is not installed: ``tensorcfr[buckets]``.
     """
     cards = card_nodes(game)
@@ -144,6 +150,7 @@ def buckets_by_future(
     for player, histogram in enumerate(_histograms(cards, bins)):
         points = np.cumsum(histogram, axis=1)
         different = len(np.unique(points.round(12), axis=0))
+        # k-means needs at least as many different points as clusters.
         means = cluster.KMeans(min(count, different), n_init=4, random_state=seed)
         of_hand = means.fit_predict(points, sample_weight=cards.rules.weights[player])
         mean = histogram @ (np.arange(bins) + 0.5)
@@ -155,10 +162,10 @@ def buckets_by_future(
 
 
 def card_nodes(game: CompiledGame) -> CardNodes:
-    """The nodes of a game of cards.
+    """Return the public nodes of a game of cards.
 
     Raises:
-        ValueError: It is none.
+        ValueError: The game is not a game of cards.
     """
     try:
         return CardNodes.of(game)
@@ -167,8 +174,10 @@ def card_nodes(game: CompiledGame) -> CardNodes:
 
 
 def _strengths(game: CardNodes, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """For each player the equity of every hand once some cards were dealt, float64 (hands,); NaN
-    for hands with such a card."""
+    """Return for each player the equity of every hand after some cards were dealt.
+
+    The arrays are float64 (hands,); NaN for hands that contain a dealt card.
+    """
     rules = game.rules
     live = [~np.isin(hands, dealt).any(axis=1) for hands in rules.hands]
     weights = rules.weights[0] * live[0], rules.weights[1] * live[1]
@@ -176,7 +185,17 @@ def _strengths(game: CardNodes, dealt: tuple[int, ...]) -> tuple[np.ndarray, np.
 
 
 def spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -> np.ndarray:
-    """Buckets of hands by strength, int64 (hands,); 0 for hands without one."""
+    """Assign hands to buckets by strength.
+
+    Args:
+        strength: float64 (hands,): strengths from 0 to 1; NaN for hands without one.
+        weight: float64 (hands,): weights in the range, which quantiles count.
+        count: Number of buckets.
+        spacing: ``"quantiles"`` or ``"width"``, as in :func:`buckets_by_strength`.
+
+    Returns:
+        int64 (hands,); 0 for hands without a strength.
+    """
     known = ~np.isnan(strength)
     found = np.zeros(len(strength), dtype=np.int64)
     if not known.any():
@@ -193,8 +212,10 @@ def spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -
 
 
 def _histograms(game: CardNodes, bins: int) -> list[np.ndarray]:
-    """For each player the distribution of a hand's strength over the final boards, float64 (hands,
-    bins); each row sums to 1."""
+    """Compute for each player the distribution of every hand's strength over the final boards.
+
+    The arrays are float64 (hands, bins); each row sums to 1.
+    """
     boards = game.boards[-1].cards
     found = [np.zeros((len(hands), bins)) for hands in game.rules.hands]
     for dealt in boards.tolist():
@@ -202,4 +223,5 @@ def _histograms(game: CardNodes, bins: int) -> list[np.ndarray]:
             hand = np.flatnonzero(~np.isnan(strength))
             at = np.minimum((strength[hand] * bins).astype(np.int64), bins - 1)
             found[player][hand, at] += 1.0
+    # A hand is missing from the boards that contain its cards, so the counts differ by hand.
     return [own / np.maximum(own.sum(axis=1, keepdims=True), 1.0) for own in found]

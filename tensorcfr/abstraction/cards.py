@@ -1,7 +1,8 @@
-"""Abstraction of games of cards in chunks: buckets of hands round by round.
+"""Abstraction of games of cards in chunks: buckets of hands for each round.
 
-Hands in a bucket decide alike; terminals tell them apart as in the full game.  So payoffs stay a
-walk through the hands by strength, and nothing is worked out for pairs of hands.
+The hands of a bucket share their decisions, but terminals compare hands as in the full game.
+Payoffs are therefore still one pass over the hands in order of strength, without arrays over pairs
+of hands.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from .buckets import card_nodes, spaced
 from .game import OF_THE_ABSTRACTION
 
 Rounds = Sequence[int | Callable[[int, tuple[str, ...], tuple[str, ...]], Any] | None]
-"""For each round how hands are put into buckets, see :func:`abstract_cards`."""
+"""Bucketing rule of each round; see :func:`abstract_cards`."""
 ROUNDS = Kind((list, tuple), "a list with one entry for each round of betting")
 
 
 class BucketedCards(CutGame):
-    """A game of cards in which the hands of a bucket decide alike.
+    """A game of cards in which the hands of a bucket share their decisions.
 
-    Labels, lines and hands are those of the full game.  Make one with :func:`abstract_cards`.
+    Labels, lines and hands are those of the full game. Make one with :func:`abstract_cards`.
 
     Args:
         compiled: The game with buckets.
-        full: The game that it is an abstraction of.
+        full: The full game.
     """
 
     def __init__(self, compiled: CutGame, full: CompiledGame) -> None:
@@ -63,28 +64,31 @@ class BucketedCards(CutGame):
 
     @property
     def caveat(self) -> str:
-        """See :attr:`CompiledGame.caveat`."""
+        """Caveat of the compiled game and of the abstraction; see :attr:`CompiledGame.caveat`."""
         return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
 
     def lifted(self, policy: Policy) -> Policy:
-        """See :func:`tensorcfr.abstraction.lift`; worked out part by part where it is looked at."""
+        """Lift a policy to the full game; its parts are computed on demand.
+
+        See :func:`tensorcfr.abstraction.lift`.
+        """
         return AskedPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
 
 
 def _of_bucket(
     own: PublicNodes, policy: Policy, _: PublicNodes, node: int, full: NodeLayout, hands: np.ndarray
 ) -> np.ndarray:
-    """What the buckets of some hands play at a node."""
+    """Return the strategies of the buckets of some hands at a node, float64 (hands, actions)."""
     return policy.at(own.layout(node).numbers(hands))
 
 
 @checked()
 def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> BucketedCards:
-    """A game of cards with the hands of each round in buckets, solved in chunks.
+    """Make an abstraction of a game of cards with the hands of each round in buckets, in chunks.
 
-    Players remember: a bucket is divided again by the buckets of the rounds before, so ``(20, 10)``
-    makes 200 buckets on a flop at most.  Memory and time are about those of the full game: buckets
-    decide, but hands are compared.
+    Players remember earlier buckets: the buckets of a round subdivide those of the rounds before,
+    so ``(20, 10)`` makes at most 200 buckets on a flop. Memory and time are about those of the full
+    game, because payoffs are still compared hand by hand.
 
     >>> from tensorcfr import compile_game, evaluate, solve
     >>> from tensorcfr.abstraction import lift
@@ -97,16 +101,17 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
 
     Args:
         game: A game of cards in chunks.
-        buckets: For each round of betting, from the first deal on: a number of buckets of equal
-            weight by expected strength, the mean over all boards to come of the equity against all
-            hands; None for hands as they are; or a function of the player, the labels of the board
-            and those of all hands, which gives whole numbers (hands,).  What it says of hands with
-            a card of the board is not looked at.
+        buckets: One entry for each round of betting, from the first deal on. A number means so many
+            buckets of equal weight by expected strength: the equity against all hands, averaged
+            over all boards to come. None leaves the hands as they are. A function gets the player,
+            the labels of the board and the labels of all hands, and returns integers (hands,); its
+            results for hands that contain a card of the board are ignored.
 
     Raises:
-        ValueError: It is no game of cards, has another number of rounds, or no board for strengths;
-            or a function gives something else, or tells hands apart that differ in suits alone.
-        MemoryLimitError: Compiling it needs more than the free memory.
+        ValueError: The game is not a game of cards, has another number of rounds, or has no boards
+            to compute strengths from. Or a function returns something else, or separates hands that
+            differ only by a symmetry of the suits.
+        MemoryLimitError: Compiling the abstraction needs more than the free memory.
     """
     cards = card_nodes(game)
     if len(buckets) != cards.betting.rounds + 1:
@@ -134,7 +139,7 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
 def _bucketed(
     cards: CardNodes, buckets: Rounds, boards: tuple[Boards, ...], symmetry: Symmetry
 ) -> Symmetry:
-    """The same boards with hands in buckets."""
+    """Replace the classes of hands on every solved board by buckets."""
     strength = _strengths(cards) if any(isinstance(one, int) for one in buckets) else None
     known: dict[tuple[Any, ...], int] = {}
     played: list[tuple[HandClasses, HandClasses]] = []
@@ -164,7 +169,8 @@ def _bucketed(
             here.append((both[0], both[1]))
         kinds = []
         for kind_of_board, both_players in zip(of_round.classes.tolist(), here, strict=True):
-            # Boards of one kind of decisions share a chunk's structure, that of terminals, too.
+            # Boards with the same buckets share the structure of a chunk. The class of
+            # the board is part of the key, because terminals compare hands, not buckets.
             key = r, kind_of_board, *(own.of_hand.tobytes() for own in both_players)
             if key not in known:
                 known[key] = len(played)
@@ -176,9 +182,17 @@ def _bucketed(
 
 
 def _divided(before: np.ndarray, own: np.ndarray, live: np.ndarray) -> HandClasses:
-    """The buckets of a round, divided by those of the round before; hands that cannot be there are
-    in one with another hand, so that they make no buckets."""
+    """Divide the buckets of the round before by the buckets of a round.
+
+    Hands that are impossible on the board join the bucket of another hand, so that they add none.
+
+    Args:
+        before: int64 (hands,): buckets of the round before.
+        own: int64 (hands,): buckets of this round.
+        live: bool (hands,): True for hands that are possible on the board.
+    """
     own = np.unique(own, return_inverse=True)[1]
+    # An impossible hand takes the bucket of some possible hand of its earlier bucket.
     leads = np.zeros(int(before.max()) + 1, dtype=np.int64)
     leads[before[live]] = own[live]
     own = np.where(live, own, leads[before])
@@ -197,7 +211,12 @@ def _asked(
     alike: HandClasses,
     live: np.ndarray,
 ) -> np.ndarray:
-    """The buckets that a caller's function gives on a board, int64 (hands,)."""
+    """Return the buckets that a caller's function gives on a board, int64 (hands,).
+
+    Raises:
+        ValueError: The result has another shape or dtype, or separates hands that differ only by a
+            symmetry of the suits.
+    """
     board = tuple(str(cards.rules.cards[card]) for card in dealt)
     names = cards.hands[player]
     found = np.asarray(rule(player, board, names))
@@ -210,15 +229,20 @@ def _asked(
         one, other = names[apart[0]], names[alike.first[alike.of_hand[apart[0]]]]
         where = f"on {cards_label(cards.rules, dealt)}" if len(dealt) else "before the board"
         raise ValueError(
-            f"buckets[{r}] tells {one} and {other} apart {where}, which differ in suits alone"
+            f"buckets[{r}] separates {one} and {other} {where}, which differ only in their suits"
         )
     return found.astype(np.int64)
 
 
 def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
-    """For each round and player the expected strengths on all solved boards, float64 (boards,
-    hands): the share of the other player's hands that a hand beats, ties counted half, on a mean of
-    the boards to come; NaN for hands with a card of the board.
+    """Compute the expected strengths of all hands on all solved boards, by round and player.
+
+    The strength of a hand is the share of the other player's range that it beats, with ties counted
+    half, averaged over the boards to come.
+
+    Returns:
+        For each round and player, float64 (boards, hands); NaN for hands that contain a card of the
+        board.
 
     Raises:
         ValueError: No cards are dealt.
@@ -239,6 +263,7 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
             rows.append(np.divide(beaten + tied / 2, met, np.full(len(met), np.nan), where=met > 0))
         last.append(np.array(rows))
     found = [(last[0], last[1])]
+    # Strengths of a round are means of those of the next, so rounds run from the last back.
     for r in range(len(boards) - 2, -1, -1):
         after, begin = (
             boards[r + 1],
@@ -252,6 +277,8 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
             for k, children in enumerate(map(np.arange, begin, end)):
                 sums, counts = np.zeros((2, mean.shape[1]))
                 for child in children.tolist():
+                    # Only one board of each class is solved. The permutation maps the hands on this
+                    # board to those on the representative.
                     turned = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
                     own = found[0][player][symmetry.rounds[r + 1].of_board[child]][turned]
                     live = ~np.isnan(own)

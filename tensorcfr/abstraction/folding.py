@@ -1,7 +1,6 @@
-"""The sequence form of an abstraction of private hands x public tree, without its histories.
+"""Sequence form of an abstraction of private hands x public tree, without its histories.
 
-At every public terminal the matrix of payoffs is summed over the hands whose last sequences are
-one.
+At every public terminal the payoff matrix is summed over the hands with the same last sequence.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ from ..payoff import PayoffPart
 from ..payoff.entries import payoff_entries
 
 BYTES_PER_ENTRY = 150
-"""Bytes per pair of last sequences at a terminal, while the payoff operator is made."""
+"""Bytes for each pair of last sequences at a terminal while the payoff operator is made."""
 NO_STEP = -1
-"""In place of a player's last own step: the player has not acted."""
+"""Placeholder for the last own step of a player who has not acted."""
 
 
 def folded_form(
@@ -32,22 +31,23 @@ def folded_form(
     n_actions: np.ndarray,
     before: np.ndarray,
 ) -> tuple[SequenceForm, np.ndarray]:
-    """The sequence form of a game of two players with other infosets.
+    """Build the sequence form of a two-player game with the infosets of an abstraction.
 
     Args:
         game: The full game, of private hands and a public tree.
-        number: int64 (infosets of the full game,): the infoset that each is in.
-        owner: int64 (infosets,): their players.
-        n_actions: int64 (infosets,): their numbers of actions.
-        before: int64 (infosets, 2): the own infoset before each and the action there; -1 twice at
-            the first decision.
+        number: int64 (infosets of the full game,): infoset of the abstraction that contains each.
+        owner: int64 (infosets,): player of each infoset of the abstraction.
+        n_actions: int64 (infosets,): number of actions of each.
+        before: int64 (infosets, 2): the player's previous infoset and the action taken there; -1
+            and -1 at the first decision.
 
     Returns:
-        The sequence form; and int64 (infosets,): the infosets in their final order.
+        The sequence form; and int64 (infosets,), the infosets in their final order.
 
     Raises:
-        MemoryLimitError: The payoffs would not fit; says both figures.
+        MemoryLimitError: The payoffs would not fit; names both sizes.
     """
+    # Sequences 0 and 1 are the empty sequences of the two players.
     first = 2 + np.cumsum(n_actions) - n_actions
     parent = np.where(before[:, 0] < 0, owner, first[before[:, 0]] + before[:, 1])
     last, payoff = _terminals(game, first[number])
@@ -59,11 +59,19 @@ def folded_form(
 
 
 def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The payoffs of all pairs of last sequences, int64 (players, pairs) and float64 (pairs,
-    players); ``first``, int64 (infosets of the full game,), is the first sequence of the infoset
-    that each is in."""
+    """Return the payoffs of all pairs of last sequences at the terminals.
+
+    Args:
+        game: The full game.
+        first: int64 (infosets of the full game,): first sequence of the infoset of the abstraction
+            that contains each.
+
+    Returns:
+        The last sequences, int64 (players, pairs), and the payoffs, float64 (pairs, players).
+    """
     tree, form = game.public_tree, game.form
     last = np.full((2, tree.n_nodes), NO_STEP, dtype=np.int64)
+    # Levels run from the root down, because a node copies the last own step of its parent.
     for level in levels_below_root(tree.first_child):
         above = tree.parent[level]
         own = tree.player[above] == np.arange(2)[:, None]
@@ -72,7 +80,8 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
     @cache
     def folded(player: int, step: int) -> _Fold:
-        """A player's hands by the sequence of a step, the public node that it leads into."""
+        """Group a player's hands by their sequence after a step, the public node that it leads
+        to."""
         if step == NO_STEP:
             return _fold(np.full(tree.prior.shape[player], player))
         sequence, above = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
@@ -89,6 +98,7 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
             int(tree.weight[node]), int(tree.matrix[payoff])
         )
         rows, columns = (folded(player, int(last[player, node])) for player in range(2))
+        # Sum the hands of each sequence: first the rows of player 0, then the columns of player 1.
         table = np.add.reduceat(table[:, rows.order], rows.begin, axis=1)
         table = np.add.reduceat(table[:, :, columns.order], columns.begin, axis=2)
         own, other = np.nonzero(table.any(axis=0))
@@ -103,18 +113,18 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 class _Fold(NamedTuple):
-    """Hands by their last sequence."""
+    """Hands grouped by their last sequence."""
 
     order: np.ndarray
-    """int64: the hands that can get there, by their sequences."""
+    """int64 (possible hands,): the hands that can get there, sorted by sequence."""
     begin: np.ndarray
-    """int64: where the hands of each sequence begin."""
+    """int64 (sequences,): start of each sequence's hands in ``order``."""
     sequence: np.ndarray
-    """int64: the sequences."""
+    """int64 (sequences,): the sequences, ascending."""
 
 
 def _fold(sequence: np.ndarray) -> _Fold:
-    """Hands by sequences, int64 (hands,); -1 for hands that cannot get there."""
+    """Group hands by their last sequence, int64 (hands,); -1 for hands that cannot get there."""
     order = np.argsort(sequence, kind="stable")[np.count_nonzero(sequence < 0) :]
     begin = np.flatnonzero(np.diff(sequence[order], prepend=-1))
     return _Fold(order, begin, sequence[order[begin]])

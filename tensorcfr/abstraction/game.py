@@ -1,5 +1,4 @@
-"""An abstraction: a compiled game whose infosets are several of another game; and the way from its
-strategies to those of the full game."""
+"""Compiled games whose infosets merge infosets of a full game, and the lifting of strategies."""
 
 from __future__ import annotations
 
@@ -26,23 +25,26 @@ OF_THE_ABSTRACTION = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
-    """A compiled game whose infosets are several infosets of a full game.
+    """A compiled game whose infosets each merge several infosets of a full game.
 
-    Make one with :func:`abstract` or :func:`abstract_hands`.  It is solved, evaluated and saved as
+    Make one with :func:`abstract` or :func:`abstract_hands`. It is solved, evaluated and saved like
     any other game.
     """
 
     full: FlatGame = field(kw_only=True, repr=False)
-    """The game that it is an abstraction of."""
+    """The full game, laid out."""
     given: CompiledGame = field(kw_only=True, repr=False)
-    """The same game as it was given, in chunks or laid out."""
+    """The full game as the caller gave it, in chunks or laid out."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
-    """int64 (infosets of the full game,): the infoset of the abstraction that each is in."""
+    """int64 (infosets of the full game,): infoset of the abstraction that contains each."""
 
     @cached_property
     def tree(self) -> HistoryTree:
-        """The histories of the full game, with the infosets of the abstraction, if it was made
-        without them."""
+        """History tree of the abstraction.
+
+        If the abstraction was made without histories, it is the full game's tree with the infosets
+        of the abstraction.
+        """
         if not self._is_folded:
             return super().tree
         tree = self.full.tree
@@ -58,22 +60,22 @@ class AbstractGame(FlatGame):
 
     @property
     def is_of_cards(self) -> bool:  # type: ignore[override]
-        """Whether the full game is one of cards."""
+        """True if the full game is a game of cards."""
         return self.given.is_of_cards
 
     @property
     def usual(self) -> Usual:  # type: ignore[override]
-        """As of the full game."""
+        """Default settings of the full game."""
         return self.given.usual
 
     @property
     def _is_folded(self) -> bool:
-        """Whether it was made without histories and public tree: the full game's are taken."""
+        """True if the game was made without histories and public tree and uses the full game's."""
         return self.histories is None and self.public is None
 
     @property
     def by_histories(self) -> bool:
-        """As :attr:`FlatGame.by_histories`."""
+        """True if evaluations use the history tree; see :attr:`FlatGame.by_histories`."""
         return super().by_histories or self._is_folded
 
     @property
@@ -82,17 +84,17 @@ class AbstractGame(FlatGame):
 
     @property
     def caveat(self) -> str:
-        """See :attr:`FlatGame.caveat`."""
+        """Caveat of the game and of the abstraction; see :attr:`FlatGame.caveat`."""
         return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
 
     def lifted(self, policy: Policy) -> Policy:
-        """A policy of this game in the full one."""
+        """Lift a policy of this game to the full game."""
         found = Policy(self.full, np.array(policy.probabilities[self.sequence]))
         return found.moved_to(self.given)
 
     @cached_property
     def sequence(self) -> np.ndarray:
-        """int64 (sequences of the full game,): the sequence of the abstraction that each is in."""
+        """int64 (sequences of the full game,): sequence of the abstraction that contains each."""
         return self.full.form.carried(self.form, self.infoset)
 
 
@@ -101,10 +103,10 @@ SOURCE = Kind((Policy, Solution), "a solution or a policy of an abstraction")
 
 @checked()
 def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
-    """A strategy of an abstraction as a strategy of the full game.
+    """Lift a strategy of an abstraction to the full game.
 
-    Every infoset of the full game plays what its bucket plays.  Evaluating the result in the full
-    game is exact:
+    Every infoset of the full game plays the strategy of its bucket. Evaluating the result in the
+    full game is exact:
 
     >>> from tensorcfr import compile_game, exploitability, solve
     >>> game = compile_game("kuhn")
@@ -117,14 +119,14 @@ def lift(source: Annotated[Solution | Policy, SOURCE]) -> Policy:
         source: A solution, whose average strategy is lifted, or a policy.
 
     Raises:
-        ValueError: It is of a game that is no abstraction, or no longer knows its full game, as
-            after loading it from a file without ``game=``.
+        ValueError: The game is not an abstraction, or does not know its full game because it was
+            loaded from a file without ``game=``.
     """
     policy = source.policy if isinstance(source, Solution) else source
     lifted: Callable[[Policy], Policy] | None = getattr(policy.game, "lifted", None)
     if lifted is None:
         raise ValueError(
-            f"{policy.game.name} is no abstraction, or was loaded from a file without game=, which "
-            "gives the abstraction that it is of"
+            f"{policy.game.name} is not an abstraction, or was loaded from a file without game=: "
+            "load it with game=, the abstraction"
         )
     return lifted(policy)

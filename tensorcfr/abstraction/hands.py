@@ -1,4 +1,4 @@
-"""Abstraction by hands: buckets of private hands, on all boards or on each."""
+"""Abstraction by buckets of private hands, the same on all boards or different on each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .game import AbstractGame
 from .infosets import abstract_game, from_buckets, name_of
 
 Buckets = np.ndarray | Sequence[Any]
-"""The buckets of a player's hands: whole numbers or texts, (hands,), or (boards, hands)."""
+"""Buckets of a player's hands: integers or texts, (hands,) or (boards, hands)."""
 PAIR = Kind((list, tuple), "a list of the buckets of each player")
 
 
@@ -31,12 +31,12 @@ def abstract_hands(
     *,
     imperfect_recall: Annotated[bool, Flag()] = False,
 ) -> AbstractGame:
-    """A smaller game in which the hands of a bucket are played alike.
+    """Make an abstraction in which the hands of a bucket share one strategy.
 
-    With one row of buckets for all boards the result is again a game of private hands and a public
-    tree, in which chance deals buckets and payoffs are means over their hands: it is made and
-    solved fast.  With a row for each board, players see the bucket of their hand on that board; if
-    buckets on a board divide the buckets on the board before (they are *nested*), nobody forgets.
+    With one row of buckets for all boards, the result is again a game of private hands and a public
+    tree. Chance deals buckets, and payoffs are means over their hands, so compiling and solving are
+    fast. With a row for each board, players see the bucket of their hand on that board. They forget
+    nothing if the buckets are *nested*: the buckets on a board subdivide those on the board before.
 
     >>> from tensorcfr import compile_game
     >>> from tensorcfr.abstraction import buckets_by_label
@@ -46,10 +46,9 @@ def abstract_hands(
     ('J', 'K', 'Q')
 
     Args:
-        game: A game of private hands between two players; one in chunks is laid out for it.
-        buckets: For each player whole numbers or texts, (hands,), in the order of
-            ``game.public.hands``; or (boards, hands), in the order of :func:`board_names`; or None,
-            for hands as they are.
+        game: A game of private hands between two players; a game in chunks is laid out first.
+        buckets: For each player integers or texts, (hands,), in the order of ``game.public.hands``;
+            or (boards, hands), in the order of :func:`board_names`; or None, for hands as they are.
         imperfect_recall: Whether players may forget buckets; see :func:`abstract`.
 
     Raises:
@@ -67,7 +66,7 @@ def _of_hands(
 ) -> AbstractGame:
     public = public_of(game)
     if len(buckets) != 2:
-        raise ValueError(f"buckets are of 2 players, not of {len(buckets)}")
+        raise ValueError(f"buckets must have one entry for each of 2 players, not {len(buckets)}")
     boards = None
     rows: list[np.ndarray] = []
     for player, own in enumerate(buckets):
@@ -77,7 +76,7 @@ def _of_hands(
         try:
             array = np.asarray(own)
         except ValueError:
-            raise ValueError(f"buckets[{player}] are no array: {brief(own)}") from None
+            raise ValueError(f"buckets[{player}] is not an array: {brief(own)}") from None
         if array.ndim == 2 and boards is None:
             boards = boards_of(public)
         rows.append(_read(game, public, player, array, boards))
@@ -88,9 +87,10 @@ def _of_hands(
 
 
 def board_names(game: CompiledGame) -> tuple[str, ...]:
-    """The boards of a game of private hands: the outcomes of public chance so far, each after a
-    space; the first is empty, a board comes after the one that it adds to.  A game in chunks is
-    laid out for it.
+    """Return the names of the boards of a game of private hands.
+
+    A name lists the outcomes of public chance so far, separated by spaces. The first name is empty,
+    and a board follows the one that it extends. A game in chunks is laid out first.
 
     Raises:
         ValueError: The game has no private hands.
@@ -99,22 +99,23 @@ def board_names(game: CompiledGame) -> tuple[str, ...]:
 
 
 class Boards(NamedTuple):
-    """The boards of a public tree."""
+    """Boards of a public tree."""
 
     names: tuple[str, ...]
-    """The outcomes of public chance so far."""
+    """Outcomes of public chance so far, separated by spaces."""
     parent: np.ndarray
-    """int64 (boards,): the board before the last outcome; -1 for the first."""
+    """int64 (boards,): board before the last outcome; -1 for the first."""
     of_node: np.ndarray
-    """int64 (public nodes,): the board at each."""
+    """int64 (public nodes,): board at each node."""
 
 
 def boards_of(public: PublicGame) -> Boards:
-    """The boards of a public tree."""
+    """Enumerate the boards of a public tree."""
     tree = public.tree
     known: dict[tuple[int, int], int] = {}
     names, parent, found = [""], [-1], [0] * tree.n_nodes
     above, edges, drawn = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
+    # Parents have smaller numbers than their children, so the parent's board is known.
     for node in range(1, tree.n_nodes):
         board = found[above[node]]
         if drawn[node]:
@@ -129,14 +130,14 @@ def boards_of(public: PublicGame) -> Boards:
 
 
 def public_of(game: FlatGame) -> PublicGame:
-    """The public tree of a game.
+    """Return the public tree of a game.
 
     Raises:
-        ValueError: It has none.
+        ValueError: The game has no public tree, or another number of players than two.
     """
     if game.public is None or game.n_players != 2:
         raise ValueError(
-            f"{game.name} is no game of private hands between two players: "
+            f"{game.name} is not a game of private hands between two players: "
             "abstract(game, infosets=...) takes any game"
         )
     return game.public
@@ -149,7 +150,11 @@ def _read(
     array: np.ndarray,
     boards: Boards | None,
 ) -> np.ndarray:
-    """The names of a player's buckets, str (1 or boards, hands)."""
+    """Return the names of a player's buckets, str (1 or boards, hands).
+
+    Raises:
+        ValueError: The array has the wrong shape or dtype; names the player.
+    """
     hands = len(public.hands[player])
     shapes = [(hands,)] + ([(len(boards.names), hands)] if boards is not None else [])
     if array.shape not in shapes:
@@ -163,6 +168,7 @@ def _read(
             f"buckets[{player}] must be whole numbers or texts, not {array.dtype}: {brief(array)}"
         )
     if array.dtype.kind != "U":
+        # Zero padding makes names sort as the numbers do.
         width = len(str(int(np.abs(array).max())))
         array = np.array([f"b{number:0{width}d}" for number in array.ravel().tolist()]).reshape(
             array.shape
@@ -171,7 +177,7 @@ def _read(
 
 
 def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]) -> AbstractGame:
-    """The abstraction whose hands are buckets."""
+    """Make the abstraction whose hands are the buckets, which are the same on all boards."""
     tree = public.tree
     numbered = [np.unique(own, return_inverse=True) for own in buckets]
     exists = tree.exists
@@ -198,7 +204,7 @@ def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]
 
 
 def _names(game: FlatGame, public: PublicGame, boards: Boards, rows: list[np.ndarray]) -> list[str]:
-    """The name of the bucket of every infoset."""
+    """Return the name of the bucket of every infoset."""
     found = [""] * game.form.n_infosets
     deciding = np.flatnonzero(public.tree.bucket >= 0)
     labels = {node: public.node_label(node) for node in deciding.tolist()}
@@ -213,8 +219,12 @@ def _names(game: FlatGame, public: PublicGame, boards: Boards, rows: list[np.nda
 
 
 def _infosets(game: FlatGame, public: PublicGame) -> list[tuple[np.ndarray, np.ndarray, int, int]]:
-    """The infosets by hand: their numbers and their public nodes, int64 each, the hand, and the
-    player."""
+    """Return the infosets by player and hand.
+
+    Returns:
+        For each player and hand: the infosets, int64 (infosets,), their public nodes, int64
+            (infosets,), the hand and the player.
+    """
     tree, form = public.tree, game.form
     deciding = np.flatnonzero(tree.bucket >= 0)
     mask = form.bucket_mask[tree.bucket[deciding]]
@@ -222,6 +232,7 @@ def _infosets(game: FlatGame, public: PublicGame) -> list[tuple[np.ndarray, np.n
     for player, hands in enumerate(public.hands):
         own = tree.player[deciding] == player
         for hand in range(len(hands)):
+            # ``hand_rank`` counts the possible hands below each hand: it grows at a possible hand.
             held = form.hand_rank[mask, hand + 1] > form.hand_rank[mask, hand]
             nodes = deciding[own & held]
             at = game.places.infosets(nodes, np.full(len(nodes), hand))

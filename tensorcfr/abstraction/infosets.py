@@ -1,4 +1,4 @@
-"""Abstraction by infosets: a mapping from labels to buckets."""
+"""Abstraction by a mapping from infoset labels to buckets."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from .game import AbstractGame
 
 MAPPING = Kind((Mapping, Callable), "a function or a mapping of infoset labels to buckets")
 MOST_HISTORIES = 1_000_000
-"""Histories up to which an abstraction keeps them, if the full game has a public tree."""
+"""Number of histories up to which an abstraction keeps them if the full game has a public tree."""
 SHOWN = 3
-"""Infosets that an error names, at most."""
+"""Largest number of infosets that an error names."""
 
 
 @checked()
@@ -34,9 +34,9 @@ def abstract(
     infosets: Annotated[Mapping[str, Hashable] | Callable[[str], Hashable], MAPPING],
     imperfect_recall: Annotated[bool, Flag()] = False,
 ) -> AbstractGame:
-    """A smaller game in which the infosets of a bucket share one strategy.
+    """Make an abstraction in which the infosets of a bucket share one strategy.
 
-    Regrets and counterfactual values of the infosets of a bucket add up.
+    The regrets and counterfactual values of the infosets of a bucket are added.
 
     >>> from tensorcfr import compile_game
     >>> game = compile_game("leduc")
@@ -45,21 +45,21 @@ def abstract(
     (936, 288)
 
     Args:
-        game: The full game; one in chunks is laid out for it.
-        infosets: For the label of every infoset the name of its bucket, as a mapping or a function.
-            All infosets of a bucket have one player and the same actions.
-        imperfect_recall: Whether players may forget.  In the abstraction a player forgets if a
-            bucket holds infosets that the player reaches by different own buckets or actions.  CFR
-            has no guarantee there, and the linear program and sampling do not apply; the infosets
-            of the abstraction are then the buckets with what the player remembers without
-            forgetting, and :attr:`FlatGame.tied_to` says which of them share a strategy.
+        game: The full game; a game in chunks is laid out first.
+        infosets: Mapping or function from the label of every infoset to the name of its bucket. All
+            infosets of a bucket have the same player and the same actions.
+        imperfect_recall: Whether players may forget. A player forgets if a bucket holds infosets
+            that the player reaches by different own buckets or actions. CFR then has no guarantee,
+            and the linear program and sampling do not apply. The infosets of the abstraction are
+            then the buckets, divided by the player's earlier buckets and actions;
+            :attr:`FlatGame.tied_to` lists the infosets that share a strategy.
 
     Raises:
         ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
             of different players or actions; names them.
-        ImperfectRecallError: A player would forget, and ``imperfect_recall`` is False; or a bucket
-            holds an infoset and one after it.  Names the bucket and two infosets.  Or players
-            forget in the game itself.
+        ImperfectRecallError: A player would forget, and ``imperfect_recall`` is False. Or a bucket
+            holds an infoset and one after it; names the bucket and two infosets. Or the game itself
+            has imperfect recall.
         MemoryLimitError: There is not enough memory for the histories of the full game, or, if it
             has a public tree, for the payoffs of the abstraction.
     """
@@ -69,7 +69,8 @@ def abstract(
 
 
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
-    """As :func:`abstract`, from the name of the bucket of every infoset, in their order."""
+    """Make an abstraction as :func:`abstract` does, from the bucket name of every infoset, in
+    order."""
     if game.tied_to is not None:
         raise ImperfectRecallError(
             f"{game.name} has imperfect recall: make an abstraction of the full game"
@@ -85,6 +86,7 @@ def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bo
     tied_to = None
     if forgets:
         bucket = {int(placed[nth]): name for nth, name in enumerate(found.buckets)}
+        # An infoset is tied to the first infoset of its bucket, and the first to itself.
         first: dict[str, int] = {}
         shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
         tied_to = np.array(shared, dtype=np.uint32)
@@ -94,7 +96,7 @@ def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bo
 
 
 def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
-    """The game with other infosets."""
+    """Compile the game with other infosets."""
     if len(found.labels) == game.n_infosets:
         # Nothing is merged: the game itself, with the names of the buckets.
         renamed = replace(game, name=name_of(game), infoset_labels=tuple(found.labels))
@@ -115,7 +117,7 @@ def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
 
 
 def _folded(game: FlatGame, found: _Refined) -> FlatGame:
-    """The same without histories."""
+    """Compile the game with other infosets, without histories."""
     form, order = folded_form(
         game,
         found.number,
@@ -134,7 +136,7 @@ def _folded(game: FlatGame, found: _Refined) -> FlatGame:
 
 
 def name_of(game: FlatGame) -> str:
-    """The name of an abstraction of a game."""
+    """Return the name of an abstraction of a game."""
     return f"abstraction of {game.name}"
 
 
@@ -144,7 +146,8 @@ def abstract_game(
     infoset: np.ndarray,
     tied_to: np.ndarray | None = None,
 ) -> AbstractGame:
-    """A compiled game as an abstraction of another, read-only; arguments are its fields."""
+    """Return a compiled game as a read-only abstraction of another; the arguments are its
+    fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
     made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
     made.freeze()
@@ -154,7 +157,11 @@ def abstract_game(
 def _buckets_of(
     game: FlatGame, infosets: Mapping[str, Hashable] | Callable[[str], Hashable]
 ) -> list[str]:
-    """The name of the bucket of every infoset."""
+    """Return the name of the bucket of every infoset.
+
+    Raises:
+        ValueError: The mapping lacks an infoset or has an unknown one; names it.
+    """
     if not isinstance(infosets, Mapping):
         return [bucket_of("infosets", infosets, label) for label in game.infoset_labels]
     known = {game.infoset_index.get(label, -1): bucket for label, bucket in infosets.items()}
@@ -166,17 +173,17 @@ def _buckets_of(
     missing = [i for i in range(game.n_infosets) if i not in known]
     if missing:
         raise ValueError(
-            f"infosets says nothing about {_named(game, missing)} of {game.name}: every infoset "
-            "needs a bucket"
+            f"infosets has no bucket for {_named(game, missing)} of {game.name}: every infoset "
+            "needs one"
         )
     return [str(known[infoset]) for infoset in range(game.n_infosets)]
 
 
 def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str:
-    """The bucket that a caller's function gives for some labels.
+    """Return the bucket that a caller's function gives for some labels.
 
     Raises:
-        ValueError: The function fails; names the argument that it is.
+        ValueError: The function fails; names the argument.
     """
     try:
         return str(function(*labels))
@@ -187,7 +194,7 @@ def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str
 
 
 def _named(game: FlatGame, infosets: Iterable[int]) -> str:
-    """``infosets 'J', 'Q'`` and how many more."""
+    """Format some infosets for an error: ``infosets 'J', 'Q'`` and the number of the others."""
     given = list(infosets)
     labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in given[:SHOWN])
     more = f" and {len(given) - SHOWN:,} more" if len(given) > SHOWN else ""
@@ -195,7 +202,11 @@ def _named(game: FlatGame, infosets: Iterable[int]) -> str:
 
 
 def _check_alike(game: FlatGame, buckets: Sequence[str]) -> None:
-    """Check that all infosets of a bucket have one player and the same actions."""
+    """Check that all infosets of a bucket have the same player and the same actions.
+
+    Raises:
+        ValueError: They differ; names the bucket and two infosets.
+    """
     player, actions = game.infoset_player, game.infoset_actions
     first: dict[str, int] = {}
     for infoset, bucket in enumerate(buckets):
@@ -213,42 +224,45 @@ def _check_alike(game: FlatGame, buckets: Sequence[str]) -> None:
 
 
 class _Refined(NamedTuple):
-    """The infosets of an abstraction: buckets, with the own buckets and actions before them."""
+    """Infosets of an abstraction: buckets, divided by the player's earlier buckets and actions."""
 
     number: np.ndarray
-    """int64 (infosets of the full game,): which of them each infoset is in."""
+    """int64 (infosets of the full game,): infoset of the abstraction that contains each."""
     labels: list[str]
     players: list[int]
     actions: list[tuple[Any, ...]]
     buckets: list[str]
     before: list[tuple[int, int]]
-    """The one before each, and the action that is taken there; -1 twice at the first decision."""
+    """Previous infoset of the player and the action taken there; -1 and -1 at the first
+    decision."""
     example: list[int]
-    """The first infoset of the full game in each."""
+    """First infoset of the full game in each."""
 
 
 def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
-    """The coarsest infosets without forgetting that tell buckets apart.
+    """Find the coarsest infosets with perfect recall that separate the buckets.
 
     Raises:
         ImperfectRecallError: A bucket holds an infoset and one after it.
     """
     form = game.form
     infosets, acts = form.owners
-    # The own infoset before each and the action that is taken there; -1 twice at the first one.
+    # The player's previous infoset and the action taken there; -1 and -1 at the first decision.
     above = list(zip(*(own[form.infoset_parent].tolist() for own in (infosets, acts)), strict=True))
     player, actions = game.infoset_player.tolist(), game.infoset_actions
     found: dict[tuple[str, int, int], int] = {}
     passed: list[frozenset[str]] = []
     number = np.empty(form.n_infosets, dtype=np.int64)
     example: list[int] = []
-    # Infosets are numbered from the first level of each player down.
+    # Infosets are numbered from the first level of each player down, so the number of the
+    # previous infoset is known.
     for infoset, (bucket, (parent, action)) in enumerate(zip(buckets, above, strict=True)):
         before = int(number[parent]) if parent >= 0 else -1
         key = bucket, before, action
         if key not in found:
             done = passed[before] if before >= 0 else frozenset()
             if bucket in done:
+                # Go back to the infoset of the same bucket, to name both in the error.
                 while before >= 0 and buckets[example[before]] != bucket:
                     parent = above[example[before]][0]
                     before = int(number[parent])
@@ -283,7 +297,7 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
 
 
 def _forgetting(game: FlatGame, buckets: Sequence[str], found: _Refined) -> ImperfectRecallError:
-    """The error for a bucket whose infosets are reached in different ways."""
+    """Return the error for a bucket whose infosets are reached in different ways."""
     first: dict[str, int] = {}
     for nth, bucket in enumerate(found.buckets):
         other = first.setdefault(bucket, nth)

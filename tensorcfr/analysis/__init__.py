@@ -1,4 +1,4 @@
-"""Analysis of solves: values of every action, comparisons, plays, regrets, single iterations."""
+"""Analysis of solves: values of actions, comparisons, plays, regrets and single iterations."""
 
 from .boards import BoardReport, solve_boards
 from .bounds import (

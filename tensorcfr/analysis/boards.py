@@ -1,4 +1,4 @@
-"""One spot on many boards: a row for each."""
+"""Report of one line of a spot on many boards."""
 
 from __future__ import annotations
 
@@ -33,52 +33,59 @@ from .hands import LONGEST_LINE, SolvedSpot
 from .tables import save_rows
 
 COLUMNS = ("board", *STREETS[1:], "weight", "player", "value", "equity")
-"""Columns before the actions; those of streets where the line has ``*`` for their card."""
+"""Columns before the actions. A street has its column if the line has ``*`` for its card."""
 LAST_COLUMNS = ("exploitability", "iterations", "seconds", "spot")
-"""Columns after them."""
+"""Columns after the actions."""
 NUMBERS = ("weight", "value", "equity", "exploitability", "seconds")
 """Columns that hold numbers, in addition to the actions."""
 ROUNDING = 1e-5
-"""How far from 1 the frequencies of a row may sum: strategies may be in single precision."""
+"""Largest deviation from 1 of a row's sum of frequencies; strategies may be in single precision."""
 
 
 @dataclass(frozen=True, repr=False)
 class BoardReport(OneLine):
-    """What is done at a line of one spot on many boards."""
+    """Values and action frequencies at one line of a spot on many boards."""
 
     line: str
-    """The line."""
+    """Line of actions, ``*`` for any card."""
     actions: tuple[str, ...]
-    """What can be done there."""
+    """Labels of the actions at the line."""
     rows: tuple[dict[str, Any], ...]
-    """A row for each board, and for each card in the place of ``*``: ``board``, the cards
-    (``turn``, ``river``), its ``weight`` (0 where nobody gets), who acts (``player``, ``"oop"`` or
-    ``"ip"``), the ``value`` in chips and the ``equity`` of that player's range, how often each
-    action is taken, and of the solve the ``exploitability`` in chips, ``iterations``, ``seconds``,
-    and a fingerprint of ``spot`` and options."""
+    """Rows of the report: one for each board, or for each board and card in the place of ``*``.
+
+    Keys of a row:
+
+    * ``board``, and with ``*`` the cards ``turn`` and ``river``;
+    * ``weight`` of the row, 0 if the line is never reached there;
+    * ``player``, ``"oop"`` or ``"ip"``: the player who acts;
+    * ``value`` in chips and ``equity`` of that player's range;
+    * one key for each action: its frequency;
+    * ``exploitability`` in chips, ``iterations`` and ``seconds`` of the solve;
+    * ``spot``, a digest of spot and options.
+    """
 
     @property
     def dealt(self) -> tuple[str, ...]:
-        """The streets whose cards have a column: ``"turn"``, ``"river"``."""
+        """Streets whose cards have a column: ``"turn"``, ``"river"``."""
         return tuple(street for street in STREETS[1:] if street in self.rows[0])
 
     @property
     def means(self) -> dict[str, float]:
-        """Value, equity and frequencies over all rows, by their weights."""
+        """Value, equity and frequencies over all rows, weighted by ``weight``."""
         return self._means(self.rows)
 
     def by(self, what: str | Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
-        """Means over the rows that have something in common.
+        """Group the rows by a column or a function, and average each group.
 
         >>> report.by("board")  # doctest: +SKIP
         >>> report.by(lambda row: row["turn"][0])  # by the rank of the turn card  # doctest: +SKIP
 
         Args:
-            what: A column, ``"board"``, ``"turn"``, ``"river"``; or a function of a row.
+            what: A column, ``"board"``, ``"turn"`` or ``"river"``; or a function of a row.
 
         Returns:
-            A row for each of its values, in the order in which they come first: the value, as
-            ``board``, ``turn``, ``river``, or ``group`` for a function, the sum of the weights as
+            One row for each group, in order of first appearance. It holds the group (as ``board``,
+            ``turn`` or ``river``, or as ``group`` for a function), the sum of the weights as
             ``weight``, and the means of ``value``, ``equity`` and all actions.
 
         Raises:
@@ -86,7 +93,7 @@ class BoardReport(OneLine):
         """
         if not callable(what) and what not in ("board", *self.dealt):
             columns = ", ".join(("board", *self.dealt))
-            raise ValueError(f"what must be one of {columns}, or a function, not {brief(what)}")
+            raise ValueError(f"by needs one of {columns}, or a function, not {brief(what)}")
         groups = dict[Any, list[dict[str, Any]]]()
         for row in self.rows:
             groups.setdefault(what(row) if callable(what) else row[what], []).append(row)
@@ -97,7 +104,7 @@ class BoardReport(OneLine):
         ]
 
     def _means(self, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-        """Means over some rows; NaN if nobody gets to any of them."""
+        """Average value, equity and frequencies over some rows; NaN if their weights are all 0."""
         rows = [row for row in rows if row["weight"] > 0.0]
         weight = np.array([row["weight"] for row in rows])
         return {
@@ -109,7 +116,8 @@ class BoardReport(OneLine):
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:
-        """Write :attr:`rows` to a file, ``.csv``, ``.json`` or ``.parquet``; returns its path."""
+        """Write :attr:`rows` to a file, ``.csv``, ``.json`` or ``.parquet``, and return its
+        path."""
         return save_rows(self.rows, Path(path))
 
 
@@ -131,29 +139,30 @@ def solve_boards(
     """Solve a spot on many boards, one after the other.
 
     Args:
-        spot: The spot; its own board does not matter.
-        boards: How many flops, as :func:`~tensorcfr.games.holdem.flops.flops` chooses them; or the
-            boards, ``["Td9d6h", "AsKd2c"]``, which then weigh the same.
-        line: Where to look, a line of actions: ``""`` for the start, ``"check"``; with ``*`` for
-            any card, ``"check check *"``, a board has a row for each card.
+        spot: The spot; its own board is ignored.
+        boards: Number of flops, chosen as by :func:`~tensorcfr.games.holdem.flops.flops`; or a list
+            of boards of equal weight, ``["Td9d6h", "AsKd2c"]``.
+        line: Line of actions to report, ``"check"``; ``""`` for the start. ``*`` means any card:
+            with ``"check check *"``, a board has a row for each card.
         algorithm: As for :func:`tensorcfr.solve`.
         target: As for :func:`tensorcfr.solve`: ``"0.5%"`` of the pot, which is the default, or
-            ``"0.1 chips"``.  A bare number is read as per cent, for this version, with a warning.
+            ``"0.1 chips"``. This version reads a bare number as per cent, with a warning.
         precision: As for :func:`tensorcfr.solve`.
         threads: As for :func:`tensorcfr.solve`.
-        equity: Whether to work out equities, which takes a second or less for a flop.
-        table: A ``.csv`` file that gets the rows of a board as soon as it is solved.  Boards that
-            are in it already are not solved again.
-        memory_limit: Bytes that a solve may take; by default the free memory.
-        progress: Called after each board with the number of boards that are done, of all boards,
-            and its last row.
+        equity: Whether to compute equities, which takes at most a second for a flop.
+        table: A ``.csv`` file to which the rows of a board are added as soon as it is solved.
+            Boards that are already in the file are not solved again.
+        memory_limit: Memory limit of a solve in bytes; by default the free memory.
+        progress: Called after each board with the number of finished boards, the number of all
+            boards, and the last row of the board.
 
     Raises:
-        ValueError: A board is wrong, or leaves a player without hands (before anything is solved);
-            there is no such line; or the table is of another spot, line or options.
+        ValueError: A board is wrong, or leaves a player without hands (both are found before
+            anything is solved); there is no such line; or the table belongs to another spot, line
+            or options.
         MemoryLimitError: A solve would not fit.
         OSError: The table cannot be read or written.
-        KeyboardInterrupt: Ctrl-C; the boards that are done are in the table.
+        KeyboardInterrupt: Ctrl-C; the table then holds the finished boards.
     """
     wanted = _boards(boards, spot)
     spots = [type(spot)(**(spot.options | {"board": board.board})) for board in wanted]
@@ -167,6 +176,7 @@ def solve_boards(
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
     percent = float(f"{chips / spot.usual.units['%']:.12g}")
+    # The digest leaves out the board, so that all boards of a table share it.
     anywhere = spot_text(spots[0])
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
     said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
@@ -174,6 +184,7 @@ def solve_boards(
     path = None if table is None else Path(table)
     known = {} if path is None else _read(path, said, math.prod(dealt.values()))
     if path is not None and known:
+        # Write the table without a board that was left unfinished.
         save_rows(list(chain.from_iterable(known.values())), path, "csv")
     options = {
         "algorithm": record,
@@ -195,14 +206,14 @@ def solve_boards(
                 _append(path, own, list(other[0]))
             elif path is not None:
                 save_rows(own, path, "csv")
-        # The rows of a table may be from a list of boards with other weights.
+        # The table may have been written for other boards, so rescale the weights of its rows.
         total = sum(row["weight"] for row in own) or 1.0
         known[board.board] = [row | {"weight": row["weight"] / total * board.weight} for row in own]
         rows += known[board.board]
         if progress is not None:
             progress(done, len(wanted), rows[-1])
     if path is not None:
-        # Boards of the table that nobody asks for now stay in it.
+        # Rewrite the table with the current weights. Boards of earlier calls stay in it.
         save_rows(list(chain.from_iterable(known.values())), path, "csv")
     actions = tuple(name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS)
     return BoardReport(line, actions, tuple(rows))
@@ -211,8 +222,11 @@ def solve_boards(
 def _rows(
     rules: Spot, options: dict[str, Any], line: str, dealt: tuple[str, ...], equity: bool
 ) -> Iterator[dict[str, Any]]:
-    """Solve a board, and see what is done at the line: the cards of the streets that are dealt in
-    the places of ``*``, how likely they are there, and the other columns."""
+    """Solve a board, and yield the rows of the line without ``board`` and ``spot``.
+
+    With ``*`` in the line there is a row for each card; it holds the cards of the streets
+    ``dealt``.
+    """
     solution = solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
@@ -247,8 +261,7 @@ def _rows(
 
 
 def _dealt(line: str, boards: list[Flop], deck: int) -> dict[str, int]:
-    """The streets whose card is ``*`` in a line, and of how many cards each is one, where the
-    deck has so many.
+    """Return the streets whose card is ``*`` in a line, each with its number of possible cards.
 
     Raises:
         ValueError: Boards of the flop and of the turn are mixed.
@@ -260,24 +273,30 @@ def _dealt(line: str, boards: list[Flop], deck: int) -> dict[str, int]:
             found[STREETS[on_board - 2]] = deck - on_board
         on_board += step == ANY_CARD or step in CARDS
     if found and any(len(board.board) != len(boards[0].board) for board in boards):
-        raise ValueError(f"boards must all have as many cards where line has {ANY_CARD}")
+        raise ValueError(f"boards must all have the same number of cards if line has {ANY_CARD}")
     return found
 
 
 def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
-    """Add the rows of a board to a table, which may be too long to be written anew each time."""
+    """Append the rows of a board to a table, because rewriting a long table each time is slow."""
     with path.open("a", newline="", encoding="utf-8") as file:
         csv.DictWriter(file, columns).writerows(rows)
 
 
 def _boards(boards: Any, spot: Spot) -> list[Flop]:
-    """The boards and their weights."""
+    """Return the boards and their weights.
+
+    Raises:
+        ValueError: The number of flops is out of range or does not apply to the spot, the list is
+            empty, or a board occurs twice.
+        TypeError: The boards are neither a number nor a list of boards.
+    """
     is_count = isinstance(boards, int) and not isinstance(boards, bool)
     if is_count and 1 <= boards <= N_CLASSES:
         if spot.dead:
             raise ValueError(
-                f"boards must be a list: a number of flops stands for those of {len(CARDS)} cards, "
-                f"and here {len(spot.dead)} of them are dead"
+                f"boards must be a list: numbers of flops are for decks of {len(CARDS)} cards, "
+                f"and here {len(spot.dead)} cards are dead"
             )
         if spot.weights_vary:
             raise ValueError(
@@ -294,22 +313,22 @@ def _boards(boards: Any, spot: Spot) -> list[Flop]:
         if not isinstance(one.board, str):
             raise TypeError(f"boards: a board is a text such as 'Td9d6h', not {brief(one.board)}")
         if [other.board for other in found].count(one.board) > 1:
-            raise ValueError(f"boards: {one.board!r} is there twice")
+            raise ValueError(f"boards: {one.board!r} occurs twice")
     return found
 
 
 def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
-    """The rows of a table by board; none if there is no file.
+    """Return the rows of a table by board; empty if there is no file.
 
-    A process that was killed may have left the last board unfinished: it is dropped.
+    A process that was killed may have left the last board unfinished: that board is dropped.
 
     Args:
         path: The table.
-        said: The fingerprint of the spot and the options.
-        each: Rows of a board.
+        said: The digest of the spot and the options.
+        each: Number of rows of a board.
 
     Raises:
-        ValueError: It is no such table, or one of another spot.
+        ValueError: The file is not such a table, or belongs to another spot.
     """
     if not path.exists():
         return {}
@@ -318,7 +337,8 @@ def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
             lines = file.readlines()
         rows = list(csv.DictReader(lines))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"table: {path} is no CSV file: {error}") from None
+        raise ValueError(f"table: {path} is not a CSV file: {error}") from None
+    # A last line without its end was cut off while it was written.
     if rows and not lines[-1].endswith("\n"):
         rows.pop()
     found = dict[str, list[dict[str, Any]]]()
@@ -336,7 +356,7 @@ def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
                 raise ValueError
             of_board.append(read)
         except (KeyError, TypeError, ValueError):
-            raise ValueError(f"table: {path}, line {number}, is no row of a report") from None
+            raise ValueError(f"table: {path}, line {number}, is not a row of a report") from None
     short = [board for board, of_board in found.items() if len(of_board) != each]
     if short and short == list(found)[-1:]:
         del found[short.pop()]
@@ -346,14 +366,18 @@ def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
 
 
 def _row(cells: dict[str, str]) -> dict[str, Any]:
-    """A row of numbers of a row of texts.  A KeyError or TypeError says that there are fewer or
-    more cells than columns, a ValueError that a cell does not hold what its column does, or that
-    the frequencies of the actions do not sum to 1."""
+    """Parse the numbers of a row of texts.
+
+    Raises:
+        KeyError: A column is missing.
+        TypeError: There are more or fewer cells than columns.
+        ValueError: A cell does not fit its column, or the frequencies of the actions do not sum to
+            1.
+    """
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
     found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
     found["iterations"] = int(cells["iterations"])
-    # Rows without equities say that it is no number, and so does all that is seen where nobody
-    # gets.
+    # Equity is NaN if it was not asked for; all numbers are NaN if the line is never reached.
     unknown = {"equity"} if found["weight"] else {"equity", "value", *actions}
     finite = [value for name, value in found.items() if name not in unknown or value == value]
     frequencies = [found[name] for name in actions]

@@ -1,4 +1,4 @@
-"""Values and lower bounds of exploitability by sampling, where exact ones are out of reach."""
+"""Sampled values and lower bounds of exploitability, for games too large for exact evaluation."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from ..uncompiled.infosets import InfosetTable
 from ..uncompiled.strategies import Strategy, strategy_of
 
 EXPLORES = 0.1
-"""Share of own actions that are drawn evenly while a response is learned, so that actions that
-looked bad at first are followed up."""
+"""Share of the responder's actions that are drawn uniformly while a response is learned, so that
+actions with bad first samples are tried again."""
 ROOM = 20_000
-"""Histories near the root that are kept."""
+"""Number of histories near the root that are cached."""
 
 Plays = Annotated[int, Whole(2, EXACT)]
 Tries = Annotated[int, Whole(0, EXACT)]
@@ -34,29 +34,29 @@ Confidence = Annotated[float, Number(above=0, most=0.999999)]
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean of samples, and how sure it is."""
+    """A sample mean with its confidence interval."""
 
     mean: float
-    """The mean."""
+    """Sample mean."""
     standard_error: float
-    """Its standard error."""
+    """Standard error of the mean."""
     confidence: float
-    """The probability with which such an interval covers the true number: by the normal
-    distribution, which many samples approach."""
+    """Probability with which such an interval covers the expected value, by the normal
+    approximation."""
 
     @property
     def half_width(self) -> float:
-        """How far the ends are from the mean."""
+        """Distance of either end from the mean."""
         return NormalDist().inv_cdf(0.5 + self.confidence / 2) * self.standard_error
 
     @property
     def low(self) -> float:
-        """The lower end."""
+        """Lower end."""
         return self.mean - self.half_width
 
     @property
     def high(self) -> float:
-        """The upper end."""
+        """Upper end."""
         return self.mean + self.half_width
 
     def __str__(self) -> str:
@@ -65,41 +65,40 @@ class Interval:
 
 @dataclass(frozen=True, repr=False)
 class SampledValues(OneLine):
-    """What a policy is worth, by plays drawn from it."""
+    """Values of a policy, estimated from plays drawn from it."""
 
     values: tuple[Interval, ...]
-    """The value of each player."""
+    """Value of each player."""
     total: Interval
-    """The sum of the players' values; in a game of constant sum, without any error."""
+    """Sum of the players' values; without sampling error in a constant-sum game."""
     plays: int
-    """How many plays were drawn."""
+    """Number of plays drawn."""
 
 
 @dataclass(frozen=True, repr=False)
 class LocalBestResponse(OneLine):
-    """What players gain by looking one action ahead: a lower bound of what a best response gains.
+    """Lower bound of the gain of best responses, from responses that look one action ahead.
 
-    Two things make it a lower bound: the response is some strategy, no better than the best one;
-    and it is learned from some plays and judged by others.  The only uncertainty is that of the
-    mean over the latter, which the intervals measure.  How far the bound is from the exploitability
-    nobody knows: 0 or less does not mean that a policy is good.
+    It is a lower bound for two reasons. The response is a strategy, so a best response earns at
+    least as much; and it is learned from some plays and evaluated with others. The only uncertainty
+    is the sampling error of the evaluation, which the intervals measure. The gap to the
+    exploitability is unknown: a bound of 0 or less does not show that a policy is good.
     """
 
     values: tuple[Interval, ...]
-    """For each player the value of their local best response against the others' strategies."""
+    """Value of each player's local best response against the others' strategies."""
     profile: SampledValues
-    """What the policy itself is worth."""
+    """Values of the policy itself."""
     nash_conv: Interval
-    """A lower bound of the sum over players of best-response value minus value."""
+    """Lower bound of NashConv, the sum over players of best-response value minus value."""
     responses: tuple[Callable[[Infoset], list[float]], ...]
-    """The responses, as functions from infosets to probabilities."""
+    """Responses, as functions from infosets to probabilities."""
     infosets: tuple[int, ...]
-    """For each player, how many infosets the response was learned at."""
+    """Number of infosets at which each player's response was learned."""
 
     @property
     def exploitability(self) -> Interval:
-        """A lower bound of the exploitability: of ``nash_conv`` divided by the number of
-        players."""
+        """Lower bound of the exploitability: ``nash_conv`` divided by the number of players."""
         n = len(self.values)
         bound = self.nash_conv
         return Interval(bound.mean / n, bound.standard_error / n, bound.confidence)
@@ -120,7 +119,7 @@ def sampled_values(
     seed: Annotated[int, Whole(0)] = 0,
     confidence: Confidence = 0.95,
 ) -> SampledValues:
-    """The value of a policy for each player, by plays that are drawn from it.
+    """Estimate the value of a policy for each player from plays drawn from it.
 
     >>> from tensorcfr import solve
     >>> policy = solve("kuhn", "external_sampling", iters=2000, seed=1).policy
@@ -129,14 +128,14 @@ def sampled_values(
     True
 
     Args:
-        game: The rules: whatever :func:`tensorcfr.compile_game` takes.
-        policy: Everybody's strategies: a function from an
+        game: The rules, in any form that :func:`tensorcfr.compile_game` accepts.
+        policy: All players' strategies: a function from an
             :class:`~tensorcfr.model.infoset.Infoset` to probabilities, a mapping of infoset labels,
             or a policy of OpenSpiel for its own games; see
             :func:`tensorcfr.uncompiled.strategies.strategy_of`.
-        plays: How many plays.
+        plays: Number of plays.
         seed: The same seed gives the same plays.
-        confidence: Of the intervals.
+        confidence: Confidence of the intervals.
 
     Raises:
         ValueError: The policy has no distribution for an infoset; names it.
@@ -156,14 +155,14 @@ def local_best_response(
     rollout: Any = None,
     confidence: Confidence = 0.95,
 ) -> LocalBestResponse:
-    """A lower bound of exploitability by responses that look one action ahead.
+    """Bound the exploitability from below with responses that look one action ahead.
 
-    At each of their decisions the responder takes the action with the best expected value if they
-    play ``rollout`` from there on, against the others' strategies and chance, given the infoset.
-    (V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI
-    workshop 2017, for poker, where the rollout calls.)  The expected values are means over plays:
-    a play reaches the histories of an infoset with the right frequencies, and tries each action to
-    the end of the game.  At infosets that no such play reached the responder plays the rollout.
+    At each of their decisions the responder takes the action with the best expected value, given
+    the infoset, if they play ``rollout`` afterwards and the others and chance play as before. (V.
+    Lisý, M. Bowling, "Equilibrium approximation quality of current no-limit poker bots", AAAI
+    workshop 2017, for poker, where the rollout calls.) The expected values are means over plays. A
+    play reaches the histories of an infoset with the right frequencies, and tries each action to
+    the end of the game. At infosets that no play reached, the responder plays the rollout.
 
     >>> from tensorcfr import solve
     >>> policy = solve("kuhn", "external_sampling", iters=20, seed=1).policy
@@ -171,14 +170,15 @@ def local_best_response(
     True
 
     Args:
-        game: The rules: whatever :func:`tensorcfr.compile_game` takes.
-        policy: Everybody's strategies, as in :func:`sampled_values`.
-        tries: Plays per player from which a response is learned.
-        plays: Plays per player by which it is judged, and as many of the policy itself.
+        game: The rules, in any form that :func:`tensorcfr.compile_game` accepts.
+        policy: All players' strategies, as in :func:`sampled_values`.
+        tries: Number of plays per player from which a response is learned.
+        plays: Number of plays per player with which it is evaluated, and of plays of the policy
+            itself.
         seed: The same seed gives the same plays.
-        rollout: What a responder expects to play after the action, in the same forms; by default
-            their own strategies of the policy.
-        confidence: Of the intervals.
+        rollout: Strategies that the responder expects to play after the action, in the same forms;
+            by default their own strategies of the policy.
+        confidence: Confidence of the intervals.
 
     Raises:
         ValueError: The policy has no distribution for an infoset; names it.
@@ -210,11 +210,17 @@ def local_best_response(
 
 
 class _Walk:
-    """Plays of a game in which everybody follows a policy, drawn from a stream of a seed; histories
-    suit another policy, too, if one is given."""
+    """Sampler of plays in which every player follows a policy.
+
+    Args:
+        game: The rules.
+        policy: All players' strategies.
+        seed: Seed of the stream of random numbers.
+        rollout: A second policy that will be queried at the same histories, if any.
+    """
 
     def __init__(self, game: Any, policy: Any, seed: tuple[int, ...], rollout: Any = None) -> None:
-        # Some policies are asked with a state, which histories that are kept give up.
+        # Some policies are queried with a game state, which cached histories do not hold.
         asks_states = any(
             hasattr(p, name)
             for p in (policy, rollout)
@@ -226,17 +232,17 @@ class _Walk:
         self.draw: Callable[[], float] = partial(next, draws(seeded(seed)))
 
     def child(self, node: Node, index: int) -> Node:
-        """The history after a step."""
+        """Return the history after a step."""
         return node.children[index] or self.histories.step(node, index)
 
     def step(self, node: Node, strategy: Strategy) -> Node:
-        """The history after a step that chance or a strategy draws."""
+        """Draw a step by chance or by a strategy, and return the history after it."""
         if node.actor == CHANCE:
             return self.child(node, self.histories.draw(node, self.draw()))
         return self.child(node, sample_action(strategy(node), self.draw()))
 
     def play(self, strategy: Strategy, node: Node | None = None) -> tuple[float, ...]:
-        """What a play pays that is drawn from a history on, the root by default."""
+        """Draw a play from a history on, the root by default, and return its utilities."""
         node = self.histories.root if node is None else node
         while node.actor != TERMINAL:
             node = self.step(node, strategy)
@@ -244,22 +250,24 @@ class _Walk:
 
 
 class _Response:
-    """A player who looks one action ahead, and goes on with a rollout."""
+    """Player who looks one action ahead and then plays a rollout."""
 
     def __init__(self, walk: _Walk, player: int, rollout: Strategy) -> None:
         self.walk, self.player, self.rollout = walk, player, rollout
         self.sums: dict[int, list[float]] = {}
-        """By row, for each action what plays paid that tried it, in all."""
+        """Sums of the utilities of the plays that tried each action, by row of the infoset
+        table."""
 
     def at(self, node: Node) -> list[float]:
-        """Everybody's strategy at a decision: the response for the player."""
+        """Return the strategy at a decision: the response for the player, the policy for the
+        others."""
         if node.actor != self.player:
             return self.walk.strategy(node)
         sums = self.sums.get(node.row)
         return self.rollout(node) if sums is None else _pure(sums)
 
     def afterwards(self, node: Node) -> list[float]:
-        """Everybody's strategy at a decision, after the action that is tried."""
+        """Return the strategy at a decision after the tried action."""
         return (self.rollout if node.actor == self.player else self.walk.strategy)(node)
 
     def learn(self) -> None:
@@ -272,19 +280,21 @@ class _Response:
             if node.count == 1:
                 node = walk.child(node, 0)
                 continue
+            # Every action is tried once per visit, so sums compare like means and need no counts.
             sums = self.sums.setdefault(node.row, [0.0] * node.count)
             for action in range(node.count):
                 paid = walk.play(self.afterwards, walk.child(node, action))
                 sums[action] += paid[self.player]
             chosen, number = _pure(sums), walk.draw()
             if number < EXPLORES:
+                # Given ``number < EXPLORES``, the quotient is uniform in [0, 1).
                 index = int(number / EXPLORES * node.count)
             else:
                 index = sample_action(chosen, walk.draw())
             node = walk.child(node, index)
 
     def function(self, rollout: Any) -> Callable[[Infoset], list[float]]:
-        """The response as a function from infosets to probabilities."""
+        """Return the response as a function from infosets to probabilities."""
         rows, sums = self.walk.histories.table.rows, self.sums
 
         def respond(infoset: Infoset) -> Any:
@@ -297,7 +307,7 @@ class _Response:
 
 
 def _pure(sums: list[float]) -> list[float]:
-    """The strategy that takes the best action, the first of several."""
+    """Return the strategy that takes the best action, the first if several are best."""
     best = sums.index(max(sums))
     return [float(action == best) for action in range(len(sums))]
 
@@ -312,10 +322,11 @@ def _profile(walk: _Walk, plays: int, confidence: float) -> SampledValues:
 
 
 def interval_of(samples: np.ndarray, confidence: float) -> Interval:
-    """The mean of samples, float64 (samples,), as an interval; of a single one the error is NaN."""
+    """Return the mean of samples, float64 (samples,), as an interval; NaN error for a single
+    sample."""
     if len(samples) < 2:
         return Interval(float(samples[0]), np.nan, confidence)
-    # Equal samples have no spread: their mean must not be one rounding beside them.
+    # Equal samples have no spread, and rounding must not move their mean away from them.
     if (samples == samples[0]).all():
         return Interval(float(samples[0]), 0.0, confidence)
     error = float(samples.std(ddof=1)) / np.sqrt(len(samples))

@@ -1,4 +1,4 @@
-"""One colour for each action of poker, in the pictures and in the viewer."""
+"""Colours of poker actions, for the pictures and the viewer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ _BET = re.compile(r"(bet|raise) ?[\d.]*|all-?in")
 
 
 def action_colours(actions: Sequence[str]) -> list[str] | None:
-    """A colour for each action: blue to fold, green to check or call, reds to bet, the darker the
-    larger.
+    """Choose a colour for each action.
+
+    Folds are blue, checks and calls green, bets red: the larger, the darker.
 
     Args:
-        actions: Labels, amounts in order: ``("fold", "call", "raise300", "allin")``.
+        actions: Labels, with amounts in ascending order: ``("fold", "call", "raise300", "allin")``.
 
     Returns:
-        Colours as ``"#rrggbb"``; None if the actions are not those of poker.
+        Colours as ``"#rrggbb"``; None if the actions are not poker actions.
     """
     bets = [action for action in actions if _BET.fullmatch(action)]
     if not all(action in PASSIVE or action in bets for action in actions):
         return None
     steps = max(len(bets) - 1, 1)
-    # The last colour but one is that of the largest bet, the last that of all-in.
+    # The largest bet has the second-darkest colour; the darkest is reserved for all-in.
     found = {
         bet: AGGRESSIVE[round(k * (len(AGGRESSIVE) - 2) / steps)] for k, bet in enumerate(bets)
     }

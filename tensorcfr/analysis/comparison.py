@@ -1,4 +1,5 @@
-"""Policies against each other: exact values of every seating, and where two policies differ."""
+"""Comparison of policies: exact values of every seating, and the infosets where two policies
+differ."""
 
 from __future__ import annotations
 
@@ -31,20 +32,20 @@ from .simulation import simulate
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HeadToHead(OneLine):
-    """What policies earn against each other, exactly."""
+    """Exact values of policies against each other."""
 
     names: tuple[str, ...]
-    """The policies."""
+    """Names of the policies."""
     values: np.ndarray
-    """float64 (policies,) * players + (players,): ``values[a, b]`` is what both players earn when
-    policy ``a`` plays for player 0 and policy ``b`` for player 1."""
+    """float64 (policies,) * players + (players,): ``values[a, b]`` has the values of both players
+    if policy ``a`` plays for player 0 and policy ``b`` for player 1."""
     played: Mapping[tuple[int, ...], AdjustedPlays]
-    """By seating, the plays that were asked for, with and without luck."""
+    """Plays that were asked for, by seating, with and without luck."""
 
     @property
     def scores(self) -> np.ndarray:
-        """float64 (policies, policies) for two players: what the policy of the row earns against
-        that of the column, the mean of both seats.
+        """float64 (policies, policies) for two players: the value of the row's policy against the
+        column's policy, averaged over both seats.
 
         Raises:
             ValueError: The game has another number of players.
@@ -68,7 +69,7 @@ class HeadToHead(OneLine):
         return "\n".join([*lines, *self._matches()])
 
     def _matches(self) -> Iterator[str]:
-        """What player 0 gets in the plays of each seating, in words."""
+        """Yield for each seating a line with player 0's result in the plays."""
         for seats, found in self.played.items():
             names = " against ".join(self.names[policy] for policy in seats)
             yield f"{names}: {found.intervals()[0]}; with luck {found.unadjusted()[0]}"
@@ -84,14 +85,14 @@ def head_to_head(
     plays: Annotated[int, Whole(0, EXACT)] = 0,
     seed: Annotated[int, Whole(0)] = 0,
 ) -> HeadToHead:
-    """What policies earn in every seating, exactly.
+    """Compute the exact values of policies in every seating.
 
     Args:
         game: The game.
-        policies: One or more, by name; or a list, whose names are numbers.
-        plays: How many plays of each seating are drawn in addition, to show what a match would
-            have told.  Luck is left out as :func:`~tensorcfr.analysis.aivat` does when the strategy
-            of player 0 is known and the first policy is the baseline.
+        policies: One or more policies by name; or a list, whose names are then numbers.
+        plays: Number of plays of each seating to draw in addition, to show the result of a match.
+            Their luck is removed by :func:`~tensorcfr.analysis.aivat`, with player 0's strategy
+            known and the first policy as the baseline.
         seed: The same seed gives the same plays.
 
     Raises:
@@ -116,8 +117,8 @@ def head_to_head(
 
 
 def seated(policies: Sequence[Policy]) -> Policy:
-    """The profile of a game in which each player plays their own of some policies, one for each
-    player."""
+    """Combine policies of a game into one profile; each player plays their strategies of their
+    policy."""
     game, found = policies[0].game, policies[0].probabilities.copy()
     for part, (base, buckets) in enumerate(buckets_by_part(game.chunks)):
         ends = own_buckets(game.chunks, part).tolist()
@@ -125,38 +126,39 @@ def seated(policies: Sequence[Policy]) -> Policy:
             for first, actions, lanes in zip(
                 *(array[slice(*own)] for array in buckets), strict=True
             ):
+                # The numbers of a bucket are contiguous: actions x lanes from its first number on.
                 here = slice(base + first, base + first + actions * lanes)
                 found[here] = policy.probabilities[here]
     return Policy(game, found)
 
 
 class Difference(NamedTuple):
-    """How two policies differ at one infoset."""
+    """Difference of two policies at one infoset."""
 
     infoset: str
-    """Its label."""
+    """Label of the infoset."""
     player: int
-    """Who acts."""
+    """Player who acts."""
     reach: float
-    """The probability with which it is reached, the mean of both policies."""
+    """Probability that the infoset is reached, the mean of both policies."""
     total_variation: float
     """Half of the sum of the absolute differences of the probabilities, from 0 to 1."""
     value: float
-    """What the player gains there by changing from the first policy to the second."""
+    """Gain of the player from changing to the second policy at this infoset."""
 
 
 class Differing(NamedTuple):
-    """How two policies differ at some infosets of one player."""
+    """Differences of two policies at some infosets of one player."""
 
     infosets: InfosetRows
-    """Which."""
+    """The infosets."""
     reach: np.ndarray
-    """float64 (infosets,): as :attr:`Comparison.reach`, and so the others."""
+    """float64 (infosets,), like the next two: as :attr:`Comparison.reach`."""
     total_variation: np.ndarray
     value: np.ndarray
 
     def largest(self, count: int) -> list[Difference]:
-        """The infosets with the largest reach times total variation, largest first."""
+        """Return the infosets with the largest reach times total variation, largest first."""
         order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
         labels = [self.infosets.labels[at] for at in order.tolist()]
         columns = (column[order].tolist() for column in self[1:])
@@ -168,17 +170,17 @@ class Differing(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Where two policies of one game differ, and what it is worth.
+    """Differences of two policies of one game, and their values.
 
     A game in chunks is not laid out: the infosets of one public node are compared at a time.
     """
 
     first: Values
-    """The first policy."""
+    """Values of the first policy."""
     second: Values
-    """The second."""
+    """Values of the second policy."""
     locks: tuple[Locks | None, Locks | None] = (None, None)
-    """The locks of each, which best responses to it play."""
+    """Locks of each policy, which best responses to it obey."""
 
     def __repr__(self) -> str:
         return f"<Comparison of two policies for {self.game.name}>"
@@ -190,7 +192,8 @@ class Comparison:
 
     @cached_property
     def evaluations(self) -> tuple[Evaluation, Evaluation]:
-        """Values and best-response values of both.  Best responses to a solution play its locks."""
+        """Values and best-response values of both policies. Best responses to a solution obey its
+        locks."""
         one, other = (
             evaluate(self.game, found.policy, locks=locks) if locks else found.evaluation
             for found, locks in zip((self.first, self.second), self.locks, strict=True)
@@ -198,8 +201,10 @@ class Comparison:
         return one, other
 
     def all_rows(self) -> Iterator[Differing]:
-        """The infosets of all players, some at a time, in the order of
-        :meth:`~tensorcfr.analysis.Values.all_rows`."""
+        """Yield the differences at all infosets, one public node at a time.
+
+        The order is that of :meth:`~tensorcfr.analysis.Values.all_rows`.
+        """
         for one, other in zip(self.first.all_rows(), self.second.all_rows(), strict=True):
             change = other.probability - one.probability
             yield Differing(
@@ -221,11 +226,13 @@ class Comparison:
 
     @cached_property
     def value(self) -> np.ndarray:
-        """float64 (infosets,): what the player gains there by changing to the second policy.
+        """float64 (infosets,): gain of the player from changing to the second policy at the
+        infoset.
 
-        The second policy's mean of the first one's counterfactual values minus the first one's,
-        times the second one's own reach.  Over a player's infosets this sums to what the second
-        policy earns more than the first against the others' first policies.
+        It is the change of the infoset's counterfactual value, with the first policy's action
+        values and the second policy's probabilities, times the second policy's own reach. Summed
+        over a player's infosets it is the gain of the second policy over the first against the
+        others' first policies.
         """
         return self._column("value")
 
@@ -234,18 +241,18 @@ class Comparison:
 
     @cached_property
     def distance(self) -> tuple[float, ...]:
-        """Per player: the sum over infosets of reach times total variation, which is the expected
-        number of decisions in which the two would part."""
+        """Expected number of decisions, per player, at which the two policies would differ: the sum
+        over infosets of reach times total variation."""
         found = [0.0] * self.game.n_players
         for rows in self.all_rows():
             found[rows.infosets.player] += float(rows.reach @ rows.total_variation)
         return tuple(found)
 
     def differences(self, count: int | None = 10) -> list[Difference]:
-        """The infosets with the largest reach times total variation, largest first.
+        """Return the infosets with the largest reach times total variation, largest first.
 
         Args:
-            count: How many; None lists them all.
+            count: Number of infosets; None for all.
         """
         count = sys.maxsize if count is None else count
         found = chain.from_iterable(rows.largest(count) for rows in self.all_rows())
@@ -278,13 +285,15 @@ class Comparison:
 
 
 def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comparison:
-    """Where two solutions differ, weighted by how often it comes up, and what it is worth.
+    """Compare two solutions: where they differ, weighted by reach, and the values of the
+    differences.
 
-    Best responses to a solution with locks play the locks, as in its own evaluation.
+    Best responses to a solution with locks obey the locks, as in its own evaluation.
 
     Args:
         first: A solution, or a :class:`tensorcfr.Policy`.
-        second: Likewise, or a policy in any form that :func:`tensorcfr.formats.find_policy` reads.
+        second: A solution, or a policy in any form that :func:`tensorcfr.formats.find_policy`
+            reads.
 
     Raises:
         TypeError: The first is neither a solution nor a policy.

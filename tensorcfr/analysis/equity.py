@@ -1,4 +1,4 @@
-"""Equity: the share of the pot that hands win if nobody bets any more."""
+"""Equity: the share of the pot that hands win if there is no more betting."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from ..rules import CardGame
 def equities(
     rules: CardGame, board: tuple[int, ...], weights: tuple[np.ndarray, np.ndarray], dealt: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The equity of every hand of both players against the other player's range.
+    """Compute the equity of every hand of both players against the other player's range.
 
-    All ways to deal the rest of the board are counted, each in a time that is proportional to the
-    hands.
+    All ways to deal the rest of the board are enumerated. Each takes time proportional to the
+    number of hands.
 
     Args:
         rules: The game of cards.
-        board: The cards that lie on the board.
-        weights: For each player float64 (hands,): the range; hands with a card of the board have 0.
-        dealt: Cards that are still to come.
+        board: The cards on the board.
+        weights: For each player float64 (hands,): the range; 0 for hands with a card of the board.
+        dealt: Number of cards still to be dealt.
 
     Returns:
-        For each player float64 (hands,), from 0 to 1, where a tie counts half; NaN for hands that
-        meet no hand of the other player.
+        For each player float64 (hands,): equities from 0 to 1, with ties counted half. NaN if every
+        hand in the other player's range shares a card with the hand or the board.
     """
     deck, width = np.arange(len(rules.cards)), rules.hands[0].shape[1]
     has = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
@@ -50,6 +50,8 @@ def equities(
         for player, own in enumerate(sides):
             of_hands = np.zeros((len(own.strength), 3))
             compare(own, sides[1 - player], signs, sums, of_hands)
+            # Column 0 is the weight of weaker hands, column 1 of weaker and equal ones, column 2
+            # of all: half the sum of the first two counts ties half.
             won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
             met[player] += odds[player] * of_hands[:, 2]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""A solved game of cards as players read it: every hand at a public line."""
+"""Tables of all hands at a public line of a solved game of cards."""
 
 from __future__ import annotations
 
@@ -33,35 +33,34 @@ UNITS = ("chips", "pot", "mbb")
 """Units of values: chips, per cent of the pot at the start of the spot, thousandths of a big
 blind."""
 SHARES = NET, POT = ("net", "pot")
-"""What values are: what is won beyond one's half of the pot at the start; or the share of the pot
-that lies there at a line."""
+"""Meanings of values: net of half of the pot at the start, or the share of the pot at a line."""
 
 
 class Grid(NamedTuple):
-    """Where hands are in a grid."""
+    """Positions of hands in a grid."""
 
     labels: tuple[tuple[str, ...], ...]
-    """What the hands of each place are called, row by row."""
+    """Label of each cell, row by row."""
     heads: tuple[tuple[str, ...], tuple[str, ...]] | None
-    """The names of the rows and of the columns, where the labels are made of these."""
+    """Names of the rows and of the columns, if the labels are composed of them."""
     place: np.ndarray
     """int64 (hands, 2): row and column of each hand."""
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """Numbers of rows and columns."""
         return len(self.labels), len(self.labels[0])
 
     def means(self, numbers: np.ndarray, shares: np.ndarray, *, total: bool = False) -> np.ndarray:
-        """Means over the hands of each place.
+        """Average numbers over the hands of each cell.
 
         Args:
             numbers: float64 (hands,) or (hands, actions).
-            shares: float64 (hands,): how much each hand counts; those with 0 are left out.
-            total: Whether to sum in place of means.
+            shares: float64 (hands,): weight of each hand; hands with weight 0 are left out.
+            total: Whether to return weighted sums instead of means.
 
         Returns:
-            float64 (rows, columns) or (rows, columns, actions); NaN where there is no hand.
+            float64 (rows, columns) or (rows, columns, actions); NaN in cells without hands.
         """
         numbers = np.asarray(numbers, dtype=np.float64)
         here = shares > 0.0
@@ -78,14 +77,14 @@ class Grid(NamedTuple):
 
 
 def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyType({})) -> Grid:
-    """The grid of some hands: of the first two ways in which they are grouped, or 13 x 13.
+    """Return the grid of some hands: the first two groupings as rows and columns, or 13 x 13.
 
     Args:
         cards: int64 (hands, 1 to 4): the cards of each hand.
-        groups: What :meth:`~tensorcfr.CardGame.groups` says of these hands.
+        groups: Groupings of these hands, from :meth:`~tensorcfr.CardGame.groups`.
 
     Raises:
-        ValueError: There are not two ways, and hands have not two cards.
+        ValueError: There are fewer than two groupings, and hands do not have two cards.
     """
     if len(groups) > 1:
         rows, columns = list(groups.values())[:2]
@@ -103,8 +102,10 @@ def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyTy
 def equities_at(
     nodes: CardNodes, node: int, own: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """:func:`~tensorcfr.analysis.equity.equities` among the hands that are left at a public node;
-    before the first deal of a game that pays all-ins on average, by those averages.
+    """Compute the equities among the hands that are left at a public node.
+
+    See :func:`~tensorcfr.analysis.equity.equities`. Before the first deal of a game that pays
+    all-ins on average, the equities are those averages.
 
     Args:
         nodes: The public nodes.
@@ -128,35 +129,35 @@ class HandTable(OneLine):
     line: str
     """The line, ``"check bet120 call 7s"``."""
     board: tuple[str, ...]
-    """The cards of the board there."""
+    """Cards of the board at the line."""
     player: int
-    """Who acts."""
+    """Player who acts."""
     actions: tuple[str, ...]
-    """What can be done."""
+    """Labels of the actions."""
     hands: tuple[str, ...]
-    """The hands that are possible there."""
+    """Hands that are possible there."""
     cards: np.ndarray
-    """int64 (hands, 1 to 4): their cards, with the numbers of hold'em where it has them."""
+    """int64 (hands, 1 to 4): their cards, numbered as in hold'em if the deck is hold'em's."""
     weight: np.ndarray
-    """float64 (hands,): weight in the range times own reach: how much of the hand is left here."""
+    """float64 (hands,): weight in the range times own reach, the part of the hand that is left."""
     met: np.ndarray
-    """float64 (hands,): the same of the other player's hands, summed over those that have no card
-    in common with the hand or the board."""
+    """float64 (hands,): total remaining weight of the other player's hands that share no card with
+    the hand or the board."""
     strategy: np.ndarray
-    """float64 (hands, actions): average strategy; uniform where it never gets here, or as it is
-    locked."""
+    """float64 (hands, actions): average strategy. It is uniform for hands that never get here, and
+    as locked at locked infosets."""
     values: np.ndarray
     """float64 (hands, actions): expected utility of each action, given the hand and the line; NaN
-    where no hand of the other player gets here."""
+    if no hand of the other player gets here."""
     grouped: Mapping[str, HandGroups]
-    """In what groups the hands are, by what they go by: ``"made"`` hands in spots, and ``"pairs"``
-    and ``"suits"`` with four cards; empty in other games."""
+    """Groupings of the hands by name: ``"made"`` hands in spots, and ``"pairs"`` and ``"suits"``
+    with four cards; empty in other games."""
     find_equity: Callable[[], np.ndarray]
-    """What :attr:`equity` calls."""
+    """Function that computes :attr:`equity`."""
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The made hand of each hand, ``"two pair"``; empty in games that are no spots."""
+        """Made hand of each hand, ``"two pair"``; empty in games that are not spots."""
         return self._names("made") if "made" in self.grouped else ()
 
     def _names(self, by: str) -> tuple[str, ...]:
@@ -171,63 +172,67 @@ class HandTable(OneLine):
 
     @cached_property
     def equity(self) -> np.ndarray:
-        """float64 (hands,): the share of the pot that each hand wins against what is left of the
-        other player's range if nobody bets any more; NaN where no hand of the other player gets
-        here."""
+        """float64 (hands,): equity of each hand against the rest of the other player's range, the
+        share of the pot that it wins if there is no more betting. NaN if no hand of the other
+        player gets here."""
         return self.find_equity()
 
     @property
     def share(self) -> np.ndarray:
-        """float64 (hands,): how likely each hand is here; sums to 1, or is 0 if none gets here."""
+        """float64 (hands,): probability of each hand given the line; sums to 1, or is 0 if no hand
+        gets here."""
         joint = self.weight * self.met
         share: np.ndarray = joint / max(joint.sum(), 1e-300)
         return share
 
     @property
     def frequencies(self) -> dict[str, float]:
-        """How often each action is taken by all hands together."""
+        """Frequency of each action over all hands."""
         return dict(zip(self.actions, (self.share @ self.strategy).tolist(), strict=True))
 
     def mean(self, numbers: np.ndarray) -> float:
-        """The mean of numbers over the hands, weighted by :attr:`share`; NaN where nobody gets."""
+        """Average numbers over the hands, weighted by :attr:`share`; NaN if no hand gets here."""
         share = self.share
         here = share > 0.0
         return float(share[here] @ numbers[here]) if here.any() else float("nan")
 
     @cached_property
     def places(self) -> Grid:
-        """Where the hands are in a grid: 13 x 13, or pairs x suits for hands of four cards.
+        """Grid of the hands: 13 x 13, or pairs x suits for hands of four cards.
 
         Raises:
-            ValueError: Hands of so many cards have none.
+            ValueError: Hands with this number of cards have no grid.
         """
         return grid_of(self.cards, self.grouped)
 
     def grid(self, numbers: np.ndarray, *, total: bool = False) -> np.ndarray:
-        """Means over the hands of each place of :attr:`places`, weighted by :attr:`share`.
+        """Average numbers over the hands of each cell of :attr:`places`, weighted by :attr:`share`.
 
         Args:
             numbers: float64 (hands,) or (hands, actions): :attr:`strategy`, :attr:`value`,
                 :attr:`equity`, ...
-            total: Whether to sum, without weights, in place of means: ``grid(table.weight,
-                total=True)`` are combos.
+            total: Whether to return unweighted sums instead of means: ``grid(table.weight,
+                total=True)`` has the combos.
 
         Returns:
             float64 (rows, columns) or (rows, columns, actions), 13 x 13 for hands of two cards; NaN
-            where there is no hand.
+            in cells without hands.
         """
         shares = np.ones(len(self.hands)) if total else self.share
         return self.places.means(numbers, shares, total=total)
 
     def groups(self, by: str = "made") -> list[dict[str, Any]]:
-        """Groups of hands: a row for each with its combos, its share of the range, how often each
-        action is taken, value, and equity.
+        """Describe each group of hands by its combos, share of the range, frequencies, value and
+        equity.
 
         Args:
-            by: What they go by, of :attr:`grouped`; made hands come with the strongest first.
+            by: A grouping of :attr:`grouped`; made hands are ordered from the strongest.
+
+        Returns:
+            One row for each group that gets here.
 
         Raises:
-            ValueError: Hands are not grouped so.
+            ValueError: There is no such grouping.
         """
         if by not in self.grouped:
             known = f"; {suggest(by, self.grouped)}" if self.grouped else ""
@@ -252,7 +257,8 @@ class HandTable(OneLine):
         return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each hand: its groups, weight, value, and per action probability and value."""
+        """Yield a row for each hand: its groups, weight, value, and the probability and value per
+        action."""
         names = {by: self._names(by) for by in self.grouped}
         value = self.value
         for h, hand in enumerate(self.hands):
@@ -265,7 +271,7 @@ class HandTable(OneLine):
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:
-        """Write :meth:`rows` to a file, ``.csv``, ``.json`` or ``.parquet``; returns its path.
+        """Write :meth:`rows` to a file, ``.csv``, ``.json`` or ``.parquet``, and return its path.
 
         Raises:
             ValueError: The file has another ending.
@@ -275,26 +281,26 @@ class HandTable(OneLine):
         return save_rows(list(self.rows()), Path(path))
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write :meth:`rows` to a file; returns its path."""
+        """Write :meth:`rows` to a CSV file, and return its path."""
         return save_rows(list(self.rows()), Path(path), "csv")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Runouts(OneLine):
-    """What happens at a line on all cards that can come."""
+    """Strategies and values at a line on all cards that can be dealt."""
 
     line: str
     """The line, with ``*`` for any card."""
     player: int
-    """Who acts after it."""
+    """Player who acts after it."""
     actions: tuple[str, ...]
-    """What can be done."""
+    """Labels of the actions."""
     cards: tuple[tuple[str, ...], ...]
-    """For each runout, the cards in the places of ``*``."""
+    """Cards in the places of ``*``, for each runout."""
     probability: np.ndarray
-    """float64 (runouts,): how likely each is, given that the line is played; sums to 1."""
+    """float64 (runouts,): probability of each runout given that the line is played; sums to 1."""
     frequency: np.ndarray
-    """float64 (runouts, actions): how often each action is taken; NaN where nobody gets."""
+    """float64 (runouts, actions): frequency of each action; NaN if no hand gets there."""
     value: np.ndarray
     """float64 (runouts,): expected utility of the player who acts."""
     equity: np.ndarray
@@ -302,13 +308,13 @@ class Runouts(OneLine):
 
     @property
     def frequencies(self) -> dict[str, float]:
-        """How often each action is taken over all runouts."""
+        """Frequency of each action over all runouts."""
         here = self.probability > 0
         mean = self.probability[here] @ self.frequency[here]
         return dict(zip(self.actions, mean.tolist(), strict=True))
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """A row for each runout."""
+        """Yield a row for each runout."""
         for k, cards in enumerate(self.cards):
             row: dict[str, Any] = {"cards": " ".join(cards)}
             row["probability"] = float(self.probability[k])
@@ -318,25 +324,25 @@ class Runouts(OneLine):
 
     @checked()
     def save(self, path: Annotated[str | Path, Where()]) -> Path:
-        """Write :meth:`rows` to a file, as :meth:`HandTable.save` does."""
+        """Write :meth:`rows` to a file as :meth:`HandTable.save` does, and return its path."""
         return save_rows(list(self.rows()), Path(path))
 
 
 class SolvedSpot:
-    """A solution of a game of cards, ready to be looked up line by line.
+    """Solution of a game of cards, for lookups line by line.
 
-    A pass over the whole game is made once, which takes about as long as an iteration on one
-    thread; the numbers of each line are worked out with its chunk.
+    The constructor makes one pass over the whole game, which takes about as long as an iteration on
+    one thread. The numbers of a line are computed with its chunk when they are looked up.
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`.
-        of: What the values of hands are, in spots: ``"net"``, what is won beyond one's half of
-            the pot at the start of the spot; or ``"pot"``, the share of the pot that lies there at
-            a line, bets of both players included, as other solvers have it: who folds has 0, and
-            the players' values sum to that pot, but for rake.
+        of: Meaning of the values of hands, in spots. ``"net"`` is the amount won beyond half of the
+            pot at the start of the spot. ``"pot"`` is the share of the pot at a line, including the
+            bets of both players, as other solvers report it. A player who folds has 0, and the
+            players' values sum to the pot minus rake.
 
     Raises:
-        TypeError: The solution is of another kind of game, or the game has no pot.
+        TypeError: The solution is not of a game of cards, or the game has no pot.
     """
 
     @checked()
@@ -360,15 +366,16 @@ class SolvedSpot:
 
     @property
     def evaluation(self) -> Evaluation:
-        """Value and best-response value of each player, by that pass, as a solution has them."""
+        """Value and best-response value of each player from that pass, in the form of a
+        solution's."""
         return self._values.evaluation
 
     @checked()
     def table(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
-        """Every hand at a line.
+        """Return the table of all hands at a line.
 
         Args:
-            line: The actions and dealt cards so far, each after a blank, ``"check bet120 call"``;
+            line: The actions and dealt cards so far, separated by spaces, ``"check bet120 call"``;
                 ``"start"``, or nothing, for the first node.
 
         Raises:
@@ -380,10 +387,10 @@ class SolvedSpot:
     def ranges(
         self, line: Annotated[str, Text(LONGEST_LINE)] = ""
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How much of each hand both players have left at a line.
+        """Return both players' remaining ranges at a line.
 
         Args:
-            line: As for :meth:`table`; nobody need act there.
+            line: As for :meth:`table`, but nobody needs to act there.
 
         Returns:
             For each player float64 (hands,), over :attr:`game.hands`: weight in the range times own
@@ -397,16 +404,16 @@ class SolvedSpot:
     def values(
         self, line: Annotated[str, Text(LONGEST_LINE)] = ""
     ) -> tuple[np.ndarray, np.ndarray]:
-        """What a line is worth to both players, whoever acts there.
+        """Return the values of a line to both players; either of them may act there.
 
-        Before the last street this looks at all cards that can come until the player acts again.
+        Before the last street this reads all cards that can be dealt until the player acts again.
 
         Args:
             line: As for :meth:`ranges`.
 
         Returns:
             For each player float64 (hands,), over :attr:`game.hands`: expected utility of each hand
-            once the line is played; NaN where no hand of the other player gets here.
+            once the line is played; NaN if no hand of the other player gets there.
         """
         node = self.nodes.find_line(line)
         first, second = self._values.of_players(node)
@@ -414,7 +421,7 @@ class SolvedSpot:
 
     @checked()
     def exactness(self, line: Annotated[str, Text(LONGEST_LINE)] = "") -> Exactness:
-        """How exact the solution is from a line on, in chips.
+        """Return the exactness of the solution from a line on, in chips.
 
         Args:
             line: As for :meth:`table`.
@@ -423,8 +430,11 @@ class SolvedSpot:
 
     @checked()
     def path(self, line: Annotated[str, Text(LONGEST_LINE)]) -> list[dict[str, Any]]:
-        """A line step by step: who acts, how often the range takes this action, and how many combos
-        of both players are left after it."""
+        """List the steps of a line.
+
+        Each row has the step, the player, the frequency with which their range takes it, and both
+        players' combos after it.
+        """
         self.nodes.find_line(line)
         found, taken = [], ""
         for step in steps_of(line):
@@ -443,12 +453,12 @@ class SolvedSpot:
     def runouts(
         self, line: Annotated[str, Text(LONGEST_LINE)], *, equity: Annotated[bool, Flag()] = False
     ) -> Runouts:
-        """What happens on every card that can come.
+        """Return the strategies and values on every card that can be dealt.
 
         Args:
             line: A line with ``*`` in the places of one or more cards, ``"check check *"``, after
-                which somebody acts: ``"check check * check check *"`` lists turn and river cards.
-            equity: Whether to work out equities, too, which takes longer before the river.
+                which a player acts: ``"check check * check check *"`` lists turn and river cards.
+            equity: Whether to compute equities, which takes longer before the river.
 
         Raises:
             ValueError: There is no such line, nothing is dealt at ``*``, or nobody acts after it.
@@ -493,17 +503,17 @@ class SolvedSpot:
         *,
         big_blind: Annotated[float | None, Number(above=0, finite=True)] = None,
     ) -> Any:
-        """Values in another unit.
+        """Convert values from chips to another unit.
 
         Args:
             values: Chips: a number or an array.
             unit: ``"chips"``; ``"pot"``, per cent of the pot at the start of the spot; ``"mbb"``,
                 thousandths of a big blind.
-            big_blind: Chips of the big blind, for ``"mbb"``; by default that of the spot, or 1.
+            big_blind: Chips of the big blind, for ``"mbb"``; by default the spot's, or 1.
 
         Raises:
             ValueError: There is no such unit.
-            TypeError: These are no numbers; or the game is no spot, which alone has a pot.
+            TypeError: The values are not numbers, or the game is not a spot and so has no pot.
         """
         try:
             chips = np.asarray(values, dtype=np.float64)
@@ -516,7 +526,8 @@ class SolvedSpot:
         return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
 
     def _put_in(self, node: int, player: int) -> float:
-        """What values at a line are more than net ones: a player's part of the pot there."""
+        """Return the amount by which values at a line exceed net values: the player's part of the
+        pot."""
         if self._of_pot is None:
             return 0.0
         return self._of_pot.put_in(self.nodes.state(node))[player]
@@ -530,6 +541,8 @@ class SolvedSpot:
         met = nodes.met(node, player, nodes.left(node, other, own))[hands]
         here = self._values.at(layout.numbers(hands))
         share = rules.weights_on(player, nodes.cards(node))[hands] * met * nodes.share(node)
+        # The entry of merged infosets is the sum of their counterfactual values. Dividing it by
+        # their count and by the others' reach gives the expected value of one hand.
         share *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
@@ -556,14 +569,16 @@ class SolvedSpot:
 
 @checked()
 def hand_table(solution: Solution, line: Annotated[str, Text(LONGEST_LINE)] = "") -> HandTable:
-    """Every hand at a public line of a solved game of cards; see :class:`SolvedSpot` for several.
+    """Return the table of all hands at a public line of a solved game of cards.
+
+    For several lines, use :class:`SolvedSpot`, which keeps its pass over the game.
 
     Args:
         solution: A solution of a :class:`~tensorcfr.CardGame`.
-        line: The actions and dealt cards so far, each after a blank: ``"check bet120 call 7s"``.
+        line: The actions and dealt cards so far, separated by spaces: ``"check bet120 call 7s"``.
 
     Raises:
-        TypeError: The solution is of another kind of game.
+        TypeError: The solution is not of a game of cards.
         ValueError: There is no such line, or nobody acts there.
     """
     return SolvedSpot(solution).table(line)

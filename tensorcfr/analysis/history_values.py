@@ -22,29 +22,31 @@ from ..model.team_game import reach_by_steps, step_probabilities
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HistoryValues(OneLine):
-    """What strategies are worth at every history of a game; rows are nodes of ``game.tree``."""
+    """Values and reaches at every history of a game; rows are nodes of ``game.tree``."""
 
     game: FlatGame
     """The game."""
     reach: np.ndarray
     """float64 (nodes, players + 1): the probability with which each player's own actions lead to
-    the history; in the last column that of chance."""
+    the history; the last column is chance's."""
     others_reach: np.ndarray
-    """float64 (nodes, players): the probability with which chance and the others lead there."""
+    """float64 (nodes, players): the probability with which chance and the other players lead
+    there."""
     value: np.ndarray
     """float64 (nodes, players): the expected utility of each player from the history on."""
 
     @property
     def counterfactual(self) -> np.ndarray:
-        """float64 (nodes, players): ``v_i(sigma, h)``, the value times ``others_reach``."""
+        """float64 (nodes, players): counterfactual value ``v_i(sigma, h)``, the value times
+        ``others_reach``."""
         found: np.ndarray = self.others_reach * self.value
         return found
 
     def node(self, *steps: str) -> int:
-        """The node of a history, by the labels of its outcomes and actions from the start.
+        """Return the node of a history, by the labels of its outcomes and actions from the start.
 
         Raises:
-            KeyError: There is no such history; names what can happen in its place.
+            KeyError: There is no such history; names the steps that exist there.
         """
         node = 0
         for step in steps:
@@ -60,7 +62,7 @@ class HistoryValues(OneLine):
 
 @checked()
 def history_values(game: Flat, policy: PolicyLike) -> HistoryValues:
-    """What every history is worth when everybody plays a policy, ``v_i(sigma, h)`` among it.
+    """Compute reaches, values and counterfactual values ``v_i(sigma, h)`` of every history.
 
     >>> from tensorcfr import Policy, compile_game
     >>> game = compile_game("kuhn")
@@ -76,7 +78,7 @@ def history_values(game: Flat, policy: PolicyLike) -> HistoryValues:
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
 
     Raises:
-        ValueError: The policy is not one for this game.
+        ValueError: The policy is not for this game.
         MemoryLimitError: There is not enough free memory.
     """
     require(8 * game.n_histories * (4 * game.n_players + 4), f"histories of {game.name}")
@@ -87,13 +89,13 @@ def history_values(game: Flat, policy: PolicyLike) -> HistoryValues:
 def values_of_profiles(
     game: FlatGame, profiles: Sequence[np.ndarray], chance: np.ndarray
 ) -> HistoryValues:
-    """As :func:`history_values`, of several strategies.
+    """Compute values and reaches as :func:`history_values` does, with one profile for each player.
 
     Args:
         game: The game.
-        profiles: float64 (sequences,), for each player: the strategies of all of them that this
-            player's numbers are of.
-        chance: float64 (nodes,): probability of the step into each node, where it is chance's.
+        profiles: For each player float64 (sequences,): the strategies of all players from which
+            this player's values and reaches are computed.
+        chance: float64 (nodes,): the probability of the step into each node if chance takes it.
     """
     tree, players = game.tree, game.n_players
     mover = np.append(CHANCE, tree.player[tree.parent[1:]])
@@ -106,6 +108,7 @@ def values_of_profiles(
         own = mover == player
         reach[:, player] = reach_by_steps(tree, np.where(own, step, 1.0))
         others[:, player] = reach_by_steps(tree, np.where(own, 1.0, step))
+        # Levels run from the deepest up, because a node adds its value to its parent's.
         for level in reversed(below):
             np.add.at(value[:, player], tree.parent[level], step[level] * value[level, player])
     reach[:, players] = reach_by_steps(tree, np.where(mover == CHANCE, chance, 1.0))
@@ -113,7 +116,7 @@ def values_of_profiles(
 
 
 def step_label(game: FlatGame, node: int) -> str:
-    """The outcome or the action that leads to a history that is not the root."""
+    """Return the outcome or action that leads to a history, which is not the root."""
     tree, parent = game.tree, int(game.tree.parent[node])
     if tree.player[parent] == CHANCE:
         return str(game.outcome_labels[tree.outcome[node]])

@@ -1,13 +1,13 @@
-"""Payoffs of plays without the luck in them: the mean stays the same, and the spread gets small.
+"""Payoffs of plays without their luck: an unbiased estimate with a much smaller variance.
 
 Source: N. Burch, M. Schmid, M. Moravčík, D. Morrill, M. Bowling, "AIVAT: a new variance reduction
 technique for agent evaluation in imperfect information games", AAAI 2018.
 
-Wherever chance or a player with a known strategy takes a step, the *baseline*, an estimate of what
-is to be expected after each step, says how lucky the step was: the mean over all steps less the
-number of the one that was taken.  The mean of this luck is 0 whatever the baseline says, so adding
-it to a payoff adds no bias.  Where nodes are public, all is a mean over the hands that the known
-player could have held (the paper's *imaginary observations*).
+The *baseline* estimates the value after each step of chance or of a player with a known strategy.
+The luck of a step is the baseline of the step taken minus the mean over all steps. Its expectation
+is 0 for any baseline, so subtracting it from a payoff adds no bias. On public nodes all numbers are
+means over the hands that the known player could have held (the *imaginary observations* of the
+paper).
 """
 
 from __future__ import annotations
@@ -37,25 +37,27 @@ from .simulation import Plays
 
 @dataclass(frozen=True, eq=False)
 class AdjustedPlays:
-    """Plays, and what they paid without luck."""
+    """Plays, with their payoffs less luck."""
 
     plays: Plays
     """The plays."""
     utilities: np.ndarray
-    """float64 (plays, players): what each play paid, less the luck in it."""
+    """float64 (plays, players): the payoff of each play, less its luck."""
 
     def intervals(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
-        """What each player can expect, by the adjusted payoffs; errors of a single play are NaN."""
+        """Return the expected payoff of each player by the adjusted payoffs; NaN errors for one
+        play."""
         return tuple(interval_of(own, confidence) for own in self.utilities.T)
 
     def unadjusted(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
-        """The same by the payoffs themselves."""
+        """Return the expected payoff of each player by the unadjusted payoffs; NaN errors for one
+        play."""
         return tuple(interval_of(own, confidence) for own in self.plays.utilities.T)
 
     @property
     def deviations(self) -> np.ndarray:
-        """float64 (players,): the standard deviation of an adjusted payoff over that of a
-        payoff."""
+        """float64 (players,): ratio of the standard deviations of adjusted and unadjusted
+        payoffs."""
         found: np.ndarray = self.utilities.std(axis=0) / self.plays.utilities.std(axis=0)
         return found
 
@@ -75,7 +77,7 @@ def aivat(
     baseline: PolicyLike | None = None,
     known: Annotated[Collection[int] | None, Several(Whole(0))] = None,
 ) -> AdjustedPlays:
-    """What plays paid, less the luck of chance and of players whose strategies are known.
+    """Subtract from payoffs the luck of chance and of players whose strategies are known.
 
     >>> from tensorcfr import Policy, compile_game, solve
     >>> from tensorcfr.analysis import simulate
@@ -88,15 +90,16 @@ def aivat(
 
     Args:
         plays: The plays, drawn or recorded.
-        policy: The strategies that were played; those of players who are not known are not looked
-            at.
-        baseline: A profile whose values say how good steps are: any at all, and the closer to what
-            is played, the smaller the spread.  By default ``policy``.
+        policy: The strategies that were played. Strategies of players who are not known are
+            ignored.
+        baseline: A profile whose values estimate how good steps are. Any profile is unbiased; one
+            that is close to the strategies played gives a small variance. By default ``policy``.
         known: The players whose strategies are known, by default all.
 
     Raises:
-        ValueError: A policy is not for the game of the plays, a player is none of it, or nobody is
-            known; or the nodes of the plays are public and the sum of payoffs is not constant.
+        ValueError: A policy is not for the game of the plays; or ``known`` is empty or names an
+            unknown player; or the plays are on public nodes and the payoffs are not of constant
+            sum.
     """
     game = plays.game
     named = range(game.n_players) if known is None else sorted(set(known))
@@ -122,12 +125,12 @@ def aivat(
 
 
 class Luck:
-    """The luck in plays on public nodes, as a mean over all hands of the player who is known.
+    """Luck in plays on public nodes, averaged over all hands of the known player.
 
     Args:
-        baseline: The profile whose values say how good steps are.
-        watched: The player whose payoffs are adjusted and whose hands are seen.  The other player
-            is known.
+        baseline: The profile whose values estimate how good steps are.
+        watched: The player whose payoffs are adjusted and whose hands are seen. The other player is
+            known.
 
     Raises:
         ValueError: The sum of payoffs is not constant.
@@ -137,8 +140,8 @@ class Luck:
         game = baseline.game
         if not game.constant_sum:
             raise ValueError(
-                f"the sum of the payoffs of {game.name} is not constant: who is known gets what "
-                "no mean over their hands says"
+                f"the sum of the payoffs of {game.name} is not constant: the payoff of the known "
+                "player does not follow from the mean over their hands"
             )
         self.values, self.watched = values(game, baseline), watched
         self._sum = sum(game.utility_sums) / 2
@@ -146,7 +149,7 @@ class Luck:
 
     @property
     def nodes(self) -> PublicNodes:
-        """The public nodes of the game."""
+        """Public nodes of the game."""
         return self.values.nodes
 
     def adjusted(
@@ -156,25 +159,29 @@ class Luck:
         known: Collection[int],
         strategies: Callable[[int], np.ndarray],
     ) -> np.ndarray:
-        """What plays paid, less their luck; node by node, all plays that came there at once.
+        """Return the payoffs of plays less their luck.
+
+        Nodes are visited one by one, each for all plays that reach it.
 
         Args:
             path: int64 (plays, steps + 1): the nodes, as in :class:`~tensorcfr.analysis.Plays`.
-            hands: int64 (plays, 2): the hands that were dealt.
+            hands: int64 (plays, 2): the dealt hands.
             known: The players whose strategies are known.
-            strategies: Their strategies at a node, float64 (hands, actions).
+            strategies: Returns their strategies at a node, float64 (hands, actions).
 
         Returns:
             float64 (plays, 2).
         """
         held, deal = hands[:, self.watched], self._expected_at(0)
         own = [np.ones(len(labels)) for labels in self.nodes.hands]
+        # Minus the luck of the deal: the mean over the hands less the baseline of the hand held.
         total = (self._reach(0, own) @ deal - deal)[held]
         left = [(0, 0, np.arange(len(path)), own)]
         while left:
             node, depth, here, own = left.pop()
             player = self.nodes.player(node)
             if player == TERMINAL:
+                # The payoff, too, is a mean over the hands that the known player may hold.
                 paid = self.nodes.payoffs(node, self.watched, own)
                 total[here] += _divided(paid, self._reach(node, own))[held[here]]
                 continue
@@ -198,13 +205,14 @@ class Luck:
     def _of_steps(
         self, after: list[int], below: list[list[np.ndarray]], likely: np.ndarray | None
     ) -> np.ndarray:
-        """The mean of what is expected over the steps from a node, less that after each step.
+        """Return the mean of the baseline over the steps from a node, minus the baseline of each
+        step.
 
         Args:
-            after: The nodes that the steps lead to.
+            after: The nodes after each step.
             below: For each step and player, float64 (hands,): the own reach after it.
-            likely: float64 (steps, hands): the strategies of the watched player, who acts; None
-                where chance or the other player acts.
+            likely: float64 (steps, hands): the strategies of the watched player, who acts; None if
+                chance or the other player acts.
 
         Returns:
             float64 (steps, hands): by hand of the watched player.
@@ -217,8 +225,8 @@ class Luck:
         return found
 
     def _expected_at(self, node: int) -> np.ndarray:
-        """What the baseline expects at a node, float64 (hands of the watched player,); 0 where it
-        never goes."""
+        """Return the baseline of a node, float64 (hands of the watched player,); 0 if it is never
+        reached."""
         if node not in self._expected:
             own = self.values.own_reaches(node)
             worth = self.values.worth(node, self.watched, own)[0]
@@ -230,7 +238,8 @@ class Luck:
 
 
 def _after(own: list[np.ndarray], player: int, given: np.ndarray) -> list[list[np.ndarray]]:
-    """For each action of a player and each player, float64 (hands,): the own reach after it."""
+    """Return for each action of a player the own reaches of all players after it, float64
+    (hands,)."""
     return [
         [reach * likely if one == player else reach for one, reach in enumerate(own)]
         for likely in given.T
@@ -244,7 +253,7 @@ def _divided(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
 def _luck_of_histories(
     game: FlatGame, policy: Policy, baseline: Policy, known: Collection[int]
 ) -> np.ndarray:
-    """The luck on the way to each history, float64 (nodes, players)."""
+    """Return minus the luck on the way to each history, float64 (nodes, players)."""
     tree = game.tree
     profile = [baseline.probabilities] * game.n_players
     expected = values_of_profiles(game, profile, tree.probability).value
@@ -252,6 +261,7 @@ def _luck_of_histories(
     np.add.at(mean, tree.parent[1:], step[:, None] * expected[1:])
     is_known = np.isin(tree.player, (CHANCE, *known))
     found = np.zeros_like(expected)
+    # Levels run from the root down, because a history inherits the luck of its parent.
     for level in levels_below_root(tree.first_child):
         above = tree.parent[level]
         luck = np.where(is_known[above, None], mean[above] - expected[level], 0.0)

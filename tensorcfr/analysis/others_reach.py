@@ -1,4 +1,5 @@
-"""The probability with which chance and the others lead to infosets, in games that are laid out."""
+"""Probability with which chance and the other players lead to infosets, in games that are laid
+out."""
 
 from __future__ import annotations
 
@@ -8,20 +9,21 @@ from ..model.flat_game import FlatGame
 from ..model.levels import levels_below_root
 
 TOGETHER = 50_000
-"""Public nodes, at most, whose joint probabilities of hands are worked out together."""
+"""Largest number of public nodes whose joint probabilities of hands are computed in one
+operation."""
 
 
 def bytes_needed(game: FlatGame) -> int:
-    """Bytes that :class:`OthersReach` takes."""
+    """Return the number of bytes that :class:`OthersReach` takes."""
     if game.by_histories:
         return 8 * len(game.tree.player) * (2 + game.n_players)
     return 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape) + 24 * game.n_infosets
 
 
 class OthersReach:
-    """What chance and the others bring to infosets.
+    """Probability with which chance and the other players lead to infosets.
 
-    Where every infoset lies is found once; then it is worked out from own reaches alone.
+    The positions of the infosets are found once; after that, own reaches are the only input.
 
     Args:
         game: The game.
@@ -42,9 +44,16 @@ class OthersReach:
             self._places = [_places_of_hands(game, player) for player in range(2)]
 
     def of(self, player: int, reach: np.ndarray) -> np.ndarray:
-        """The probability with which chance and the others lead to each infoset of a player,
-        float64 (infosets of the player,), from own reaches, float64 (sequences,); the player's own
-        are not looked at."""
+        """Return the probability with which chance and the others lead to each infoset of a player.
+
+        Args:
+            player: The player.
+            reach: float64 (sequences,): own reaches of all players; the player's entries are not
+                read.
+
+        Returns:
+            float64 (infosets of the player,).
+        """
         begin, end = self.game.form.player_infosets[player : player + 2].tolist()
         if self.game.by_histories:
             at = self._nodes[player]
@@ -60,28 +69,32 @@ class OthersReach:
         return found
 
     def everywhere(self, reach: np.ndarray) -> np.ndarray:
-        """The same of all players, float64 (infosets,)."""
+        """Return the others' reach of the infosets of all players, float64 (infosets,)."""
         return np.concatenate([self.of(player, reach) for player in range(self.game.n_players)])
 
 
 def _last_of_hands(game: FlatGame) -> list[np.ndarray]:
-    """For each player the last sequence of each hand before every public node, int64 (hands,
-    nodes)."""
+    """Return for each player the last sequence of each hand at every public node.
+
+    The arrays are int64 (hands, nodes).
+    """
     tree, places = game.public_tree, game.places
     first_child = tree.first_child.astype(np.int64)
     found = [
         np.full((hands, tree.n_nodes), empty)
         for hands, empty in zip(tree.prior.shape, game.form.player_sequences[:-1], strict=True)
     ]
+    # Levels run from the root down, because a node copies the last sequences of its parent.
     for level in levels_below_root(first_child):
         up = tree.parent[level].astype(np.int64)
         for player, last in enumerate(found):
             last[:, level] = last[:, up]
-            # Public nodes that no deal gets to have no infosets.
+            # Public nodes that no deal leads to have no infosets.
             moved = np.flatnonzero((tree.player[up] == player) & (tree.bucket[up] >= 0))
             node, above = level.start + moved, up[moved]
             infoset = places.infosets(above, np.arange(len(last))[:, None])
-            # A hand that is impossible takes a neighbour's place; its joint probability is 0.
+            # An impossible hand gets the infoset of a neighbour, because its joint probability
+            # is 0; the bounds keep the index valid.
             infoset = np.minimum(infoset, game.n_infosets - 1)
             action = node - first_child[above]
             sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
@@ -92,8 +105,13 @@ def _last_of_hands(game: FlatGame) -> list[np.ndarray]:
 def _places_of_hands(
     game: FlatGame, player: int
 ) -> list[tuple[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-    """Decisions of a player, some with the same chance at a time: row of ``weight_table``, the
-    public nodes, and of each infoset the place among these, the hand and the infoset."""
+    """List the decisions of a player, in groups of nodes with the same row of chance weights.
+
+    Returns:
+        For each group the row of ``weight_table``; the public nodes, int64 (nodes,); and for each
+        infoset, int64 (infosets of the group,), its index among these nodes, its hand and its
+        number.
+    """
     tree, form, found = game.public_tree, game.form, []
     acts = (tree.bucket >= 0) & (tree.player == player)
     for row in np.unique(tree.weight[acts]).tolist():

@@ -1,4 +1,4 @@
-"""Tables of values: what every action earns, how often it comes up, what is lost by it."""
+"""Values of a policy: value, reach, regret and loss of every action and infoset."""
 
 from __future__ import annotations
 
@@ -28,20 +28,21 @@ from .others_reach import OthersReach, bytes_needed
 
 
 class ValueRows(NamedTuple):
-    """Some infosets of one player with what their actions are worth."""
+    """Values of the actions at some infosets of one player."""
 
     infosets: InfosetRows
     own_reach: np.ndarray
     """float64 (infosets,): the probability with which the player's own actions lead there."""
     others_reach: np.ndarray
-    """float64 (infosets,): the probability with which chance and the others lead there."""
+    """float64 (infosets,): the probability with which chance and the other players lead there."""
     probability: np.ndarray
-    """float64 (infosets, actions)."""
+    """float64 (infosets, actions): the strategy."""
     counterfactual: np.ndarray
     """float64 (infosets, actions): the counterfactual value of every action, which is its expected
     value times ``others_reach``."""
     best: np.ndarray
-    """float64 (infosets, actions): the same if the player goes on with a best response."""
+    """float64 (infosets, actions): the counterfactual value if the player continues with a best
+    response."""
 
     @property
     def reach(self) -> np.ndarray:
@@ -56,14 +57,14 @@ class ValueRows(NamedTuple):
 
     @property
     def regret(self) -> np.ndarray:
-        """float64 (infosets, actions): the counterfactual value of the action minus that of the
-        infoset."""
+        """float64 (infosets, actions): the counterfactual value of the action minus the
+        infoset's."""
         return self.counterfactual - self.mean[:, None]
 
     @property
     def expected(self) -> np.ndarray:
         """float64 (infosets, actions): the expected value of every action given that its infoset is
-        reached; NaN where chance and the others never lead there."""
+        reached; NaN if chance and the others never lead there."""
         others = self.others_reach[:, None]
         return np.divide(
             self.counterfactual,
@@ -74,17 +75,18 @@ class ValueRows(NamedTuple):
 
     @property
     def infoset_expected(self) -> np.ndarray:
-        """float64 (infosets,): the expected value of the infoset; NaN likewise."""
+        """float64 (infosets,): the expected value of the infoset; NaN if chance and the others
+        never lead there."""
         found: np.ndarray = (self.probability * self.expected).sum(axis=1)
         return found
 
     @property
     def loss(self) -> np.ndarray:
-        """float64 (infosets,): what is lost there against a best response.
+        """float64 (infosets,): the loss at the infoset against a best response.
 
-        The best action's value minus the policy's, when the player goes on with a best response,
-        times the probability of getting there.  Over a player's infosets the losses sum to what
-        the best response gains, so they say which infosets the exploitability comes from.
+        It is the best action's value minus the policy's, if the player continues with a best
+        response, times the own reach. Over a player's infosets the losses sum to the gain of the
+        best response, so they show the origin of the exploitability.
         """
         found: np.ndarray = self.own_reach * (
             self.best.max(axis=1) - (self.probability * self.best).sum(axis=1)
@@ -93,39 +95,41 @@ class ValueRows(NamedTuple):
 
     @property
     def conditional_regret(self) -> np.ndarray:
-        """float64 (infosets,): what a best response from there on earns more than the policy, given
-        that the infoset is reached; NaN where chance and the others never lead there."""
+        """float64 (infosets,): the gain of a best response from the infoset on, given that the
+        infoset is reached; NaN if chance and the others never lead there."""
         gain, others = self.best.max(axis=1) - self.mean, self.others_reach
         return np.divide(gain, others, out=np.full_like(gain, np.nan), where=others > 0)
 
     def select(self, which: np.ndarray) -> ValueRows:
-        """Some of the infosets: bool (infosets,), or their numbers here."""
+        """Select infosets by a mask, bool (infosets,), or by row numbers."""
         at = np.arange(len(self.own_reach))[which]
         return ValueRows(self.infosets.select(at), *(array[at] for array in self[1:]))
 
 
 class Exactness(NamedTuple):
-    """How exact a policy is from a public node on."""
+    """Exactness of a policy from a public node on."""
 
     gains: tuple[float, ...]
-    """What a best response of each player from there on earns more than their policy, given that
-    the policy gets there; NaN where it never does."""
+    """Gain of each player's best response from there on, given that the policy gets there; NaN if
+    it never does."""
     raised: tuple[float, ...]
-    """By how much, at most, the value of each player's best response to the whole policy is above
-    what is said of it, because the strategies of this part of the game were forgotten and solved
-    again; 0 for policies that forget nothing.  Those of several parts add up."""
+    """Bound on the increase of each player's best-response value to the whole policy.
+
+    The value can increase because the strategies of this part of the game were forgotten and solved
+    again. It is 0 for policies that forget nothing. The bounds of several parts add up.
+    """
 
     @property
     def exploitability(self) -> float:
-        """The mean of :attr:`gains`."""
+        """Mean of :attr:`gains`."""
         return sum(self.gains) / len(self.gains)
 
 
 class Values:
-    """What a policy is worth at every infoset, when everybody plays it.
+    """Values of a policy at every infoset, if all players play it.
 
-    Values are in the game's own unit of utility, of the player who acts.  Those of a game in chunks
-    are worked out for a chunk when it is looked at.
+    Values are utilities of the player who acts, in the game's own unit. In a game in chunks, the
+    values of a chunk are computed when they are read.
 
     Args:
         policy: The policy.
@@ -143,22 +147,23 @@ class Values:
 
     @property
     def evaluation(self) -> Evaluation:
-        """Value and best-response value of each player; best responses play no locks."""
+        """Value and best-response value of each player; best responses ignore locks."""
         found, unit = self._profile, self.game.unit
         own, best = ([unit * one for one in v] for v in (found.values, found.best_responses))
         return Evaluation(tuple(own), tuple(best))
 
     def at(self, numbers: np.ndarray) -> Actions:
-        """What there is at some numbers of the game, all of them in one chunk or in the trunk."""
+        """Return strategies and values at some numbers of the game, all in one chunk or in the
+        trunk."""
         found, unit = self._profile.at(numbers), self.game.unit
         return found._replace(value=found.value * unit, best=found.best * unit)
 
     def rows(self, player: int) -> Iterator[ValueRows]:
-        """The infosets of a player, in the order of :meth:`CompiledGame.rows`."""
+        """Yield the infosets of a player, in the order of :meth:`CompiledGame.rows`."""
         return map(self.at_node, self.nodes.deciding(player))
 
     def of(self, infosets: InfosetRows) -> ValueRows:
-        """Some infosets, all of one public node where the game is in chunks."""
+        """Return the values at some infosets, all of one public node if the game is in chunks."""
         found = self.nodes.find(infosets.labels[0])
         assert found is not None
         rows = self.at_node(found.node)
@@ -166,10 +171,11 @@ class Values:
         return rows.select(np.array([place[label] for label in infosets.labels]))
 
     def at_node(self, node: int) -> ValueRows:
-        """The infosets of a public node."""
+        """Return the values at the infosets of a public node."""
         nodes, player = self.nodes, self.nodes.player(node)
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own = nodes.rows(node, hands), self.own_reaches(node)
+        # The numbers of merged infosets are sums over that many infosets.
         alike = infosets.stands_for
         reaches = own[player][hands], nodes.others_reach(node, player, own)[hands]
         if nodes.layout(node).stride:
@@ -177,17 +183,22 @@ class Values:
             return ValueRows(
                 infosets, *reaches, strategy, value / alike[:, None], best / alike[:, None]
             )
-        # A decision with one action, which is left out of the game that was cut.
+        # A decision with one action, which a game in chunks leaves out.
         worth, best = self.worth(node, player, own)[:, hands, None]
         return ValueRows(infosets, *reaches, np.ones_like(worth), worth, best)
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
-        """For each player float64 (hands,): the own reach of a public node with every hand."""
+        """Return for each player the own reach of a public node with every hand, float64
+        (hands,)."""
         return [own_reach(self.nodes, self.at, node, one) for one in range(self.game.n_players)]
 
     def of_players(self, node: int) -> list[np.ndarray]:
-        """For each player float64 (hands,): what a public node is worth to every hand, whoever acts
-        there; NaN for hands with which chance and the others never lead there."""
+        """Return for each player the expected value of a public node with every hand, float64
+        (hands,).
+
+        Any player or chance may act there. NaN for hands with which chance and the others never
+        lead there.
+        """
         own, found = self.own_reaches(node), []
         for player in range(self.game.n_players):
             others = self.nodes.others_reach(node, player, own)
@@ -198,24 +209,29 @@ class Values:
 
     @property
     def nodes(self) -> PublicNodes:
-        """The public nodes of the game.
+        """Public nodes of the game.
 
         Raises:
-            ValueError: It has none.
+            ValueError: The game has no public nodes.
         """
         if (nodes := self.game.nodes) is None:
-            raise ValueError(f"{self.game.name} is no game of private hands and a public tree")
+            raise ValueError(f"{self.game.name} is not a game of private hands and a public tree")
         return nodes
 
     def worth(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
-        """The counterfactual value of a public node to each hand of a player, whoever acts there,
-        and that with a best response from there on, float64 (2, hands): from the terminals and the
-        player's next decisions after it.
+        """Return the counterfactual values of a public node for each hand of a player.
+
+        Any player or chance may act there. The values are added up from the terminals and the
+        player's next decisions after the node.
 
         Args:
             node: The public node.
             player: The player.
             own: For each player float64 (hands,): their own reach of the node.
+
+        Returns:
+            float64 (2, hands): the values under the policy, and under the player's best response
+            from there on.
         """
         nodes, acts = self.nodes, self.nodes.player(node)
         if acts == TERMINAL:
@@ -230,11 +246,12 @@ class Values:
             reaches = list(own)
             if acts >= 0:
                 reaches[acts] = own_reach(nodes, self.at, step.node, acts)
+            # Counterfactual values include the reach of chance and the others, so children add up.
             found += self.worth(step.node, player, reaches)
         return found
 
     def exactness(self, node: int) -> Exactness:
-        """How exact the policy is from a decision on."""
+        """Return the exactness of the policy from a decision on."""
         own, gains = self.own_reaches(node), []
         for player, mine in enumerate(own):
             worth, best = self.worth(node, player, own)
@@ -245,7 +262,7 @@ class Values:
         return Exactness(tuple(gains), raised)
 
     def worst(self, count: int = 10) -> list[tuple[str, float]]:
-        """The infosets with the largest :attr:`ValueRows.loss`, and what is lost there."""
+        """Return the labels and losses of the infosets with the largest :attr:`ValueRows.loss`."""
         losses = (
             (label, loss)
             for rows in self.all_rows()
@@ -254,13 +271,16 @@ class Values:
         return heapq.nlargest(count, losses, key=lambda pair: pair[1])
 
     def table(self) -> SequenceTable:
-        """Everything by label: ``probability``, ``reach`` (of the infoset), ``others_reach``,
-        ``expected_value``, ``counterfactual_value``, ``regret``, and of the infoset ``loss`` and
-        ``conditional_regret``."""
+        """Return the table of all values by label.
+
+        Its columns are ``probability``, ``reach`` (of the infoset), ``others_reach``,
+        ``expected_value``, ``counterfactual_value`` and ``regret``; and, of the infoset, ``loss``
+        and ``conditional_regret``.
+        """
         return SequenceTable(self.game, tuple(COLUMNS), self._pieces, self.policy.n_rows)
 
     def all_rows(self) -> Iterator[ValueRows]:
-        """The infosets of all players, one player after the other."""
+        """Yield the infosets of all players, one player after the other."""
         return chain.from_iterable(map(self.rows, range(self.game.n_players)))
 
     def _pieces(self) -> Iterator[Piece]:
@@ -281,11 +301,11 @@ COLUMNS = {
     "loss": "loss",
     "conditional_regret": "conditional_regret",
 }
-"""The columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
+"""Columns of a table of values, and the attributes of :class:`ValueRows` that they show."""
 
 
 class LaidOutValues(Values):
-    """The values of a policy of a game that is laid out, as arrays over all of it, too.
+    """Values of a policy of a game that is laid out, also as arrays over the whole game.
 
     Args:
         policy: The policy.
@@ -302,17 +322,19 @@ class LaidOutValues(Values):
         super().__init__(policy)
         _, self.sequence_reach, value, best = self._profile.of_part(0)
         self.counterfactual = value * game.unit
-        """float64 (sequences,): as in :class:`ValueRows`; of the empty ones the game's value."""
+        """float64 (sequences,): counterfactual values as in :class:`ValueRows`; empty sequences
+        have the game's value."""
         self.best = best * game.unit
-        """float64 (sequences,): likewise; of the empty ones the best-response value."""
+        """float64 (sequences,): best-response values as in :class:`ValueRows`; empty sequences have
+        the best-response value of the game."""
         self.own_reach = self.sequence_reach[game.form.infoset_parent]
-        """float64 (infosets,): as in :class:`ValueRows`."""
+        """float64 (infosets,): own reach as in :class:`ValueRows`."""
         self.others_reach = OthersReach(game).everywhere(self.sequence_reach)
-        """float64 (infosets,): likewise."""
+        """float64 (infosets,): others' reach as in :class:`ValueRows`."""
         self._infoset_of = game.form.owners[0]
 
     def rows(self, player: int) -> Iterator[ValueRows]:
-        """The infosets of a player, in their order."""
+        """Yield the infosets of a player, in their order."""
         return map(self.of, self.game.rows(player))
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
@@ -322,12 +344,12 @@ class LaidOutValues(Values):
 
     @cached_property
     def regret(self) -> np.ndarray:
-        """float64 (sequences,): :attr:`ValueRows.regret`; 0 for the empty ones."""
+        """float64 (sequences,): :attr:`ValueRows.regret`; 0 for empty sequences."""
         return self._by_sequence("regret")
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """float64 (sequences,): :attr:`ValueRows.expected`; 0 for the empty ones."""
+        """float64 (sequences,): :attr:`ValueRows.expected`; 0 for empty sequences."""
         return self._by_sequence("expected")
 
     @cached_property
@@ -357,7 +379,8 @@ class LaidOutValues(Values):
 
 @checked()
 def values(game: Compiled, policy: PolicyLike) -> Values:
-    """What every action is worth when everybody plays a policy; costs some iterations.
+    """Compute the values of every action if all players play a policy; takes as long as some
+    iterations.
 
     >>> from tensorcfr import Policy, compile_game
     >>> game = compile_game("kuhn")
@@ -370,10 +393,11 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
 
     Returns:
-        :class:`LaidOutValues` of a game that is laid out, which has everything as arrays.
+        The values; :class:`LaidOutValues`, which also has arrays over the whole game, if the game
+        is laid out.
 
     Raises:
-        ValueError: The policy is not one for this game.
+        ValueError: The policy is not for this game.
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
@@ -381,13 +405,16 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
 
 
 def _bytes_needed(game: FlatGame) -> int:
-    """Bytes that :class:`LaidOutValues` takes: reaches, values and best values of sequences,
-    reaches of infosets, and what :class:`OthersReach` keeps."""
+    """Return the number of bytes that :class:`LaidOutValues` takes.
+
+    It holds reaches, values and best values of sequences, two reaches of infosets, and an
+    :class:`OthersReach`.
+    """
     return 24 * game.n_sequences + 16 * game.n_infosets + bytes_needed(game)
 
 
 @checked()
 def best_responses(game: Flat, policy: PolicyLike) -> tuple[BestResponse, ...]:
-    """Each player's best response to the others' strategies, a policy with its value."""
+    """Compute each player's best response to the others' strategies, a policy with its value."""
     policy = find_policy(game, policy)
     return tuple(best_response(game, policy, player) for player in range(game.n_players))

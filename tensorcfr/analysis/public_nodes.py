@@ -1,7 +1,7 @@
-"""Public nodes: the infosets that differ in the private hand alone, by name.
+"""Public nodes by name: groups of infosets that differ only in the private hand.
 
-A game of private hands and a public tree says its nodes itself, and one node of it is made without
-the others.  In other games a hand is looked for in the labels of the infosets.
+A game of private hands and a public tree lists its nodes itself, and builds each one without the
+others. In other games, hands are recognised in the labels of the infosets.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.public_nodes import START, PublicNodes
 
 MOST_LISTED = 12
-"""Names that an error lists, at most."""
+"""Largest number of names that an error lists."""
 
 
 @dataclass(frozen=True)
 class PublicNode:
-    """The infosets that differ in the private hand alone."""
+    """Infosets that differ only in the private hand."""
 
     name: str
-    """The public part of their labels; :data:`START` where it is empty."""
+    """Public part of their labels; :data:`START` if it is empty."""
     hands: tuple[str, ...]
-    """The private hand of each infoset; empty where the label begins with none."""
+    """Private hand of each infoset; empty if the label begins with none."""
     infosets: InfosetRows
     """The infosets."""
     number: int | None
-    """Its number in the nodes of the game; None in games without a public tree."""
+    """Number of the node in the game's public nodes; None in games without a public tree."""
 
     @property
     def player(self) -> int:
-        """Who acts."""
+        """Player who acts."""
         return self.infosets.player
 
     @property
@@ -46,7 +46,7 @@ class PublicNode:
 
 
 def node_of(nodes: PublicNodes, number: int, name: str | None = None) -> PublicNode:
-    """A decision of a game of private hands; the hands are in the order in which they are shown."""
+    """Return a decision of a game of private hands, with the hands in display order."""
     player = nodes.player(number)
     names, order = nodes.shown(player)
     held = order[nodes.possible(number, player)[order]]
@@ -56,11 +56,11 @@ def node_of(nodes: PublicNodes, number: int, name: str | None = None) -> PublicN
 
 
 def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
-    """The public nodes of a game by name, those of player 0 first.
+    """Return the public nodes of a game by name, player 0's first.
 
-    In games of private hands and a public tree a node is named by the public part of its labels, or
-    by the steps that lead to it.  In other games a hand is recognised as the longest chance outcome
-    that a label begins with; where there is none, every infoset is a public node by itself.
+    In games of private hands and a public tree, a node is named by the public part of its labels or
+    by the steps that lead to it. In other games, the hand is the longest chance outcome that a
+    label begins with; an infoset without one is a public node of its own.
     """
     if game.nodes is None:
         listed = _by_labels(laid_out(game, "a list of public nodes"))
@@ -96,10 +96,10 @@ def _by_labels(game: FlatGame) -> list[PublicNode]:
 
 
 def find_node(game: CompiledGame, name: str) -> PublicNode:
-    """The public node of that name.
+    """Return the public node with a name.
 
     Raises:
-        ValueError: There is none; suggests a near one, or says what they look like.
+        ValueError: There is no such node; suggests a similar name, or lists some.
     """
     wanted = name.strip() or START
     if game.nodes is not None and game.n_infosets >= LAZY_LABELS_FROM:
@@ -115,9 +115,9 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
 
 
 def _looked_up(game: CompiledGame, nodes: PublicNodes, wanted: str) -> PublicNode:
-    """The public node of that name in a game of which not all are listed."""
+    """Return the public node with a name in a game that is too large to list all nodes."""
     number = nodes.find_node("" if wanted == START else wanted)
     if number is None or not nodes.decides(number):
         some = nodes.name(next(nodes.decisions(0)))
-        raise ValueError(f"{game.name} has no public node {wanted!r}; they look like {some!r}")
+        raise ValueError(f"{game.name} has no public node {wanted!r}; names look like {some!r}")
     return node_of(nodes, number, wanted)

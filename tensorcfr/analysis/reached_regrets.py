@@ -1,8 +1,8 @@
-"""Regret given that an infoset is reached: what exploitability does not see off the path.
+"""Regret given that an infoset is reached, which exploitability does not measure off the path.
 
-An equilibrium may play anything where the opponents never come, since regrets are weighted by the
-probability that they do.  Divided by that probability, the regret of an infoset says what a mistake
-there costs whoever stands before it.
+An equilibrium may play anything where the opponents never go, because regrets are weighted by the
+probability that the opponents lead there. Dividing a regret by that probability gives the cost of a
+mistake to a player who is at the infoset.
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ OWN_REACH = 0.01
 
 @dataclass(frozen=True)
 class RegretSpread:
-    """The conditional regrets of some infosets, in the game's own unit of utility."""
+    """Conditional regrets of some infosets, in the game's own unit of utility."""
 
     infosets: int
-    """How many infosets."""
+    """Number of infosets."""
     largest: float
-    """The largest of their regrets; NaN where there are none."""
+    """Largest of their regrets; NaN without infosets."""
     mean: float
-    """The mean of their regrets, every infoset counted once; NaN likewise."""
+    """Mean of their regrets, with equal weights; NaN without infosets."""
     worst: str | None
-    """The label of an infoset with the largest regret; None where there are none."""
+    """Label of an infoset with the largest regret; None without infosets."""
 
 
 @dataclass(frozen=True)
 class ConditionalRegrets:
-    """How far a policy is from a best response wherever chance and the others can lead."""
+    """Distance of a policy from a best response wherever chance and the others can lead."""
 
     everywhere: RegretSpread
-    """All infosets that chance and the others reach with a probability above 0."""
+    """Regrets of all infosets that chance and the others reach with positive probability."""
     by_mistakes: RegretSpread
-    """Those of them to which the player's own strategy leads: the others' mistakes alone can bring
-    the player there."""
+    """Regrets of the infosets among them to which the player's own strategy also leads: only
+    mistakes of the others can bring the player there."""
     unreached: int
-    """Infosets that chance and the others never reach.  There is no probability to condition on,
-    and no regret: they are in neither of the two."""
+    """Number of infosets that chance and the others never reach. Their regrets are undefined, so
+    they are in neither of the two."""
     own_reach: float
-    """The own reach from which the player's own strategy counts as leading to an infoset."""
+    """Own reach from which the player's own strategy counts as leading to an infoset."""
 
 
 @checked()
@@ -58,12 +58,12 @@ def conditional_regrets(
     *,
     own_reach: Annotated[float, Number(0, 1, "a probability")] = OWN_REACH,
 ) -> ConditionalRegrets:
-    """The largest and the mean regret of a policy given that an infoset is reached.
+    """Compute the largest and the mean regret of a policy given that an infoset is reached.
 
     The conditional regret of an infoset is the counterfactual value of a best response from there
-    on minus that of the policy, divided by the others' reach of the infoset
-    (:attr:`ValueRows.conditional_regret`).  It is 0 at every infoset if and only if the policy is
-    sequentially rational where the others come at all.  Costs what :func:`values` costs, at all
+    on minus the policy's, divided by the others' reach of the infoset
+    (:attr:`ValueRows.conditional_regret`). It is 0 at every infoset if and only if the policy is
+    sequentially rational wherever the others can lead. The cost is that of :func:`values`, at all
     infosets.
 
     >>> from tensorcfr import Policy, compile_game
@@ -75,18 +75,18 @@ def conditional_regrets(
     Args:
         game: The game, of any number of players.
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
-        own_reach: From which own reach on an infoset is one to which the player's own strategy
-            leads; averages of CFR reach nearly everything with some probability.
+        own_reach: Own reach from which the player's own strategy counts as leading to an infoset.
+            The averages of CFR reach nearly every infoset with some probability.
 
     Raises:
-        ValueError: The policy is not one for this game, or ``own_reach`` is no probability.
+        ValueError: The policy is not for this game, or ``own_reach`` is not a probability.
         MemoryLimitError: There is not enough free memory.
     """
     return regrets_of(values(game, policy), own_reach)
 
 
 def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegrets:
-    """What :func:`conditional_regrets` finds, from values."""
+    """Compute the result of :func:`conditional_regrets` from values."""
     everywhere, by_mistakes, unreached = _Sums(), _Sums(), 0
     for rows in found.all_rows():
         regret, labels = rows.conditional_regret, rows.infosets.labels
@@ -98,14 +98,14 @@ def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegret
 
 
 class _Sums:
-    """Regrets, added up some infosets at a time."""
+    """Running count, sum and maximum of regrets."""
 
     def __init__(self) -> None:
         self.count, self.total, self.largest = 0, 0.0, -np.inf
         self.worst: str | None = None
 
     def add(self, labels: list[str], regret: np.ndarray, which: np.ndarray) -> None:
-        """Add some of the regrets, float64 (infosets,): those at ``which``, bool (infosets,)."""
+        """Add some of the regrets, float64 (infosets,), selected by ``which``, bool (infosets,)."""
         self.count += int(which.sum())
         self.total += float(regret[which].sum())
         at = int(np.where(which, regret, -np.inf).argmax()) if len(labels) else 0
@@ -114,7 +114,7 @@ class _Sums:
 
     @property
     def spread(self) -> RegretSpread:
-        """What they come to."""
+        """Summary of the regrets added so far."""
         if not self.count:
             return RegretSpread(0, np.nan, np.nan, None)
         return RegretSpread(self.count, self.largest, self.total / self.count, self.worst)

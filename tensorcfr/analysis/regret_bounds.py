@@ -1,18 +1,18 @@
-"""The regret side: what each infoset and each player regret, beside what the theory allows.
+"""Regrets of infosets and players over a run, with the bounds of the theory.
 
-The theorems of M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games
-with incomplete information', NIPS 2007, for regret matching at every infoset: after ``T``
-iterations, with ``Delta`` the range of a player's utilities and ``|A|`` the most actions of
-the player's infosets,
+The theorems are from M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in
+games with incomplete information', NIPS 2007. They hold for regret matching at every infoset. Let
+``T`` be the number of iterations, ``Delta`` the range of a player's utilities, and ``|A|`` the
+largest number of actions at the player's infosets.
 
-* the positive regret of an infoset is at most ``Delta sqrt(|A| T)`` (theorem 4);
-* the player's overall regret is at most the sum of the positive regrets of their infosets
-  (theorem 3), hence at most ``|I| Delta sqrt(|A| T)``.
+* The positive regret of an infoset is at most ``Delta sqrt(|A| T)`` (theorem 4).
+* The player's overall regret is at most the sum of the positive regrets of their infosets (theorem
+  3), hence at most ``|I| Delta sqrt(|A| T)``.
 
-They are about the true sums of regrets, against the strategies that the opponents really had, and
-hold whatever those were.  What a solver keeps is something else for most variants: clipped by
-CFR+, discounted by DCFR, estimated by sampling.  So the sums are taken here, from the strategies of
-each iteration, by a sweep of the whole game.
+The theorems are about the true sums of regrets against the strategies that the opponents actually
+played, and hold for any such strategies. Most variants store other numbers: CFR+ clips regrets,
+DCFR discounts them, sampling estimates them. The true sums are therefore computed here, from the
+strategies of each iteration, by a pass over the whole game.
 """
 
 from __future__ import annotations
@@ -39,25 +39,27 @@ from ..solvers.request import SolveRequest, make_solver
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RegretPoint(OneLine):
-    """The regrets after some iterations, in the game's own unit of utility."""
+    """Regrets after some iterations, in the game's own unit of utility."""
 
     iteration: int
-    """Iterations done, ``T``."""
+    """Number of iterations, ``T``."""
     infoset: np.ndarray
     """float64 (infosets,): the cumulative counterfactual regret of each infoset for its best
-    action; negative where every action would have been worse.  Of an infoset that is locked in
-    part, that of the best free action against what the free ones are worth together; of one that
-    is locked, 0."""
+    action; negative if every action would have been worse.
+
+    At an infoset that is partly locked, the best free action is compared with the free actions
+    together. At an infoset that is fully locked, the regret is 0.
+    """
     overall: tuple[float, ...]
-    """Per player: what the best fixed strategy would have earned more than the strategies that
-    were played, against the opponents' of each iteration, summed over the iterations."""
+    """Per player: the gain of the best fixed strategy over the strategies played, against the
+    opponents' strategies of each iteration, summed over the iterations."""
     played: tuple[float, ...]
-    """Per player: the mean over the iterations of what the strategies that were played earned
-    against the opponents' of the same iteration.  Tutorials print it as the "average game value";
-    it is not the value of the average strategies."""
+    """Per player: the value of the strategies played against the opponents' strategies of the same
+    iteration, averaged over the iterations. Tutorials print it as the "average game value"; it is
+    not the value of the average strategies."""
     immediate: tuple[float, ...]
-    """Per player: the positive regrets of the player's infosets, summed, over ``T``: at least
-    :attr:`average` (theorem 3)."""
+    """Per player: the sum of the positive regrets of the player's infosets, divided by ``T``; at
+    least :attr:`average` (theorem 3)."""
     infoset_bound: np.ndarray
     """float64 (infosets,): ``Delta sqrt(|A| T)``; 0 where all actions are locked."""
     overall_bound: tuple[float, ...]
@@ -65,9 +67,11 @@ class RegretPoint(OneLine):
 
     @property
     def average(self) -> tuple[float, ...]:
-        """Per player: the average overall regret, ``overall / T``.  In a zero-sum game of two
-        players who update at once, its sum is the nash_conv of the uniform averages of their
-        strategies."""
+        """Per player: the average overall regret, ``overall / T``.
+
+        In a two-player zero-sum game with simultaneous updates, the sum over players is the
+        NashConv of the uniform averages of their strategies.
+        """
         return tuple(regret / self.iteration for regret in self.overall)
 
     @property
@@ -85,13 +89,13 @@ def regrets(
     seed: Seed | None = None,
     locks: Annotated[LocksLike | None, LOCKS] = None,
 ) -> tuple[RegretPoint, ...]:
-    """Run an algorithm, and sum what its strategies regret.
+    """Run an algorithm, and sum the regrets of its strategies.
 
-    A player's regrets are taken against the strategies that their update met: where players
-    alternate, those before them have their new ones already.  Every iteration is followed by a
-    sweep of the whole game for each player, in two-player games about as much work as CFR itself.
-    Of an algorithm that plays against averages they are taken against the strategies that were
-    played, too; what it keeps is something else, and the theorems promise it nothing.
+    A player's regrets are taken against the strategies that their update used: with alternating
+    updates, the players before them already have new strategies. After every iteration there is one
+    pass over the whole game for each player, about as much work as CFR itself in two-player games.
+    For an algorithm that plays against averages, regrets are also taken against the strategies
+    played; it stores other numbers, and the theorems do not apply to it.
 
     >>> from tensorcfr import compile_game
     >>> (point,) = regrets(compile_game("kuhn"), "cfr", checkpoints=[100])
@@ -100,20 +104,17 @@ def regrets(
 
     Args:
         game: The game.
-        algorithm: A name or a record; any that iterates.
+        algorithm: A name or a record of an iterative algorithm.
         checkpoints: The iterations after which to record, from 1.
-        seed: Of an algorithm that samples; see :func:`tensorcfr.solve`.
-        locks: Probabilities that nobody chooses, by infoset label and action label; see
-            :class:`tensorcfr.Locks`.  What the others might have played plays them, too, and the
-            theorems are about the free actions: ``|A|`` and ``|I|`` count those, and the infosets
-            that have some.
-
-    Returns:
-        A point for each checkpoint, in ascending order.
+        seed: Seed of an algorithm that samples; see :func:`tensorcfr.solve`.
+        locks: Fixed probabilities by infoset label and action label; see :class:`tensorcfr.Locks`.
+            Best responses obey them, too, and the theorems are about the free actions: ``|A|``
+            counts these, and ``|I|`` the infosets that have some.
 
     Raises:
-        ValueError: A checkpoint is no iteration; the algorithm is unknown or does not iterate; a
-            seed for what does not sample, locks for what does; a lock is none of this game.
+        ValueError: A checkpoint is not a positive integer; the algorithm is unknown or not
+            iterative; or a lock does not fit this game. Or there is a seed for an algorithm that
+            does not sample, or a lock for one that does.
     """
     record = find_algorithm(algorithm)
     locked = locks_for(game, locks)
@@ -138,24 +139,31 @@ def regrets(
 
 
 class _Sums:
-    """The sums over iterations from which regrets are read."""
+    """Sums over iterations from which regrets are read."""
 
     def __init__(self, game: FlatGame, locks: Locks) -> None:
         n = game.n_sequences
         self.game = game
         self.locks = part_locks(game, game.chunks, locks)
         self.free = locks.probabilities() == FREE
-        """bool (sequences,): which actions are not locked."""
+        """bool (sequences,): True for actions that are not locked."""
         self.regret = np.zeros(n)
-        """Counterfactual regrets, by sequence."""
+        """float64 (sequences,): cumulative counterfactual regrets."""
         self.gradient = np.zeros(n)
-        """Payoffs per unit of own reach, by sequence: what a best fixed strategy is chosen by."""
+        """float64 (sequences,): cumulative payoffs per unit of own reach, which the best fixed
+        strategy maximises."""
         self.earned = np.zeros(game.n_players)
-        """What the strategies that were played earned."""
+        """float64 (players,): cumulative values of the strategies played."""
 
     def add(self, strategy: np.ndarray, new: np.ndarray, *, alternating: bool) -> None:
-        """One iteration, by the strategies with which it began and ended, float64 (sequences,)
-        each; if players alternate, they met the new strategies of those before them."""
+        """Add one iteration.
+
+        Args:
+            strategy: float64 (sequences,): the strategies at its beginning.
+            new: float64 (sequences,): the strategies at its end.
+            alternating: Whether players update in turn, so that each faces the new strategies of
+                the players before.
+        """
         form = self.game.form
         reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)
@@ -165,13 +173,14 @@ class _Sums:
             self.earned[player] += add_regrets(
                 form, player, strategy, reach, value, self.gradient, self.regret, self.locks
             )
+            # With alternating updates, the next players face this player's new strategy.
             if alternating:
                 own = slice(form.player_sequences[player], form.player_sequences[player + 1])
                 reach[own] = reach_new[own]
 
     @np.errstate(over="ignore")
     def point(self, iteration: int) -> RegretPoint:
-        """What the sums say; those beyond the range of floats are infinite."""
+        """Return the regrets and bounds; numbers beyond the range of floats are infinite."""
         game, form = self.game, self.game.form
         owner = form.owners[0]
         free = self.free & (owner >= 0)

@@ -1,4 +1,4 @@
-"""Responses to a player who is known by counts of their actions, between safe and greedy.
+"""Responses to a model of a player, between safe and greedy; the model is counts of their actions.
 
 Sources: M. Johanson, M. Zinkevich, M. Bowling, "Computing robust counter-strategies", NIPS 2007
 (restricted Nash responses); M. Johanson, M. Bowling, "Data biased robust counter strategies",
@@ -32,36 +32,36 @@ COUNTS = Mapping[str, Mapping[str, float]]
 
 @dataclass(frozen=True, eq=False)
 class RobustResponses:
-    """Responses to a model of a player: the more it is trusted, the more they gain and risk."""
+    """Responses to a model of a player: the more the model is trusted, the more they gain and
+    risk."""
 
     game: FlatGame
     """The game."""
     player: int
-    """Who responds."""
+    """Player who responds."""
     model: Policy
-    """What the other player is believed to play; the responding player's strategies in it are of no
-    meaning."""
+    """Model of the other player; the responding player's strategies in it are ignored."""
     method: str
     """``"data-biased"`` or ``"restricted"``."""
     weights: np.ndarray
-    """float64 (responses,): how much the model is trusted, ascending from 0."""
+    """float64 (responses,): trust in the model, ascending from 0."""
     policies: tuple[Policy, ...]
-    """The responses; the other player's strategies are the worst that the model allows."""
+    """The responses; the other player's strategies in them are the worst that the model allows."""
     against_model: np.ndarray
-    """float64 (responses,): what each response earns against the model."""
+    """float64 (responses,): value of each response against the model."""
     worst: np.ndarray
-    """float64 (responses,): what it earns against a best response."""
+    """float64 (responses,): value of each response against a best response."""
 
     @property
     def gain(self) -> np.ndarray:
-        """float64 (responses,): what each response earns more against the model than the first,
-        which trusts no model."""
+        """float64 (responses,): additional value of each response against the model, compared with
+        the first response, which ignores the model."""
         return self.against_model - self.against_model[0]
 
     @property
     def risk(self) -> np.ndarray:
-        """float64 (responses,): what it may lose, against a best response, of the value of the
-        game."""
+        """float64 (responses,): value of the game minus the value of each response against a best
+        response."""
         return self.worst[0] - self.worst
 
     def __str__(self) -> str:
@@ -89,14 +89,14 @@ def robust_responses(
     full_at: Annotated[float, Number(above=0)] = 10,
     default: PolicyLike | None = None,
 ) -> RobustResponses:
-    """Responses to a player of whom it was counted what they did, by linear programs.
+    """Compute responses to a player whose actions were counted, by linear programs.
 
-    A *restricted* Nash response is an equilibrium strategy of the game in which the other player
-    must play the model with probability ``w``, and is free otherwise: a coin is tossed once, before
-    the game.  For a *data-biased* response a coin is tossed at each infoset, and the model is
-    played with ``w`` times the confidence in its data, ``min(1, count / full_at)``: where nothing
-    was counted, the player is free.  With weight 0 both are an equilibrium, with 1 and enough
-    counts a best response to the model.
+    A *restricted* Nash response is an equilibrium strategy of a modified game: a coin toss before
+    the game decides whether the other player must play the model, with probability ``w``, or is
+    free. For a *data-biased* response a coin is tossed at each infoset. The model is played with
+    probability ``w`` times the confidence in its data, ``min(1, count / full_at)``, so the player
+    is free where nothing was counted. With weight 0 both are an equilibrium; with weight 1 and
+    enough counts, a best response to the model.
 
     >>> from tensorcfr import compile_game
     >>> from tensorcfr.analysis import robust_responses
@@ -106,21 +106,20 @@ def robust_responses(
     (True, True)
 
     Args:
-        game: A game of two players and constant sum.
-        counts: How often the other player took each action, by infoset label and action label; see
-            :meth:`Plays.counts <tensorcfr.analysis.Plays.counts>`.
-        player: Who responds.
+        game: A two-player game of constant sum.
+        counts: Number of times that the other player took each action, by infoset label and action
+            label; see :meth:`Plays.counts <tensorcfr.analysis.Plays.counts>`.
+        player: The player who responds.
         method: ``"data-biased"`` or ``"restricted"``.
-        weights: How much the model is trusted, from 0 to 1, in any order; 0 is added.
-        full_at: Counts of an infoset from which the confidence in them is full.
-        default: What the model plays where nothing was counted, by default every action equally
-            likely.
+        weights: Degrees of trust in the model, from 0 to 1, in any order; 0 is added.
+        full_at: Count of an infoset from which the confidence in it is full.
+        default: Policy of the model at infosets without counts; by default uniform.
 
     Raises:
-        ValueError: The counts are not those of the other player, or of no infoset or action; names
-            it.  Or the game is not of two players and constant sum.
+        ValueError: Some counts are not for the other player, or are for an unknown infoset or
+            action; names it. Or the game does not have two players and constant sum.
         MemoryLimitError: A linear program would not fit.
-        MissingExtraError: scipy is not installed; says what installs it.
+        MissingExtraError: scipy is not installed; names the extra to install.
     """
     other = 1 - player
     start = Policy.uniform(game) if default is None else find_policy(game, default, "default")
@@ -144,8 +143,17 @@ def robust_responses(
 
 
 def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> np.ndarray:
-    """How often each infoset was counted, float64 (sequences,); the frequencies of its actions go
-    into ``model``, float64 (sequences,), in place."""
+    """Return the count of each infoset at its sequences, and write the frequencies into the model.
+
+    Args:
+        game: The game.
+        counts: The counts.
+        player: The player who was counted.
+        model: float64 (sequences,): the model; modified in place.
+
+    Returns:
+        float64 (sequences,).
+    """
     found = np.zeros(game.n_sequences)
     for label, row in counts.items():
         try:
@@ -157,7 +165,7 @@ def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> 
         if infoset.player != player:
             raise ValueError(f"counts: player {infoset.player} acts at {label!r}, not {player}")
         if not isinstance(row, Mapping):
-            raise TypeError(f"counts: those of {label!r} say action: count, not {brief(row)}")
+            raise TypeError(f"counts of {label!r} must map actions to counts, not {brief(row)}")
         refuse_unknown(label, row, infoset.actions)
         times = np.array(
             [
@@ -172,8 +180,11 @@ def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> 
 
 
 def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any:
-    """Own reaches of a player who plays a model with a probability, from those of a free plan; a
-    scipy.sparse array, sequences x sequences of the player."""
+    """Return the map from a free plan to own reaches if a model is played with a probability.
+
+    Returns:
+        A scipy.sparse array, (sequences of the player, sequences of the player).
+    """
     sparse = needs("scipy.sparse", "lp")
     reach = np.empty(game.n_sequences)
     realization_plan(game.form, model, reach)
@@ -184,8 +195,19 @@ def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any
 
 
 def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
-    """The same of a player who gives each action of an infoset at least a probability, float64
-    (sequences,): what is free of the reach is added to that share of the reach before."""
+    """Return the map from a free plan to own reaches if each action has a least probability.
+
+    The free plan of a sequence adds to the least probability times the reach of its parent
+    sequence.
+
+    Args:
+        game: The game.
+        player: The player.
+        least: float64 (sequences,): the least probabilities.
+
+    Returns:
+        A scipy.sparse array, (sequences of the player, sequences of the player).
+    """
     sparse = needs("scipy.sparse", "lp")
     form = game.form
     begin, end = form.player_sequences[player : player + 2].tolist()
@@ -195,7 +217,8 @@ def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
     passed = sparse.csc_array(passed)
     passed.eliminate_zeros()
     found = added = sparse.csc_array(sparse.eye_array(size))
-    # As often as the player acts in a row.
+    # Sum the powers of ``passed``. The n-th power leads from a sequence to those n own actions
+    # later, so the loop ends after the longest sequence.
     while (added := passed @ added).nnz:
         found = found + added
     return found

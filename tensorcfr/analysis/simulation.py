@@ -1,4 +1,4 @@
-"""Plays of a game, drawn at random from a policy, with a log of each."""
+"""Plays of a game, drawn from a policy, with a log of each."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Plays:
     game: CompiledGame
     """The game."""
     utilities: np.ndarray
-    """float64 (plays, players): what each play paid."""
+    """float64 (plays, players): the payoffs of each play."""
     nodes: np.ndarray
-    """int64 (plays, steps + 1): the nodes that each play came to, the root first, of
-    ``game.histories`` or else of ``game.nodes``; -1 after its end."""
+    """int64 (plays, steps + 1): the nodes of each play from the root on, of ``game.histories`` or
+    else of ``game.nodes``; -1 after its end."""
     hands: np.ndarray | None
-    """int64 (plays, players): the hands that were dealt, where nodes are public."""
+    """int64 (plays, players): the dealt hands if nodes are public, else None."""
 
     def __repr__(self) -> str:
         return f"<Plays of {self.game.name}: {len(self):,}>"
@@ -50,13 +50,13 @@ class Plays:
 
     @property
     def standard_error(self) -> np.ndarray:
-        """float64 (players,): the standard error of the mean; NaN of a single play."""
+        """float64 (players,): the standard error of the mean; NaN for a single play."""
         if len(self) < 2:
             return np.full(self.game.n_players, np.nan)
         return self.utilities.std(axis=0, ddof=1) / np.sqrt(len(self))
 
     def steps(self, play: int) -> list[str]:
-        """``["chance: J", "player 0 at J: bet", ...]``.
+        """List the steps of a play: ``["chance: J", "player 0 at J: bet", ...]``.
 
         Raises:
             IndexError: There is no such play.
@@ -72,8 +72,10 @@ class Plays:
         return said
 
     def counts(self, player: int) -> dict[str, dict[str, int]]:
-        """How often a player took each action, by infoset label and action label; actions that they
-        never took are left out."""
+        """Count how often a player took each action, by infoset label and action label.
+
+        Actions that they never took are left out.
+        """
         found: dict[str, dict[str, int]] = {}
         hands = np.zeros((len(self), 0), dtype=np.int64) if self.hands is None else self.hands
         for above, node in pairwise(self.nodes.T):
@@ -87,8 +89,8 @@ class Plays:
         return found
 
     def _step(self, above: int, node: int, hands: list[int]) -> tuple[int, str, str]:
-        """Who takes the step from one node to the next, the label of their infoset, "" where chance
-        does, and that of the step."""
+        """Return the player of a step, the label of their infoset (empty for chance), and the
+        step's label."""
         nodes = self.game.nodes
         if self.hands is None or nodes is None:
             game = laid_out(self.game, "a history")
@@ -100,7 +102,7 @@ class Plays:
         return player, nodes.labels(above, [hands[player]])[0] if player >= 0 else "", step
 
     def log(self) -> Iterator[str]:
-        """One line for every play: its steps, and what it paid."""
+        """Yield one line for every play: its steps and its payoffs."""
         for play in range(len(self)):
             paid = ", ".join(f"{utility + 0.0:+g}" for utility in self.utilities[play].tolist())
             yield f"{'; '.join(self.steps(play))} -> {paid}"
@@ -121,14 +123,14 @@ def simulate(
     1000
 
     Args:
-        game: The game; one of private hands is played on its public nodes, whatever its size.
-        policy: Everybody's strategies, in any form that :func:`tensorcfr.formats.find_policy`
-            reads; of a game in chunks it is worked out where plays come.
-        n: How many plays.
+        game: The game. A game of private hands of any size is played on its public nodes.
+        policy: All players' strategies, in any form that :func:`tensorcfr.formats.find_policy`
+            reads; in a game in chunks they are computed where plays go.
+        n: Number of plays.
         seed: The same seed gives the same plays.
 
     Raises:
-        ValueError: The policy is not for this game, or ``n`` is not a whole number >= 1.
+        ValueError: The policy is not for this game, or ``n`` is not a positive integer.
     """
     found, rng = find_policy(game, policy), np.random.default_rng(seed)
     if game.nodes is None or game.by_histories:
@@ -137,7 +139,7 @@ def simulate(
 
 
 def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: int) -> Plays:
-    """Plays on the history tree."""
+    """Draw plays on the history tree."""
     tree = game.tree
     likely, first_child = step_probabilities(game, policy.probabilities), tree.first_child
     first_child = first_child.astype(np.int64)
@@ -149,6 +151,7 @@ def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: i
             break
         begin = first_child[node[going]]
         children = first_child[node[going] + 1] - begin
+        # One row per play that goes on; columns beyond the children of its node stay 0.
         table = np.zeros((len(going), int(children.max())))
         for child in range(table.shape[1]):
             some = np.flatnonzero(child < children)
@@ -164,8 +167,11 @@ def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: i
 def _by_hands(
     game: CompiledGame, nodes: PublicNodes, policy: Policy, rng: np.random.Generator, n: int
 ) -> Plays:
-    """Plays on the public nodes, hands dealt beforehand; node by node, all plays that come there at
-    once."""
+    """Draw plays on the public nodes.
+
+    The hands are dealt first. Nodes are then visited level by level, each for all plays that reach
+    it.
+    """
     hands, utilities = deal(nodes, rng, n), np.empty((n, game.n_players))
     node = np.zeros(n, dtype=np.int64)
     path, left = [node], [(0, np.arange(n))]
@@ -191,10 +197,11 @@ def _by_hands(
 
 
 def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
-    """Hands of two players, drawn as chance deals them; int64 (n, 2)."""
+    """Draw hands of two players as chance deals them, int64 (n, 2)."""
     hands = np.empty((n, 2), dtype=np.int64)
     own = [np.ones(len(labels)) for labels in nodes.hands]
     hands[:, 0] = _choices(rng, nodes.others_reach(0, 0, own), n)
+    # The second hand is drawn given the first, because hands cannot share a card.
     for first in np.unique(hands[:, 0]).tolist():
         own[0] = (np.arange(len(own[0])) == first).astype(np.float64)
         here = np.flatnonzero(hands[:, 0] == first)
@@ -207,18 +214,27 @@ def _choices(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarra
 
 
 def _drawn(rng: np.random.Generator, likely: np.ndarray) -> np.ndarray:
-    """The number of the step that each play takes, from its probabilities, float64 (plays,
-    steps)."""
+    """Draw the step of each play.
+
+    Args:
+        rng: The random generator.
+        likely: float64 (plays, steps): the probabilities.
+
+    Returns:
+        int64 (plays,).
+    """
     below = np.cumsum(likely, axis=1)
     chosen = (below <= rng.random(len(likely))[:, None]).sum(axis=1)
-    # Rounding may leave the sum of the probabilities a little below the number drawn.
+    # Rounding may leave the sum of the probabilities a little below the drawn number: then take
+    # the last step with a positive probability.
     last = likely.shape[1] - 1 - (likely[:, ::-1] > 0).argmax(axis=1)
     found: np.ndarray = np.minimum(chosen, last)
     return found
 
 
 def _ended(path: list[np.ndarray]) -> np.ndarray:
-    """The nodes of plays, -1 after the end of each."""
+    """Return the nodes of plays, -1 after the end of each, int64 (plays, steps + 1)."""
     nodes = np.stack(path, axis=1)
+    # A play that has ended repeats its last node.
     nodes[:, 1:][np.diff(nodes, axis=1) == 0] = -1
     return nodes

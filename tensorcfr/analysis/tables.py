@@ -1,4 +1,4 @@
-"""Rows of tables to files: CSV, JSON, Parquet."""
+"""Tables written to files: CSV, JSON, Parquet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def save_rows(rows: Rows, path: Path, format: str | None = None) -> Path:
-    """Write rows to a file.
+    """Write rows to a file, and return its path.
 
     Args:
         rows: Rows with equal columns.
-        path: The file; it is replaced whole or not at all.
+        path: The file; it is replaced completely or not at all.
         format: ``"csv"``, ``"json"`` or ``"parquet"``; by default the ending of the path.
 
     Raises:
@@ -48,7 +48,7 @@ def _csv(rows: Rows, file: BinaryIO) -> None:
 
 
 def _json(rows: Rows, file: BinaryIO) -> None:
-    """NaN is null: JSON has no other word for it."""
+    """Write JSON, with null for NaN, which JSON does not have."""
     file.write(json.dumps(plain(list(rows)), indent=1).encode() + b"\n")
 
 

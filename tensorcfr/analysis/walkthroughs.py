@@ -1,4 +1,4 @@
-"""Single iterations with every number: what an algorithm does at each infoset, step by step."""
+"""Walk-through of single iterations: all numbers of an algorithm at each infoset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..solvers.traversal import fixed_chance
 from .history_values import step_label, values_of_profiles
 
 MOST_ITERATIONS = 1_000_000
-"""Iterations to show, at most."""
+"""Largest number of iterations to show."""
 HEADINGS = (
     "infoset",
     "player",
@@ -35,9 +35,9 @@ HEADINGS = (
     "strategy sum",
     "->",
 )
-"""Columns of the infosets: a number before the iteration, and after it."""
+"""Columns of the table of infosets: a number before the iteration, and after it."""
 MOST_HISTORIES = 100
-"""Histories of an iteration that are shown; of more, none."""
+"""Largest number of histories for which their table is shown."""
 
 
 @dataclass(frozen=True)
@@ -45,42 +45,47 @@ class Row:
     """One infoset in one iteration; numbers are in the order of its actions."""
 
     infoset: str
-    """Its label."""
+    """Label of the infoset."""
     player: int
-    """Who acts."""
+    """Player who acts."""
     actions: tuple[str, ...]
-    """Labels."""
+    """Labels of the actions."""
     regret: tuple[float, ...]
-    """Cumulative regrets before, as the algorithm keeps them."""
+    """Cumulative regrets before the iteration, as the algorithm stores them."""
     new_regret: tuple[float, ...]
-    """The same after the iteration."""
+    """Cumulative regrets after the iteration."""
     strategy: tuple[float, ...]
     """Probabilities in this iteration."""
     new_strategy: tuple[float, ...]
-    """Probabilities in the next one."""
+    """Probabilities in the next iteration."""
     strategy_sum: tuple[float, ...]
-    """Cumulative strategy before: the average strategy is this, normalised."""
+    """Cumulative strategy before the iteration; normalised, it is the average strategy."""
     new_strategy_sum: tuple[float, ...]
-    """The same after the iteration."""
+    """Cumulative strategy after the iteration."""
 
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """One history, and what it is worth by the strategies that each player learns against: those
-    that the iteration begins with, and of the players who have already been updated in it, where
-    players alternate, those that it ends with."""
+    """One history with its values, under the strategies that each player's update uses.
+
+    These are the strategies at the beginning of the iteration; with alternating updates, players
+    who were already updated have their strategies at its end.
+    """
 
     steps: tuple[str, ...]
     """Labels of the steps after the deal; without a deal, from the start."""
     infoset: str | None
-    """Label of the infoset; None at an end, and where chance moves."""
+    """Label of the infoset; None at terminals and chance nodes."""
     reach: tuple[float, ...]
     """Each player's own reach."""
     value: tuple[float, ...]
     """Expected utility of each player from here on."""
     counterfactual: tuple[float, ...]
-    """The same times the probability with which chance and the others lead here: the regret of an
-    action is this after it minus this before it, summed over the histories of the infoset."""
+    """Expected utility times the probability with which chance and the others lead here.
+
+    The regret of an action is this number after the action minus this number before it, summed over
+    the histories of the infoset.
+    """
 
 
 class Shown(NamedTuple):
@@ -88,28 +93,28 @@ class Shown(NamedTuple):
 
     headings: tuple[str, ...]
     texts: int
-    """The first columns, which are text; the others are numbers."""
+    """Number of leading columns with text; the others hold numbers."""
     cells: list[list[str]]
 
 
 @dataclass(frozen=True)
 class Iteration:
-    """What one iteration did."""
+    """Changes of one iteration."""
 
     number: int
-    """Which one, from 1."""
+    """Number of the iteration, from 1."""
     deal: tuple[str, ...] | None
-    """The chance outcomes that were fixed, or that were drawn before anybody acted; None where an
-    iteration has several deals, or does not tell which one it had."""
+    """Chance outcomes that were fixed, or drawn before anybody acted; None if an iteration has
+    several deals, or its deal is unknown."""
     rows: tuple[Row, ...]
-    """The infosets, in the order in which play comes to them."""
+    """The infosets, in the order of play."""
     histories: tuple[HistoryRow, ...]
-    """The histories of the deal, in the order in which the tree is walked; of an iteration over all
-    deals, those of the game.  None where an iteration does not tell its deal, or the game has more
-    than a hundred."""
+    """Histories of the deal, parents first; all histories, if the iteration covers all deals. Empty
+    if an iteration samples more than the deal, or covers all deals of a game with more than a
+    hundred histories."""
 
     def __getitem__(self, infoset: str) -> Row:
-        """The row of an infoset, by its label."""
+        """Return the row of an infoset, by its label."""
         for row in self.rows:
             if row.infoset == infoset:
                 return row
@@ -117,7 +122,7 @@ class Iteration:
         raise UnknownNameError(f"iteration {self.number} does not show infoset {infoset!r}; {near}")
 
     def find(self, *steps: str) -> HistoryRow:
-        """The row of a history, by the labels of its steps after the deal."""
+        """Return the row of a history, by the labels of its steps after the deal."""
         for row in self.histories:
             if row.steps == steps:
                 return row
@@ -129,13 +134,14 @@ class Iteration:
 
     @property
     def title(self) -> str:
-        """Its number and its deal."""
+        """Number and deal of the iteration."""
         dealt = f", dealt {', '.join(self.deal)}" if self.deal else ""
         return f"iteration {self.number}{dealt}"
 
     @property
     def tables(self) -> list[Shown]:
-        """The infosets, a line for every action; the histories, unless they are very many."""
+        """Table of the infosets, one line for every action; and of the histories, unless there are
+        too many."""
         shown = [Shown(HEADINGS, 3, self._cells)]
         if 0 < len(self.histories) <= MOST_HISTORIES:
             numbers = {"reach": "reach", "value": "value", "counterfactual": "cfv"}
@@ -153,7 +159,7 @@ class Iteration:
 
     @property
     def _cells(self) -> list[list[str]]:
-        """A line for every action of every infoset."""
+        """Cells of the table of infosets, one line for every action."""
         lines = []
         for row in self.rows:
             pairs = (row.regret, row.new_regret, row.strategy, row.new_strategy)
@@ -170,16 +176,16 @@ def _texts(*numbers: float) -> list[str]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Walkthrough(OneLine):
-    """Some iterations of an algorithm, the first ones, in every detail."""
+    """The first iterations of an algorithm, with all numbers."""
 
     game: FlatGame
     """The game."""
     algorithm: Record
     """The algorithm."""
     deal: tuple[str, ...] | None
-    """The chance outcomes that were fixed, if any."""
+    """Chance outcomes that were fixed, if any."""
     iterations: tuple[Iteration, ...]
-    """One after the other."""
+    """The iterations, in order."""
 
     def __str__(self) -> str:
         widths: dict[tuple[str, ...], list[int]] = {}
@@ -217,7 +223,7 @@ def walkthrough(
     deal: Deal | None = None,
     seed: Seed | None = None,
 ) -> Walkthrough:
-    """Run a few iterations, and note every number before and after each.
+    """Run a few iterations, and record all numbers before and after each.
 
     >>> from tensorcfr import compile_game
     >>> from tensorcfr.algorithms import CHANCE_SAMPLING
@@ -229,21 +235,21 @@ def walkthrough(
 
     Args:
         game: The game.
-        algorithm: A name or a record; any that iterates.
-        iters: Iterations to run.
-        deal: Labels of chance outcomes that happen for certain, the first chance node's first:
+        algorithm: A name or a record of an iterative algorithm.
+        iters: Number of iterations to run.
+        deal: Labels of chance outcomes that happen for certain, from the first chance node on:
             ``("Q", "K")`` deals a queen to player 0 and a king to player 1.
-        seed: Of an algorithm that samples; see :func:`tensorcfr.solve`.
+        seed: Seed of an algorithm that samples; see :func:`tensorcfr.solve`.
 
     Returns:
-        The iterations.  With a deal, they show the infosets that can happen in it; without one,
-        those at which an iteration changed anything.  Histories have the values and reaches that
-        the iteration works with: those of the deal, or of a game of few histories all of them.
+        The iterations. With a deal, they show the infosets that are possible in it; without one,
+        the infosets that an iteration changed. Histories have the values and reaches that the
+        iteration uses: the histories of the deal, or all of them in a game with few.
 
     Raises:
-        ValueError: ``iters`` is no number of iterations; the deal cannot happen; a deal or a seed
-            for what does not sample; an unknown algorithm, one that does not iterate, or one that
-            keeps something other than regrets of single actions.
+        ValueError: ``iters`` is not a positive integer; the deal is impossible; or there is a deal
+            or a seed for an algorithm that does not sample. Or the algorithm is unknown, not
+            iterative, or does not store regrets of single actions.
     """
     record = find_algorithm(algorithm)
     kind = solver_class(record, game)
@@ -263,7 +269,7 @@ def walkthrough(
     solver = kind(game, record, **sampled)
     live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
     fixed = None if deal is None else tuple(map(str, deal))
-    # Infosets in the order of their first histories, which is that of play.
+    # Sort infosets by their first histories, which is the order of play.
     met = game.tree.infoset[live & (game.tree.player >= 0)]
     infosets, first = np.unique(met, return_index=True)
     infosets = infosets[np.argsort(first)]
@@ -291,20 +297,22 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _numbers(solver: IterativeSolver) -> Numbers:
-    """Return the numbers of a solver now, over the sequences of its game."""
+    """Return the current numbers of a solver, over the sequences of its game."""
     regret, cumulative = solver.sums_of(solver.setting, solver.state)
     return regret, solver.current_policy().probabilities, cumulative
 
 
 def _changed(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> bool:
-    """Whether an iteration changed anything at an infoset."""
+    """Return whether an iteration changed any number at an infoset."""
     at = game.sequences(infoset)
     return any((b[at] != a[at]).any() for b, a in zip(before, after, strict=True))
 
 
 def _dealt(game: FlatGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
-    """The outcomes of chance before anybody acts after which all the infosets lie; None if these
-    are several, or none."""
+    """Return the chance outcomes before the first action below which all shown infosets lie.
+
+    None if there are no such outcomes, or several.
+    """
     tree = game.tree
     shown = {game.infoset_index[row.infoset] for row in rows}
     left: list[tuple[int, tuple[str, ...]]] = [(0, ())]
@@ -321,7 +329,7 @@ def _dealt(game: FlatGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
 
 
 def _below(tree: HistoryTree, node: int) -> list[int]:
-    """A history and those after it, in the order in which the tree is walked."""
+    """Return a history and all histories after it, parents first."""
     left, found = [node], []
     while left:
         found.append(left.pop())
@@ -331,18 +339,23 @@ def _below(tree: HistoryTree, node: int) -> list[int]:
 
 
 def _faced(solver: IterativeSolver, before: np.ndarray, after: np.ndarray) -> list[np.ndarray]:
-    """For each player, the strategies of all players that the update of this one works with."""
+    """Return for each player the strategies of all players that this player's update uses."""
     starts = solver.game.form.player_sequences[:-1].tolist()
     updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
+    # Sequences are ordered by player, and players update in this order.
     return [np.append(after[:start], before[start:]) for start in updated]
 
 
 def _histories(
     game: FlatGame, deal: tuple[str, ...] | None, profiles: Sequence[np.ndarray]
 ) -> tuple[HistoryRow, ...]:
-    """The histories of a deal, chance outcomes that happen for certain, that somebody has acted or
-    acts in; without a deal, all.  Profiles are as for
-    :func:`tensorcfr.analysis.history_values.values_of_profiles`."""
+    """Return the histories of a deal from the first action on; without a deal, all histories.
+
+    Args:
+        game: The game.
+        deal: Chance outcomes that happen for certain.
+        profiles: As for :func:`tensorcfr.analysis.history_values.values_of_profiles`.
+    """
     tree = game.tree
     chance, live = fixed_chance(game, deal or ())
     found = values_of_profiles(game, profiles, chance)
@@ -368,7 +381,7 @@ def _histories(
 
 def _row(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> Row:
     at, label = game.sequences(infoset), game.infoset_labels[infoset]
-    # In the order of the fields: each before and after.
+    # Columns in the order of the fields: each number before and after the iteration.
     columns = [
         tuple((numbers[at] * unit).tolist())
         for *pair, unit in zip(before, after, (game.unit, 1.0, 1.0), strict=True)

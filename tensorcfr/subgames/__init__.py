@@ -1,4 +1,4 @@
-"""Subgames: parts of a game that are solved by themselves and put back."""
+"""Subgames: parts of a game that are solved separately and put back."""
 
 from .beliefs import Belief, belief
 from .cfr_d import DecomposedSolver

@@ -20,23 +20,23 @@ from ..model.game import CompiledGame
 from .roots import PLAYERS, At, Roots, find_roots
 
 Ranges = tuple[np.ndarray, np.ndarray]
-"""For each player float64 (nodes, hands): weights by public node and private hand."""
+"""Ranges of both players, each float64 (nodes, hands): weights by public node and private hand."""
 
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """A public belief state: everything that an observer knows who hears the strategies of both
-    players and sees the public actions, but no private hand.
+    """A public belief state: the knowledge of an observer who knows both players' strategies and
+    sees the public actions, but no private hand.
 
-    It may be of several public nodes, of which chance and the players reach at most one.  Make one
-    with :func:`belief`, or from ranges of your own.
+    It may have several public nodes, of which a play reaches at most one. Make one with
+    :func:`belief`, or from ranges of your own.
     """
 
     roots: Roots
     """The public nodes."""
     ranges: Ranges
-    """For each player float64 (nodes, hands): probability that the player's own actions lead to
-    the node with the hand."""
+    """Ranges of both players, each float64 (nodes, hands): probability that the player's own
+    actions lead to the node with the hand."""
 
     @property
     def game(self) -> CompiledGame:
@@ -61,8 +61,8 @@ class Belief:
         return float(self.weights.sum())
 
     def hands(self, player: int) -> dict[str, float]:
-        """What the observer believes: the probability of each private hand of a player, given that
-        one of the nodes is reached.
+        """Return the probability of each private hand of a player, given that one of the nodes is
+        reached.
 
         Raises:
             ValueError: There is no such player, or the nodes are never reached.
@@ -80,7 +80,7 @@ class Belief:
 
 @checked()
 def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
-    """The public belief state at a public node, or at several, when both players play a policy.
+    """Return the public belief state at one or several public nodes if both players play a policy.
 
     >>> from tensorcfr import Policy, compile_game
     >>> game = compile_game("kuhn")
@@ -96,7 +96,7 @@ def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
             ``"call raise call"``; ``"start"`` for the root.
 
     Raises:
-        ValueError: The policy is not one for this game, or there is no such public node.
+        ValueError: The policy is not for this game, or there is no such public node.
     """
     roots = find_roots(game, at)
     found = find_policy(game, policy)

@@ -1,4 +1,4 @@
-"""Blueprints: policies that resolving begins with, of the game itself or of a coarser one."""
+"""Blueprints: policies from which resolving starts, of the game itself or of a coarser game."""
 
 from __future__ import annotations
 
@@ -25,9 +25,18 @@ from .tree_part import TreeSubgames
 
 
 def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Subgames:
-    """The subgames of a game; or those of the rules of a game of cards, compiled one by one.  With
-    ``by_pairs`` they have arrays over pairs of hands where they could do without.  A ValueError
-    says that it is no game of private hands between two players."""
+    """Return the subgames of a compiled game, or of the rules of a game of cards.
+
+    Subgames of rules are compiled one by one.
+
+    Args:
+        game: The game, or its rules.
+        by_pairs: Whether to use arrays over pairs of hands also for games of cards, which do not
+            need them.
+
+    Raises:
+        ValueError: The game is not a game of private hands between two players.
+    """
     if isinstance(game, CardGame):
         return CardSubgames(game)
     if by_pairs or not nodes_of(game).is_of_cards:
@@ -37,40 +46,42 @@ def subgames_of(game: CompiledGame | CardGame, *, by_pairs: bool = False) -> Sub
 
 @dataclass(frozen=True, eq=False)
 class Blueprint:
-    """A policy, and the values that resolving relies on.
+    """A policy, with the values that resolving relies on.
 
     Make one with :func:`find_blueprint`.
     """
 
     policy: Policy
-    """The policy of the game that it is for, which may be coarser than the game resolved in."""
+    """The policy. Its game may be coarser than the game in which subgames are resolved."""
     whole: Subgames
-    """The game that is resolved in."""
+    """Subgames of the game in which subgames are resolved."""
     own: Subgames
-    """The game of the policy."""
+    """Subgames of the policy's game."""
 
     @property
     def nodes(self) -> PublicNodes:
-        """The public nodes of the policy's game."""
+        """Public nodes of the policy's game."""
         return nodes_of(self.policy.game)
 
     @property
     def is_coarser(self) -> bool:
-        """Whether the policy is of another game."""
+        """True if the policy is for another game than the one in which subgames are resolved."""
         return self.own is not self.whole
 
     @cached_property
     def lifted(self) -> Policy:
-        """The same as a policy of the game that is resolved in: actions that the coarser game has
-        not get probability 0, and infosets that it has not play uniformly.
+        """The policy in the game in which subgames are resolved.
+
+        Actions that the coarser game lacks get probability 0. Infosets that it lacks are played
+        uniformly.
 
         Raises:
-            ValueError: That game is not compiled, or pays otherwise.
+            ValueError: That game is not compiled, or has other payoffs.
         """
         game = self.whole.game
         if game is None:
             raise ValueError(
-                f"{self.whole.name} is not compiled: the new strategies are those of "
+                f"{self.whole.name} is not compiled: read the new strategies from "
                 "subgames[k].solution"
             )
         if not self.is_coarser:
@@ -79,12 +90,14 @@ class Blueprint:
         return same_strategies(self.policy, unmerged(game))
 
     def known(self, steps: Steps, opponent: int) -> Steps:
-        """The steps to the public node of the blueprint's game whose values hold for a public node:
-        itself; or, where the opponent has just taken an action that the blueprint's game has not,
-        the one before that action.
+        """Return the steps to the public node of the blueprint's game whose values hold for a
+        public node.
+
+        This is the node itself. If the opponent has just taken an action that the blueprint's game
+        lacks, it is the node before that action.
 
         Raises:
-            ValueError: The node is further than one action away from the blueprint's game.
+            ValueError: The node is more than one action away from the blueprint's game.
         """
         before = steps[:-1]
         if self.node(steps) is not None:
@@ -97,20 +110,20 @@ class Blueprint:
         )
 
     def node(self, steps: Steps) -> int | None:
-        """The public node of the blueprint's game that some steps lead to, if there is one."""
+        """Return the public node of the blueprint's game that some steps lead to, or None."""
         return self.nodes.find_node(steps)
 
     def reach(self, steps: Steps, player: int) -> np.ndarray:
-        """float64 (hands,): the probability that a player's actions lead to a public node of the
-        blueprint's game."""
+        """Return a player's own reach of a public node of the blueprint's game, float64
+        (hands,)."""
         return own_reach_of(self.policy, self.nodes, self.node(steps) or 0, player)
 
     def check_ends(self, steps: Steps) -> None:
         """Check that the blueprint's game is a coarser form of the game, from a public node on.
 
         Raises:
-            ValueError: Others act in it, it pays otherwise, or it has an action that the game has
-                not; names the line.
+            ValueError: The player to act or the payoffs differ, or the blueprint's game has an
+                action that the game lacks; names the line.
         """
         coarse = self.policy.game
         if self.is_coarser and (found := self.whole.difference(coarse, steps)) is not None:
@@ -121,25 +134,36 @@ class Blueprint:
             )
 
     def entry_values(self, part: CompiledPart, steps: Steps) -> np.ndarray:
-        """Alternative values of the opponent at the entry of a subgame of the blueprint's game, to
-        which some steps lead: best-response values against the blueprint, float64 (hands,); NaN for
-        hands that cannot be dealt there."""
+        """Compute the opponent's alternative values at the entry of a subgame of the blueprint's
+        game.
+
+        They are best-response values against the blueprint.
+
+        Args:
+            part: The subgame.
+            steps: The steps that lead to it.
+
+        Returns:
+            float64 (hands,); NaN for hands that cannot be dealt there.
+        """
         return part.best_values(part.strategies(self.policy, self.node(steps)))
 
     def gifts(self, steps: Steps, opponent: int) -> np.ndarray:
-        """Gifts of an opponent on the way to a node of the blueprint's game, by hand, per unit of
-        reach.
+        """Compute the gifts of an opponent on the way to a node of the blueprint's game.
 
-        A gift is what the opponent's action loses: how much less a best response gets after it than
-        after the best action there.  Each subgame below the action may spend the part that is
-        proportional to its probability given the action.  Whatever the opponent does next, these
-        parts sum to the gift at most, so that the action is then worth no more than the best one
-        was, and the opponent no more there than before.
+        A gift is the loss of an opponent's action: the best-response value of the best action minus
+        the best-response value of this action. Each subgame below the action may spend the part of
+        the gift that is proportional to the subgame's probability given the action. For any later
+        play of the opponent these parts sum to at most the gift. The action is then worth no more
+        than the best one was, and the opponent's value before it does not increase.
 
         Source: N. Brown, T. Sandholm, "Safe and nested subgame solving for imperfect-information
-        games", NIPS 2017, without the lower bounds there: other subgames that are solved again may
-        make the best action worth less than the gift counts, which costs improvement and not
-        safety.
+        games", NIPS 2017. The lower bounds there are left out. Other subgames that are solved again
+        may make the best action worth less than the gift assumes; this reduces the improvement, not
+        the safety.
+
+        Returns:
+            float64 (hands,): gifts per unit of reach.
         """
         policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
@@ -153,6 +177,8 @@ class Blueprint:
             own = [own_reach_of(policy, nodes, child, player) for player in range(2)]
             reach = nodes.others_reach(child, opponent, own) * layout.stands_for
             held = (layout.lane >= 0) & (reach > 0)
+            # Gifts are differences of counterfactual values; divide them by the others' reach, and
+            # by the number of merged infosets that they sum.
             total += np.divide(gift, reach, out=np.zeros_like(gift), where=held)
         return total
 
@@ -162,12 +188,16 @@ class Blueprint:
 
 
 def find_blueprint(whole: Subgames, source: Any) -> Blueprint:
-    """The blueprint of a source: a solution; a policy of the game or of a coarser one, which deals
-    the same hands; or any other form of a policy of the game.
+    """Return the blueprint of a source.
+
+    Args:
+        whole: The subgames of the game in which subgames are resolved.
+        source: A solution; a policy of the game, or of a coarser game that deals the same hands; or
+            a policy of the game in any other form.
 
     Raises:
-        TypeError: This is no source of a policy.
-        ValueError: It is a policy of a game that deals other hands.
+        TypeError: The source is not a policy in any known form.
+        ValueError: The policy is for a game that deals other hands.
     """
     policy = source.policy if isinstance(source, Solution) else source
     if not isinstance(policy, Policy):

@@ -1,7 +1,7 @@
-"""Subgames of games of cards: the game below a line is a game of cards, with ranges of its own.
+"""Subgames of games of cards: the game below a line is again a game of cards, with other ranges.
 
-No array of hands x hands is made.  The gadget of resolving is the same game with a decision of the
-opponent before it.
+No array over pairs of hands is made. The gadget of resolving is the same game with a decision of
+the opponent before it.
 """
 
 from __future__ import annotations
@@ -30,31 +30,31 @@ from .part import FOLLOW, TERMINATE
 from .roots import At, Steps, check_disjoint, names_of
 
 ROUNDING = 1e-12
-"""Share of a sum of weights below which a difference of such sums is rounding."""
+"""Share of a sum of weights below which a difference of such sums is treated as rounding error."""
 
 
 class Before(NamedTuple):
-    """A public state of a gadget that is not one of the subgame."""
+    """Public state of a gadget before the subgame."""
 
     depth: int
-    """How many parts of parts the gadget is in."""
+    """Depth of nesting of the gadget: the number of parts that contain each other."""
     left: bool
-    """Whether the opponent has taken the alternative value; otherwise they decide."""
+    """True if the opponent has taken the alternative value; False if they decide."""
 
 
 class Line(NamedTuple):
-    """A public node of the rules of a game of cards."""
+    """Public node of the rules of a game of cards."""
 
     steps: tuple[str, ...]
-    """The actions and dealt cards that lead there."""
+    """Actions and dealt cards that lead there."""
     state: Any
-    """The state of the betting."""
+    """State of the betting."""
     dealt: tuple[int, ...]
-    """The cards that were dealt on the way."""
+    """Cards that were dealt on the way."""
 
 
 def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
-    """The public node at the end of a line, ``"check bet66 call 7s"``.
+    """Return the public node at the end of a line, ``"check bet66 call 7s"``.
 
     Raises:
         ValueError: There is no such line; names the step.
@@ -84,10 +84,19 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
 class CardPart(CardGame):
     """The game below a line, as rules.
 
-    Hands that have a card of the board or weight 0 (float64 (hands of the whole game,) for each
-    player) are left out.  If there is an opponent, they decide at an *entry* before the subgame:
-    follow, or terminate, and then both players get ``end``.  At all ends each player first pays
-    what is ``charged``; the rest is multiplied by ``scale``.
+    Hands that share a card with the board or have weight 0 are left out. With an opponent there is
+    an *entry* before the subgame, at which the opponent follows or terminates; if they terminate,
+    both players get ``end``. At terminals of the subgame each player first pays their ``charged``
+    amount; the rest is multiplied by ``scale``.
+
+    Args:
+        rules: The rules of the whole game.
+        line: The line.
+        weights: For each player float64 (hands of the whole game,): the weights of the hands.
+        opponent: The player who decides at the entry; None for no entry.
+        end: Payoff of both players if the opponent terminates.
+        scale: Factor of the payoffs.
+        charged: Amount that each player pays at terminals of the subgame.
     """
 
     def __init__(
@@ -113,13 +122,17 @@ class CardPart(CardGame):
             for hands, weight in zip(rules.hands, weights, strict=True)
         )
         self.kept: Kept = (first, second)
-        """For each player int64 (hands,): the hands that are left, among those of the whole."""
+        """Hands that are left, for each player int64 (hands,), as numbers in the whole game."""
         self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
         self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
         self.weights_vary = rules.weights_vary
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
-        """As the whole game, next to where the line leads."""
+        """Return the weights of a player's hands on a board, float64 (hands,).
+
+        They are the weights at the line, times the odds of the board compared with the line's
+        board.
+        """
         if not self.weights_vary:
             return self.weights[player]
         odds = odds_on(self.rules, player, board, self.board)
@@ -127,15 +140,18 @@ class CardPart(CardGame):
 
     @property
     def name(self) -> str:
-        """The whole game and the line."""
+        """Name of the whole game, and the line."""
         return f"{self.rules.name} after {' '.join(self.line.steps) or 'nothing'}"
 
     def root(self) -> Any:
-        """The entry, or the state that the line leads to."""
+        """Return the entry, or the state that the line leads to."""
         return self.line.state if self.opponent is None else self.entry
 
     def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
-        """As the whole game, or the decision before it."""
+        """Return the entry, the payoff for terminating, or a node of the whole game.
+
+        Payoffs of the whole game are charged and scaled.
+        """
         if state == self.left:
             return Fold((self.end, self.end))
         if self.opponent is not None and state == self.entry:
@@ -151,26 +167,26 @@ class CardPart(CardGame):
         return found
 
     def next(self, state: Any, action: Any) -> Any:
-        """As the whole game."""
+        """Return the state after an action, as in the whole game."""
         if state == self.entry:
             return self.line.state if action == FOLLOW else self.left
         return self.rules.next(state, action)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """As the whole game."""
+        """Return the strengths of hands, as in the whole game."""
         return self.rules.strength(board, hands)
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
-        """As the whole game."""
+        """Return the shares of runouts won and tied, as in the whole game."""
         won, tied = self.rules.runouts(cards)
         return won[np.ix_(*self.kept)], tied[np.ix_(*self.kept)]
 
     def hand_label(self, player: int, hand: int) -> str:
-        """As the whole game."""
+        """Return the label of a hand, as in the whole game."""
         return self.rules.hand_label(player, int(self.kept[player][hand]))
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
-        """As the whole game."""
+        """Return the hands that a text names, as in the whole game."""
         return self.rules.named_hands(player, text)[self.kept[player]]
 
 
@@ -185,7 +201,7 @@ class CompiledCardPart(CompiledPart):
         self.rules = rules
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
-        """As :meth:`CompiledPart.resolve_gadget`; to terminate pays by hand."""
+        """Make the gadget of :meth:`CompiledPart.resolve_gadget`; terminating pays by hand."""
         game, part, opponent = self.game, self.rules, self.opponent
         paid = np.nan_to_num(alternative[self.kept[opponent]]) - part.end
         terminates = int(self.nodes.layout(0).numbers([0])[0, 1])
@@ -201,10 +217,11 @@ class CompiledCardPart(CompiledPart):
         return Gadget(_changed(game, form, utilities, lay_out), self.steps, self.kept)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
-        """As :meth:`CompiledPart.maxmargin_gadget`.
+        """Make the gadget of :meth:`CompiledPart.maxmargin_gadget`.
 
-        The deal of a hand, a decision of one action, is one decision of the opponent among all
-        hands, each of which is as likely to meet the other player.
+        The deal of the opponent's hand is compiled as decisions with a single action, one for each
+        hand. They become one decision with an action for each hand. The weights make every hand
+        equally likely to meet the other player.
         """
         part, opponent, player = self.rules, self.opponent, self.player
         met = weight_met(part, opponent)
@@ -213,7 +230,7 @@ class CompiledCardPart(CompiledPart):
         chosen = met > ROUNDING * part.weights[player].sum()
         weights[opponent][part.kept[opponent][chosen]] = 1.0 / met[chosen]
         hands = int(chosen.sum())
-        # What one player gets the other one loses.
+        # Utilities sum to ``2 * end``; charging that to the player makes the gadget zero-sum.
         charged = (2.0 * part.end, 0.0) if player == 0 else (0.0, 2.0 * part.end)
         rules = CardPart(part.rules, part.line, weights, scale=float(hands), charged=charged)
         game = compile_part(rules)
@@ -222,6 +239,7 @@ class CompiledCardPart(CompiledPart):
         form = _paid_by_hand(game, opponent, first, paid)
         deal = int(form.player_buckets[opponent])
         actions, lanes = form.bucket_actions.copy(), form.bucket_lanes.copy()
+        # One lane with an action for each hand, in place of a lane for each hand with one action.
         actions[deal], lanes[deal] = hands, 1
         infosets = form.player_infosets.copy()
         infosets[opponent + 1 :] -= hands - 1
@@ -240,7 +258,10 @@ class CompiledCardPart(CompiledPart):
 
 
 def compile_part(part: CardPart) -> CutGame:
-    """Compile a part.  Ranges of a blueprint tell suits apart, if by rounding alone."""
+    """Compile a part without merging suits.
+
+    The ranges of a blueprint may differ between suits by rounding.
+    """
     with budget(f"compiling {part.name}", free_memory()) as own:
         return compile_rules(part, part.name, own, symmetric=False)
 
@@ -250,22 +271,28 @@ def _no_flat(limit: int | None) -> FlatGame:
 
 
 def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> SequenceForm:
-    """The trunk of a game without merged hands in which a player also gets ``paid``, float64
-    (hands,), from the other player: amounts that depend on their own hand alone.  The first hand
-    gets it after the sequence ``first``, the others after those that come next.
+    """Return a trunk in which a player also gets an amount that depends only on their own hand.
 
-    To the payoffs of cards this is a fold on a board of its own, on which the player's hands have
-    other weights.
+    The other player pays it. In the payoffs of cards this is a fold on an additional board, on
+    which the player's hands have other weights.
+
+    Args:
+        game: A game without merged hands.
+        player: The player.
+        first: The sequence after which the first hand gets its amount; the other hands follow.
+        paid: float64 (hands,): the amounts.
     """
     trunk = game.chunks.trunk
     if len(trunk.operator) > 1:
         raise ValueError(
-            f"{game.name}: a gadget is not made before the flop where boards are chosen or run out"
+            f"{game.name}: no gadget can be made before the flop if boards are chosen or run out"
         )
     cards: Any = trunk.operator[0]
     deals = CardNodes.of(game).dealing.total
     begin, middle, end = cards.lanes[0].tolist()
     classes = slice(begin, end)
+    # The additional board has the hands of the first one, with the player's weights multiplied by
+    # the amounts.
     weight = cards.weight[:, classes].copy()
     weight[:, slice(0, middle - begin) if player == 0 else slice(middle - begin, None)] *= paid
     used, board = cards.weight.shape[1], len(cards.board)
@@ -274,6 +301,7 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
     amount = np.full((2, 3, LANES), -1.0 / deals)
     amount[player] = 1.0 / deals
     added = cards._replace(
+        # Columns of the new classes follow those in use.
         lanes=np.vstack([cards.lanes, cards.lanes[0] - begin + used]),
         weight=np.hstack([cards.weight, weight]),
         same=np.append(cards.same, cards.same[classes]),
@@ -291,7 +319,7 @@ def _changed(
     utilities: np.ndarray,
     lay_out: Callable[[int | None], FlatGame],
 ) -> CutGame:
-    """A game with another trunk, and further utilities."""
+    """Return a game with another trunk and additional utilities."""
     return CutGame(
         game.name,
         frozen_arrays(game.chunks._replace(trunk=trunk)),
@@ -305,8 +333,12 @@ def _changed(
 
 
 class GadgetByHand(HandByHand):
-    """The gadget with every pair of hands spelled out, for small decks; who terminates is paid by
-    hand, float64 (hands of the opponent,), in addition to ``part.end``."""
+    """The gadget with all pairs of hands enumerated, for small decks.
+
+    Args:
+        part: The part.
+        paid: float64 (hands of the opponent,): payoff for terminating, in addition to ``part.end``.
+    """
 
     def __init__(self, part: CardPart, paid: np.ndarray) -> None:
         super().__init__(part)
@@ -315,16 +347,16 @@ class GadgetByHand(HandByHand):
         self.part, self.paid = part, part.end + np.stack(both)
 
     def node(self, state: tuple[Any, tuple[int, ...]]) -> Any:
-        """As the part; terminating pays by hand."""
+        """Return a node of the part; terminating pays by hand."""
         return Payoff(1.0, state[0]) if state[0] == self.part.left else super().node(state)
 
     def matrix(self, key: Any) -> np.ndarray:
-        """What every pair of hands is paid."""
+        """Return the payoffs of every pair of hands."""
         return self.paid if key == self.part.left else super().matrix(key)
 
 
 class CardSubgames(Subgames):
-    """The subgames of a game of cards; without the compiled game, its rules alone are read."""
+    """Subgames of a game of cards; only its rules are read if it is not compiled."""
 
     def __init__(self, rules: CardGame, game: CompiledGame | None = None) -> None:
         self.rules, self.game = rules, game
@@ -336,7 +368,7 @@ class CardSubgames(Subgames):
         self.hands = first, second
 
     def find(self, at: At) -> list[Spot]:
-        """Public nodes by line."""
+        """Return public nodes by line."""
         spots = []
         for name in names_of(at):
             line = follow(self.rules, "" if name.strip() == START else name)
@@ -365,7 +397,7 @@ class CardSubgames(Subgames):
         line, opponent = follow(self.rules, steps), 1 - player if entry else None
         board = (*self.rules.board, *line.dealt)
         weights = [self.rules.weights_on(p, board) * own for p, own in enumerate(reach)]
-        # The sum of utilities is constant; either player gets half of it who does not enter.
+        # The sum of utilities is constant: both players get half of it if the opponent terminates.
         rules = CardPart(self.rules, line, weights, opponent, end=constant / 2)
         return CompiledCardPart(rules, player) if all(map(len, rules.hands)) else None
 
@@ -398,8 +430,10 @@ class CardSubgames(Subgames):
 def _difference(
     one: BettingTree, mine: int, other: BettingTree, theirs: int
 ) -> tuple[list[str], str] | None:
-    """Steps from two nodes after which two games are not alike, and how they differ; None if all
-    ends that both have pay the same, and the same players act on the way."""
+    """Return the steps to the first difference between two games below two nodes, and describe it.
+
+    None if the same players act and all terminals that both games have pay the same.
+    """
     if one.kind[mine] != other.kind[theirs] or one.player[mine] != other.player[theirs]:
         return [], "goes on otherwise"
     if not np.allclose(one.amounts[mine], other.amounts[theirs], rtol=0, atol=1e-9):
@@ -412,6 +446,6 @@ def _difference(
 
 
 def _children(betting: BettingTree, node: int) -> Iterator[tuple[str, int]]:
-    """The steps from a node, and where they lead; a deal is one step for all cards."""
+    """Yield the steps from a node and the nodes after them; a deal is one step for all cards."""
     first, count = int(betting.first_child[node]), int(betting.children[node])
     return zip(betting.step[first : first + count], range(first, first + count), strict=True)

@@ -1,4 +1,4 @@
-"""The solver of CFR-D: the trunk is kept, its subgames are solved one at a time and forgotten.
+"""Solver of CFR-D: it stores the trunk, and solves and forgets its subgames one at a time.
 
 Source: N. Burch, M. Johanson, M. Bowling, "Solving imperfect information games using
 decomposition", AAAI 2014.
@@ -36,29 +36,31 @@ from .roots import PLAYERS, find_roots, subgame_roots
 from .strategies import same_strategies
 
 Weigh = Callable[[int, np.ndarray], np.ndarray]
-"""Makes, from a chunk and the own reaches in the trunk, weights of the strategies in the chunk."""
+"""Function from a chunk and the own reaches in the trunk to strategy weights in the chunk."""
 
 
 TOGETHER = 1 << 14
-"""Sequences that neighbouring subtrees may have which are solved as one subgame: one call of a
-kernel for each of several small subtrees takes longer than the work on them."""
+"""Largest number of sequences of neighbouring subtrees that are solved as one subgame. For small
+subtrees, the overhead of a kernel call each would exceed the work on them."""
 
 
 NOTHING = np.zeros(0)
 NOTHING.flags.writeable = False
 FORGOTTEN = ("cumulative", "root_values", "touched", "trunk_values")
-"""The arrays of a state that a file of a solution whose chunks were forgotten has."""
+"""Arrays that the file of a solution stores if its chunks were forgotten."""
 
 
 class DecomposedState(NamedTuple):
-    """What CFR-D carries from one iteration to the next; float64 (sequences of the trunk,) unless
-    said."""
+    """Data that CFR-D carries from one iteration to the next.
+
+    Arrays are float64 (sequences of the trunk,) unless noted.
+    """
 
     def __repr__(self) -> str:
         return arrays_in_line(self)
 
     regret: np.ndarray
-    """As in :class:`tensorcfr.solvers.state.State`, like the next three."""
+    """Same meaning as in :class:`tensorcfr.solvers.state.State`, like the next three."""
     strategy: np.ndarray
     reach: np.ndarray
     cumulative: np.ndarray
@@ -68,34 +70,36 @@ class DecomposedState(NamedTuple):
     touched: np.ndarray
     """int64 (2,): histories visited, and decision nodes among them."""
     trunk_values: np.ndarray = NOTHING
-    """float64 (sequences of the trunk,): counterfactual values, of a solution that was found
-    otherwise and whose chunks were forgotten.  The averages of the state are of weight 1 then, and
-    ``root_values`` are those of the entries if their player answers what was forgotten optimally.
-    Otherwise (0,)."""
+    """float64 (sequences of the trunk,): counterfactual values of a solution whose chunks were
+    forgotten; (0,) for other states.
+
+    If present, the solution comes from another algorithm. The averages then have weight 1, and
+    ``root_values`` are the entries' values for best responses to the forgotten strategies.
+    """
 
 
 @lru_cache(maxsize=1)
 def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> CompiledGame:
-    """A game as trunk and subgames; the one asked for last is kept.
+    """Cut a game into trunk and subgames; the last result is cached.
 
     Args:
-        game: A game of private hands between two players, zero-sum.
-        cut: Where, as for :func:`tensorcfr.subgames.subgame_roots`; ``"auto"`` for a game in
-            chunks, whose chunks are the subgames.
+        game: A zero-sum game of private hands between two players.
+        cut: Position of the cut, as for :func:`tensorcfr.subgames.subgame_roots`; ``"auto"`` for a
+            game in chunks, whose chunks are the subgames.
 
     Raises:
-        ValueError: It is no such game, or is cut elsewhere already.
+        ValueError: The game is not of this type, or is already cut elsewhere.
     """
     if game.chunks.n_chunks:
         if cut != "auto":
             raise ValueError(
                 f"{game.name} is cut already, and its chunks are the subgames of CFR-D: leave out "
-                f"cut={cut!r}, or say it where the game is compiled"
+                f"cut={cut!r}, or give it when the game is compiled"
             )
         if game.chunks.above.any():
             raise ValueError(
-                f"{game.name} is cut below its cuts, and the subgames of CFR-D are chunks with "
-                "none below them: compile it with one cut, cut=True"
+                f"{game.name} has chunks below chunks, which CFR-D does not support: compile it "
+                "with one cut, cut=True"
             )
         return game
     flat = laid_out(game, "CFR-D where no chunk is below the trunk")
@@ -106,18 +110,19 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
 
 
 class DecomposedSolver(IterativeSolver):
-    """The solver of :data:`tensorcfr.algorithms.CFR_D`.
+    """Solver of :data:`tensorcfr.algorithms.CFR_D`.
 
-    The average strategy is that of the trunk, with every subgame resolved from the average root
-    values; it is worked out when it is asked for, which takes time.  An evaluation works out one
-    subgame after the other, and keeps none.
+    The average strategy consists of the trunk's average and of every subgame, resolved from the
+    average root values. It is computed when it is requested, which takes time. An evaluation
+    resolves one subgame after the other, and keeps none.
 
     Args:
         game: The game; if it is in chunks, these are the subgames.
         algorithm: A record, or its name.
         state: The state to continue from, after ``iteration`` iterations; copied.
-        iteration: Iterations that led to ``state``.
-        memory_limit: Bytes that the trunk and one subgame may take; by default the free memory.
+        iteration: Number of iterations that led to ``state``.
+        memory_limit: Memory limit of the trunk and one subgame in bytes; by default the free
+            memory.
 
     Raises:
         ValueError: The game has no public tree, is not zero-sum, or cannot be cut there.
@@ -162,7 +167,7 @@ class DecomposedSolver(IterativeSolver):
         if self._state.trunk_values.size:
             raise ValueError(
                 f"the subgames of this solution of {self.game.name} were forgotten, and its "
-                "regrets with them: it cannot be gone on from"
+                "regrets with them: it cannot be resumed"
             )
         schedule = record.variant.schedule(first, iterations)
         floors = record.variant.floors(first, iterations)
@@ -171,8 +176,11 @@ class DecomposedSolver(IterativeSolver):
             self.iteration += 1
 
     def _iterate(self, row: np.ndarray, floor: float) -> None:
-        """One iteration: the subgames, from the ranges of the trunk, then the trunk; for each
-        player in turn if they alternate."""
+        """Run one iteration: solve the subgames from the ranges of the trunk, then update the
+        trunk.
+
+        Alternating players take turns.
+        """
         state, record, form = self._state, self.algorithm, self._form.trunk
         value = np.zeros(form.n_sequences)
         part = Part(
@@ -189,7 +197,8 @@ class DecomposedSolver(IterativeSolver):
         )
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]
         for nth, movers in enumerate(turns):
-            # Average values belong to the strategies that enter the average: those before updates.
+            # Average values must belong to the strategies that enter the average, which are the
+            # strategies before the first update.
             self._solve_subgames(row[0] if nth == 0 else 0.0, value)
             for player in movers:
                 evaluation.add_payoffs(form, player, state.reach, value)
@@ -197,9 +206,13 @@ class DecomposedSolver(IterativeSolver):
                 kernels.update(part, record.variant.rule, player, row, floor)
 
     def _solve_subgames(self, weight: float, value: np.ndarray) -> None:
-        """Solve every subgame from the ranges of the trunk.  The values of the entries enter their
-        average with a weight; ``value``, float64 (sequences of the trunk,), is set to the
-        counterfactual values of the subgames at the last sequences before them."""
+        """Solve every subgame from the ranges of the trunk.
+
+        Args:
+            weight: Averaging weight of the values of the entries.
+            value: float64 (sequences of the trunk,): set to the counterfactual values of the
+                subgames at the last sequences before them.
+        """
         state, form, iterations = self._state, self._form, self.algorithm.subgame_iterations
         value[:] = 0.0
         for c in range(form.n_chunks):
@@ -212,7 +225,7 @@ class DecomposedSolver(IterativeSolver):
         state.touched[:] += 2 * iterations * passed
 
     def _entries(self, c: int) -> slice:
-        """The entries of a chunk."""
+        """Return the slice of a chunk's entries."""
         begin, _, end = self._form.entry_offset[c].tolist()
         return slice(begin, end)
 
@@ -234,8 +247,11 @@ class DecomposedSolver(IterativeSolver):
 
     @classmethod
     def kept(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
-        """As :meth:`IterativeSolver.kept`; of forgotten subgames what cannot be made again, with
-        ``root_values`` in single precision, which is exact enough for resolving."""
+        """Return the arrays to store, as :meth:`IterativeSolver.kept` does.
+
+        If subgames were forgotten, only the arrays that cannot be recomputed are stored, with
+        ``root_values`` in single precision, which is exact enough for resolving.
+        """
         names = FORGOTTEN if state.trunk_values.size else state._fields[:-1]
         arrays = {name: getattr(state, name) for name in names}
         if state.trunk_values.size:
@@ -269,16 +285,25 @@ class DecomposedSolver(IterativeSolver):
 
     @classmethod
     def count_nodes(cls, game: CompiledGame, state: Any, iterations: int) -> tuple[int, int]:
-        """All histories, whenever the subgames are passed over; so those of the trunk are counted
-        as often as those below."""
+        """Return the histories visited, and the decision nodes among them.
+
+        Every pass over the subgames counts all histories of the game, so histories of the trunk
+        count as often as histories below it.
+        """
         return int(state.touched[0]), int(state.touched[1])
 
     def average_probabilities(self) -> np.ndarray:  # noqa: D102
         return self._probabilities(self._state.cumulative, self._resolved)
 
     def average_part(self, part: int) -> np.ndarray:
-        """The average strategy in the game's trunk, part 0, or in its chunk ``part - 1``, float64
-        (numbers of that part,); the chunk is resolved."""
+        """Return the average strategy in one part of the game; a chunk is resolved.
+
+        Args:
+            part: 0 for the trunk, otherwise the number of the chunk plus 1.
+
+        Returns:
+            float64 (numbers of that part,).
+        """
         if self._cut is not self.game:
             return self.average_probabilities()
         strategy, reach = _plan(self._form.trunk, self._state.cumulative)
@@ -287,7 +312,7 @@ class DecomposedSolver(IterativeSolver):
         return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
-        """The average strategy; the subgames are resolved when it is first looked at."""
+        """Return the average strategy; subgames are resolved when they are first looked at."""
         return self.policy_of(self.setting, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
@@ -297,11 +322,12 @@ class DecomposedSolver(IterativeSolver):
         return self._judge(self._state.strategy, self._solved)
 
     def _solved(self, c: int, reach: np.ndarray) -> np.ndarray:
-        """Strategies of a chunk that is solved from the ranges of the trunk."""
+        """Return the strategies of a chunk that is solved from the ranges of the trunk."""
         return self._chunks.solve(c, reach, self.algorithm.subgame_iterations)
 
     def _resolved(self, c: int, reach: np.ndarray) -> np.ndarray:
-        """Strategies of a chunk that is resolved from the average values of its entries."""
+        """Return the strategies of a chunk that is resolved from the average values of its
+        entries."""
         form, total = self._form, self._state.cumulative[0]
         assert form.shapes is not None
         values = self._state.root_values[self._entries(c)]
@@ -310,6 +336,7 @@ class DecomposedSolver(IterativeSolver):
         middle = base + int(form.shapes.array(int(form.shape[c]), "player_sequences")[1]) - first
         bounds = (0, middle, end - first)
         found = np.zeros(end - first)
+        # Each player's strategies come from the gadget in which the other player decides.
         for player in PLAYERS:
             weight = self._chunks.resolve(
                 c, player, reach, alternative, self.algorithm.resolve_iterations
@@ -319,8 +346,12 @@ class DecomposedSolver(IterativeSolver):
         return found
 
     def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
-        """Values and best-response values, one chunk after the other, from weights of the trunk's
-        strategies, float64 (sequences of the trunk,), and what makes those of a chunk."""
+        """Evaluate values and best-response values, one chunk after the other.
+
+        Args:
+            weight: float64 (sequences of the trunk,): weights of the trunk's strategies.
+            weigh: Computes the weights of a chunk's strategies.
+        """
         strategy, reach = _plan(self._form.trunk, weight)
 
         def weights(first: int, last: int) -> np.ndarray:
@@ -332,7 +363,8 @@ class DecomposedSolver(IterativeSolver):
         return Evaluation(tuple(values.tolist()), tuple(best.tolist()))
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
-        """Strategies of the whole game, float64 (numbers,); arguments as for :meth:`_judge`."""
+        """Return the strategies of the whole game, float64 (numbers,); arguments as for
+        :meth:`_judge`."""
         form, (strategy, reach) = self._form, _plan(self._form.trunk, weight)
         found = np.ones(form.n_numbers)
         found[: len(strategy)] = strategy
@@ -345,16 +377,19 @@ class DecomposedSolver(IterativeSolver):
 
 
 def _plan(trunk: SequenceForm, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The trunk's strategies and own reaches that some weights make, float64 (sequences of the
-    trunk,) each."""
+    """Return strategies and own reaches of the trunk made from weights, float64 (sequences of the
+    trunk,)."""
     strategy, reach = evaluation.normalise(trunk, weight), np.empty(len(weight))
     evaluation.realization_plan(trunk, strategy, reach)
     return strategy, reach
 
 
 class _ResolvedPolicy(PolicyByParts):
-    """An average strategy whose subgames are resolved when they are first looked at: of a game in
-    chunks the one that an infoset is in, otherwise all of them.  Nobody steps its solver."""
+    """An average strategy whose subgames are resolved when they are first looked at.
+
+    In a game in chunks this is the chunk of the infoset, otherwise all subgames. The solver is
+    private to the policy, so its state does not change.
+    """
 
     def __init__(self, solver: DecomposedSolver) -> None:
         self.game = solver.game
@@ -369,15 +404,18 @@ class _ResolvedPolicy(PolicyByParts):
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
-        """float64 (numbers,)."""
+        """float64 (numbers,): probabilities of the whole game."""
         found = self._solver.average_probabilities()
         found.flags.writeable = False
         return found
 
 
 def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
-    """Bytes that CFR-D takes in addition to the compiled game: the trunk and one subgame at a time;
-    and the trunk and the shapes of the subgames, where the game was not compiled in chunks."""
+    """Return the bytes that CFR-D takes in addition to the compiled game.
+
+    They are for the trunk and one subgame at a time; and for the trunk and the shapes of the
+    subgames, if the game was not compiled in chunks.
+    """
     cut = cut_game_of(game, record.cut)
     form = cut.chunks
     # State and values of an iteration.

@@ -1,4 +1,4 @@
-"""What games of both kinds have in common where a subgame of them is solved again."""
+"""Interface of subgames that are solved again, common to games of cards and public trees."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from .roots import At, Steps, nodes_of
 from .strategies import best_values, copy_by_label, copy_strategies
 
 Kept = tuple[np.ndarray, np.ndarray]
-"""For each player int64 (hands,): the hands of the whole game that a game has, in order."""
+"""Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""
 
 
 class Spot(NamedTuple):
-    """A public node of the whole game."""
+    """Public node of the whole game."""
 
     name: str
     steps: Steps
 
 
 class Gadget(NamedTuple):
-    """A game to solve in place of a subgame."""
+    """Game that is solved in place of a subgame."""
 
     game: CompiledGame
     steps: Steps
-    """The steps in it that lead to the subgame."""
+    """Steps in it that lead to the subgame."""
     kept: Kept
     by_label: bool = False
-    """Whether it has no public nodes, so that strategies are told by the labels of infosets."""
+    """True if the game has no public nodes, so that strategies are found by infoset labels."""
 
 
 class CompiledPart(ABC):
-    """A subgame, compiled, maybe with an entry before it at which the opponent can follow.
+    """A compiled subgame, optionally with an entry at which the opponent may follow or terminate.
 
     Args:
         game: The subgame, with its entry.
         kept: Its hands.
-        all_hands: How many hands the opponent has in the whole game.
-        player: Whose strategy is solved again.
+        all_hands: Number of hands of the opponent in the whole game.
+        player: The player whose strategy is solved again.
         entry: Whether there is an entry.
     """
 
@@ -57,12 +57,13 @@ class CompiledPart(ABC):
         self.root = self.nodes.find_node(self.steps) or 0
 
     def plain(self) -> Gadget:
-        """No gadget: the subgame itself."""
+        """Return the subgame itself, without a gadget."""
         return Gadget(self.game, self.steps, self.kept)
 
     @abstractmethod
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
-        """The gadget of CFR-D: with every hand the opponent follows or takes the alternative value.
+        """Make the gadget of CFR-D: with every hand the opponent follows or takes the alternative
+        value.
 
         Source: N. Burch, M. Johanson, M. Bowling, "Solving imperfect information games using
         decomposition", AAAI 2014.
@@ -74,28 +75,38 @@ class CompiledPart(ABC):
 
     @abstractmethod
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
-        """The maxmargin gadget: the opponent chooses the hand with which to play, and pays for it.
+        """Make the maxmargin gadget: the opponent chooses a hand to play, and pays its alternative
+        value.
 
         The opponent gets the value of the hand minus its alternative value, and the other player
-        loses that, so that the value of the gadget to them is the largest possible least margin.
-        Arguments are those of :meth:`resolve_gadget`.
+        loses this amount. The value of the gadget to the other player is therefore the largest
+        possible least margin. Arguments are those of :meth:`resolve_gadget`.
 
         Source: M. Moravčík, M. Schmid, K. Ha, M. Hladík, S. Gaukrodger, "Refining subgames in large
         imperfect information games", AAAI 2016.
         """
 
     def best_values(self, probabilities: np.ndarray) -> np.ndarray:
-        """What the opponent can expect with each hand of the whole game who follows at the entry
-        and then answers some strategies, float64 (numbers of the subgame,), optimally; float64
-        (hands,), NaN for hands that are never dealt."""
+        """Compute the opponent's best-response values in the subgame, after following at the entry.
+
+        Args:
+            probabilities: float64 (numbers of the subgame,): the strategies to answer.
+
+        Returns:
+            float64 (hands of the opponent in the whole game,); NaN for hands that are never dealt.
+        """
         found = np.full(self.all_hands, np.nan)
         found[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
         return found
 
     def strategies(self, policy: Policy, at: int | None) -> np.ndarray:
-        """Strategies of the whole game in the subgame, float64 (numbers of the subgame,).  The
-        subgame begins at a public node of their game; if that has no such node, the strategies are
-        uniform."""
+        """Return strategies of the whole game in the subgame, float64 (numbers of the subgame,).
+
+        Args:
+            policy: The strategies.
+            at: The public node of their game at which the subgame begins; None if there is no such
+                node, for uniform strategies.
+        """
         found = np.array(Policy.uniform(self.game).probabilities)
         if at is not None:
             hands = [(own, np.arange(len(own))) for own in self.kept]
@@ -103,8 +114,13 @@ class CompiledPart(ABC):
         return found
 
     def replace(self, found: np.ndarray, gadget: Gadget, policy: Policy) -> None:
-        """Put the player's strategies in a gadget, or in the same game laid out, into those of the
-        subgame, float64 (numbers of the subgame,), which are modified in place."""
+        """Replace the player's strategies in the subgame by their strategies in a gadget.
+
+        Args:
+            found: float64 (numbers of the subgame,): strategies in the subgame; modified in place.
+            gadget: The gadget.
+            policy: The strategies in the gadget, or in the same game laid out.
+        """
         if gadget.by_label:
             copy_by_label(policy, self.game, found, self.player)
             return
@@ -115,18 +131,18 @@ class CompiledPart(ABC):
 
 
 class Subgames(ABC):
-    """The subgames of a game."""
+    """Subgames of a game."""
 
     name: str
-    """What the game is called."""
+    """Name of the game."""
     game: CompiledGame | None
-    """The game; None if nothing but its rules is given."""
+    """The game; None if only its rules are given."""
     hands: tuple[tuple[str, ...], tuple[str, ...]]
     """Labels of each player's hands."""
 
     @abstractmethod
     def find(self, at: At) -> Sequence[Spot]:
-        """Public nodes by name, none of them below another one.
+        """Find public nodes by name, none of them below another.
 
         Raises:
             ValueError: There is no such node, the game is over there, or one is below another.
@@ -134,7 +150,7 @@ class Subgames(ABC):
 
     @abstractmethod
     def player(self, steps: Steps) -> int:
-        """Who acts at a public node; ``CHANCE`` or ``TERMINAL`` otherwise."""
+        """Return the player who acts at a public node; ``CHANCE`` or ``TERMINAL`` otherwise."""
 
     @abstractmethod
     def part(
@@ -152,7 +168,7 @@ class Subgames(ABC):
             steps: The steps that lead there.
             reach: For each player float64 (hands,): the probability with which the player's actions
                 lead there, or 1 to leave them out.
-            player: Whose strategy is solved again.
+            player: The player whose strategy is solved again.
             constant: The sum of the utilities at every terminal.
             entry: Whether the opponent decides at an entry before the subgame.
 
@@ -162,17 +178,21 @@ class Subgames(ABC):
 
     @abstractmethod
     def is_of(self, other: CompiledGame) -> bool:
-        """Whether this is the same game."""
+        """Return whether the subgames are of a game."""
 
     @abstractmethod
     def deals_like(self, other: CompiledGame) -> bool:
-        """Whether another game deals the same hands and boards."""
+        """Return whether another game deals the same hands and boards."""
 
     @abstractmethod
     def like(self, other: CompiledGame) -> Subgames:
-        """The subgames of another game, made in the same way."""
+        """Return the subgames of another game, made in the same way."""
 
     @abstractmethod
     def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:
-        """A line on or below a public node where another game is no coarser form of this one, and
-        how it differs; None if there is none."""
+        """Find a line at which another game is not a coarser form of this one, on or below a public
+        node.
+
+        Returns:
+            The line, and a description of the difference; None if there is none.
+        """

@@ -1,4 +1,4 @@
-"""Subgames that end before the game does: what comes later is played by given strategies.
+"""Subgames that end before the game does; given strategies are played after their end.
 
 Source: N. Brown, T. Sandholm, B. Amos, "Depth-limited solving for imperfect-information games",
 NeurIPS 2018.
@@ -20,29 +20,29 @@ from .roots import Roots, exists
 
 
 class Early(NamedTuple):
-    """How a subgame ends early."""
+    """Depth limit of a subgame, and the strategies after it."""
 
     depth_limit: int
-    """Public steps from its root to its leaves."""
+    """Number of public steps from its root to its leaves."""
     blueprint: Policy
-    """What the player goes on with below the leaves."""
+    """Strategy of the player below the leaves."""
     continuations: list[Policy]
-    """What the opponent may play there."""
+    """Strategies of which the opponent chooses one at a leaf."""
 
 
 class Chosen(NamedTuple):
-    """The public state after the opponent has chosen a continuation strategy at a leaf."""
+    """Public state after the opponent has chosen a continuation strategy at a leaf."""
 
     leaf: int
     continuation: int
 
 
 class LimitedPart(Part):
-    """The game below some public nodes, as rules, up to its leaves.
+    """The game below some public nodes down to its leaves, as rules.
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
-    player goes on by the blueprint.  The payoffs are the expected values of that, deal by deal.
-    The first three arguments are those of :class:`~tensorcfr.subgames.part.Part`.
+    player continues with the blueprint. The payoffs are the expected values of these strategies,
+    deal by deal. The first three arguments are those of :class:`~tensorcfr.subgames.part.Part`.
     """
 
     def __init__(
@@ -61,30 +61,31 @@ class LimitedPart(Part):
         self.leaves = leaves_below(roots, early.depth_limit)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
-        """A node above the leaves, the choice at a leaf, or its payoffs."""
+        """Return a node above the leaves, the choice at a leaf, or its payoffs."""
         if isinstance(state, Chosen):
             return Payoff(1.0, state)
         if isinstance(state, int) and state in self.leaves:
-            # Spaces: no public label of a game begins with them and ends so.
+            # No public label of a game begins with a space and ends like this.
             label = f" goes on at {self.nodes.name(state)}"
             return Decision(self.opponent, label, tuple(map(str, range(len(self.played)))))
         return super().node(state)
 
     def next(self, state: Any, action: Any) -> Any:
-        """The node after a step."""
+        """Return the state after a step."""
         if isinstance(state, int) and state in self.leaves:
             return Chosen(state, int(action))
         return super().next(state, action)
 
     def matrix(self, key: Any) -> np.ndarray:
-        """A matrix of the whole game, the alternative values, or values of a continuation."""
+        """Return a matrix of the whole game, the alternative values, or the values of a
+        continuation."""
         if isinstance(key, Chosen):
             return expected_payoffs(self.nodes, key.leaf, self.played[key.continuation])
         return super().matrix(key)
 
 
 def leaves_below(roots: Roots, depth_limit: int) -> frozenset[int]:
-    """The nodes so many public steps below some public nodes at which the game is not over."""
+    """Return the nodes at a depth below some public nodes at which the game is not over."""
     nodes, level = roots.nodes, list(roots.roots)
     for _ in range(depth_limit):
         level = [step.node for node in level for step in nodes.children(node)]
@@ -92,8 +93,12 @@ def leaves_below(roots: Roots, depth_limit: int) -> frozenset[int]:
 
 
 def expected_payoffs(nodes: PublicNodes, node: int, policies: tuple[Policy, Policy]) -> np.ndarray:
-    """What each player can expect from a public node on if player ``i`` plays ``policies[i]``, deal
-    by deal, in the unit of the game; float64 (2, hands of player 0, hands of player 1)."""
+    """Compute the expected payoffs from a public node on if player ``i`` plays ``policies[i]``.
+
+    Returns:
+        float64 (2, hands of player 0, hands of player 1): payoffs of each player, deal by deal, in
+        the unit of the game.
+    """
     player = nodes.player(node)
     if player == TERMINAL:
         factor, key = nodes.payoff(node)

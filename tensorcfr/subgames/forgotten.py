@@ -1,4 +1,4 @@
-"""Solutions without their subgames, which are solved again where they are looked at."""
+"""Solutions without the strategies of their subgames, which are solved again on demand."""
 
 from __future__ import annotations
 
@@ -15,40 +15,39 @@ from ..solvers.solution import Solution
 from .cfr_d import DecomposedSolver, DecomposedState, cut_game_of
 
 ITERATIONS = 1000
-"""Iterations on a subgame for each player, where nothing is said."""
+"""Default number of iterations on a subgame for each player."""
 
 
 @checked()
 def forget_subgames(
     solution: Solution, *, iters: Annotated[int, Whole(1, EXACT)] = ITERATIONS
 ) -> Solution:
-    """A solution of a game in chunks without the strategies in the chunks: of a turn or a flop,
-    without the rivers.
+    """Remove the strategies in the chunks from a solution: of a turn or a flop, the rivers.
 
-    It keeps strategies and values of the trunk, and what every entry of a chunk is worth to a best
-    response.  So the trunk looks as before.
-    A chunk is solved again when it is looked at, from the ranges that enter it: for each player
-    with the gadget of Burch, Johanson and Bowling (2014), in which the opponent may take, with each
-    hand, what a best response to the forgotten strategies earns.  By how much a best response may
-    then earn more, :meth:`tensorcfr.analysis.SolvedSpot.exactness` says.  Where the game is not
-    zero-sum, a spot with rake say, nothing is promised before that is known.
+    The result keeps the strategies and values of the trunk, so the trunk looks as before. It also
+    keeps the best-response value of every entry of a chunk. A chunk is solved again when it is
+    looked at, from the ranges that enter it. This uses, for each player, the gadget of Burch,
+    Johanson and Bowling (2014). With each hand the opponent may take the value of a best response
+    to the forgotten strategies. :meth:`tensorcfr.analysis.SolvedSpot.exactness` reports how much
+    more a best response may then earn. In a game that is not zero-sum, such as a spot with rake,
+    there is no guarantee before that is known.
 
-    The algorithm of the result is CFR-D, whose solutions have this form.  It can be saved, loaded
-    and looked at, and not gone on from.
+    The algorithm of the result is CFR-D, whose solutions have this form. The result can be saved,
+    loaded and read, but not resumed.
 
     Args:
-        solution: The solution, by an algorithm that keeps regrets alone.
-        iters: Iterations on a chunk, for each player, when it is looked at.
+        solution: The solution, by an algorithm that stores only regrets.
+        iters: Number of iterations on a chunk, for each player, when it is looked at.
 
     Raises:
         ValueError: The game has no chunks, or chunks below chunks; some infosets are locked; or the
-            algorithm keeps more than regrets.
+            algorithm stores more than regrets.
     """
     game = solution.game
     if not game.chunks.n_chunks:
-        raise ValueError(f"{game.name} is solved in one piece: there are no chunks to forget")
+        raise ValueError(f"{game.name} is not in chunks: there are no chunks to forget")
     if solution.locks:
-        raise ValueError("a solution with locks keeps its subgames: they may be locked, too")
+        raise ValueError("a solution with locks cannot forget subgames: they may have locks, too")
     record = CFR_D(variant=solution.algorithm, resolve_iterations=iters)
     cut_game_of(game, record.cut)
     profile = profile_of(solution.policy)
@@ -59,7 +58,7 @@ def forget_subgames(
         regret=np.zeros_like(trunk),
         strategy=trunk,
         reach=profile.of_part(0)[REACH],
-        # Own reaches would lose the strategies that nobody reaches.
+        # The strategy itself, not own reaches: a reach of 0 would lose the strategies below it.
         cumulative=trunk,
         root_values=known.best,
         touched=np.array([solution.nodes_touched, solution.decision_nodes_touched]),

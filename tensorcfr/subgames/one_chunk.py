@@ -26,32 +26,32 @@ from ..solvers.scales import scales_of
 from ..solvers.state import all_strategies
 
 LEAST_RANGE = 1e-12
-"""Range of a hand in a subgame, at least.  Hands that the trunk does not bring need counterfactual
-values, too: those of the strategy that they would play."""
+"""Smallest reach of a hand in a subgame. Hands with zero reach need counterfactual values too, so
+they get a small positive reach."""
 FLOATS = np.dtype(np.float64)
 SHAPES_KEPT = 64
-"""Shapes whose games are kept for the next chunk of the same shape."""
+"""Number of shapes whose games are cached for the next chunk of the same shape."""
 
 
 class Alone(NamedTuple):
     """A chunk with its entries, as a game of its own."""
 
     form: ChunkedForm
-    """One chunk, and a trunk with a sequence for each entry.  In a *gadget* the opponent decides at
+    """One chunk, and a trunk with a sequence for each entry. In a *gadget* the opponent decides at
     each of their entries: follow into the chunk, or terminate and get the alternative value."""
     alternative: np.ndarray
-    """float64 (entries of the opponent,): the alternative values; may be changed.  Empty where
-    nobody decides."""
+    """float64 (entries of the opponent,): the alternative values; may be changed. Empty without an
+    opponent who decides."""
 
 
 def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
-    """A chunk as a game of its own; that of another chunk of the same shape is the same.
+    """Return a chunk as a game of its own; chunks of the same shape give the same game.
 
     Args:
         game: The game.
         c: The chunk.
-        opponent: The player who decides at the entries (the gadget of Burch, Johanson and
-            Bowling, 2014); None for nobody.
+        opponent: The player who decides at the entries (the gadget of Burch, Johanson and Bowling,
+            2014); None for nobody.
     """
     entries = np.diff(game.entry_offset[c])
     decisions = np.where(np.arange(2) == opponent, entries, 0)
@@ -86,7 +86,8 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         bucket_mask=bucket,
         hand_rank=np.array([[0, count]]),
         infoset_parent=np.full(count, first, dtype=np.uint32),
-        # Of the kinds that the trunk has, so that kernels compiled for the game take it.
+        # Empty parts of the other kinds in the trunk: the types are then those of the game, and
+        # its compiled kernels can be reused.
         operator=(terminate, *map(nothing, other_kinds)),
     )
     entered = Entries()
@@ -97,7 +98,7 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
 
 
 class Sizes(NamedTuple):
-    """The largest sizes of the chunks of a game, each as a game of its own."""
+    """Largest sizes of the chunks of a game, each as a game of its own."""
 
     numbers: int
     trunk: int
@@ -105,12 +106,12 @@ class Sizes(NamedTuple):
 
 
 ARRAYS = 3
-"""Arrays of a :class:`SubgameSolver` over the sequences of a chunk: regrets, averages,
+"""Number of arrays of a :class:`SubgameSolver` over the sequences of a chunk: regrets, averages,
 strategies."""
 
 
 def sizes_of(game: ChunkedForm) -> Sizes:
-    """The largest sizes of the chunks."""
+    """Compute the largest sizes of the chunks."""
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
     numbers = whole_rows(trunk) + np.diff(game.first)
@@ -119,13 +120,14 @@ def sizes_of(game: ChunkedForm) -> Sizes:
 
 
 BYTES_OF_ALONE = 16 << 10
-"""Bytes of a chunk as a game of its own, at most, where it has few entries: many small arrays."""
+"""Upper bound in bytes of a chunk with few entries as a game of its own: many small arrays."""
 BYTES_PER_ENTRY = 20
-"""Bytes of a chunk as a game of its own, for each of its entries."""
+"""Additional bytes of a chunk as a game of its own, for each of its entries."""
 
 
 def bytes_of_one(game: ChunkedForm) -> int:
-    """Bytes of a :class:`SubgameSolver`, and of the strategies of a chunk that it is asked for."""
+    """Return the bytes of a :class:`SubgameSolver`, and of one chunk's strategies that it
+    returns."""
     size = sizes_of(game)
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
@@ -140,13 +142,13 @@ class _Passes(NamedTuple):
     """Passes with one schedule."""
 
     factor: float
-    """With what the average so far is multiplied before."""
+    """Factor of the average so far, applied before the passes."""
     turns: Turns
     counters: np.ndarray
 
 
 def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
-    """The passes of iterations from the first on."""
+    """Return the passes of the first iterations."""
     found, done, floor = [], 0, 0.0
     for factor, count in record.runs(1, iterations):
         turns = turns_of(record, done + 1, count, floor)
@@ -157,11 +159,11 @@ def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
 
 
 class SubgameSolver:
-    """Solves one chunk after the other, by a variant of CFR whose rule keeps regrets alone, and
-    keeps nothing of the chunk before.
+    """Solver of one chunk after the other, which keeps nothing of the chunk before.
 
-    Arrays that it returns are views of its own, good until the next call.  Ranges are own reaches
-    of the game's trunk, float64 (trunk sequences,).
+    It runs a variant of CFR whose rule stores only regrets. Arrays that it returns are views of its
+    own arrays, valid until the next call. Ranges are own reaches of the game's trunk, float64
+    (trunk sequences,).
     """
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
@@ -169,7 +171,8 @@ class SubgameSolver:
             game = game._replace(shapes=beside_entries(game.shapes))
         self._game, self._record = game, record
         self.scales = scales_of(game)
-        """Those of the game; a chunk by itself has less, by the reaches that it is entered with."""
+        """Scales of the game. The scales of a single chunk are smaller, by the reaches with which
+        it is entered."""
         self._scale = np.zeros_like(self.scales.bucket)
         size = sizes_of(game)
         regret, average, strategy = (aligned(size.numbers, FLOATS) for _ in range(ARRAYS))
@@ -182,24 +185,33 @@ class SubgameSolver:
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
         self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
+        # One pass of both players at once, to read the values of the entries.
         one = self._passes(1)[0]
         turns = no_turns((1,), record)._replace(row=one.turns.row[:1], against_average=False)
         turns.descends[:] = turns.updates[:] = True
         self._look = one._replace(turns=turns)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
-        """Solve a chunk from given ranges; weights of the average strategies, float64 (numbers of
-        the chunk,)."""
+        """Solve a chunk from given ranges.
+
+        Returns:
+            float64 (numbers of the chunk,): weights of the average strategies.
+        """
         return self._run(self._enter(c, reach, LEAST_RANGE), iterations)
 
     def values(self, c: int) -> np.ndarray:
-        """Counterfactual values of a chunk's entries under the average strategies, float64 (entries
-        of the chunk,).  It must be the chunk that was solved last; its strategies are gone after
-        that."""
+        """Return the counterfactual values of a chunk's entries under the average strategies.
+
+        The chunk must be the one that was solved last. Its strategies are overwritten.
+
+        Returns:
+            float64 (entries of the chunk,).
+        """
         one = self._alone(c)
         if not self._record.rule.matches_regret:
             all_strategies(one.form, self._average, 0.0, self._strategy, None)
-        # A pass from averages in place of regrets: what it makes of them is of no use.
+        # A pass with averages in place of regrets has the average strategies' values. It also
+        # updates the averages, which are of no use afterwards.
         self._pass(one, self._look, self._average, self._regret)
         return self._trunk.entry_value[: one.form.n_entries]
 
@@ -210,10 +222,10 @@ class SubgameSolver:
 
         Args:
             c: The chunk.
-            player: Whose strategies are looked for.
+            player: The player whose strategies are wanted.
             reach: Ranges.
             alternative: float64 (entries of the chunk,): counterfactual values.
-            iterations: How many.
+            iterations: Number of iterations.
 
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
@@ -221,14 +233,15 @@ class SubgameSolver:
         one = self._enter(c, reach, LEAST_RANGE, 1 - player)
         begin, end = one.form.entry_offset[0, 1 - player : 3 - player]
         one.alternative[:] = alternative[begin:end]
-        # What the opponent decides between: the chunk, and the alternatives.
+        # The regrets at the entries compare the chunk with the alternatives, so their scale is
+        # the larger of the two.
         begin, end = self._game.entry_offset[c, 1 - player : 3 - player]
         entered = self._largest_range(one, player) * self.scales.entry[begin:end].max(initial=0.0)
         self._scale[0, 0] = max(entered, np.abs(one.alternative).max(initial=0.0))
         return self._run(one, iterations)
 
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
-        """The strategies that some weights make, float64 (numbers of the chunk,)."""
+        """Return the strategies of a chunk with given weights, float64 (numbers of the chunk,)."""
         one = self._alone(c)
         all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
         return self._of_chunk(one, self._strategy)
@@ -237,40 +250,42 @@ class SubgameSolver:
         return self._made(self._first_of_shape[int(self._game.shape[c])], opponent)
 
     def _enter(self, c: int, reach: np.ndarray, least: float, opponent: int | None = None) -> Alone:
-        """Put the ranges of a chunk where the kernels find them."""
+        """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
         one = self._alone(c, opponent)
         for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
             entered = self._game.entries(c, player)
             own = self._trunk.reach[first : first + 1 + len(entered)]
+            # The reach of the empty sequence, then of the entries.
             own[0] = 1.0
             np.maximum(reach[entered], least, out=own[1:])
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):
-            # An opponent who decides may follow into the chunk with every hand.
+            # Payoffs are proportional to the other player's range, and so are the scales. An
+            # opponent who decides may follow into the chunk with every hand.
             most = 1.0 if 1 - player == opponent else self._largest_range(one, 1 - player)
             of_player = slice(buckets[player], buckets[player + 1])
             self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]
         return one
 
     def _largest_range(self, one: Alone, player: int) -> float:
-        """The largest of the ranges of a player, with which a chunk is entered."""
+        """Return the largest range of a player with which a chunk is entered."""
         first, end = one.form.trunk.player_sequences[player : player + 2].tolist()
         return float(self._trunk.reach[first + 1 : end].max(initial=0.0))
 
     def _placed(self, one: Alone, weight: np.ndarray) -> Numbers:
-        """Weights of a chunk where the kernels find them."""
+        """Copy the weights of a chunk into the arrays of the kernels."""
         self._of_chunk(one, self._regret.chunks)[:] = weight
         return self._regret
 
     @staticmethod
     def _of_chunk(one: Alone, array: np.ndarray) -> np.ndarray:
-        """The numbers of the chunk."""
+        """Return the numbers of the chunk."""
         begin, end = one.form.first.tolist()
         return array[begin:end]
 
     def _run(self, one: Alone, iterations: int) -> np.ndarray:
-        """Iterations from the first on; the weights of the average strategies."""
+        """Run iterations from the first on, and return the weights of the average strategies."""
         end = int(one.form.first[-1])
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0

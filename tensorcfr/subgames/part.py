@@ -1,4 +1,5 @@
-"""Subgames as rules: a part of the public tree of a compiled game, with a deal of its own."""
+"""Subgames as rules: a part of the public tree of a compiled game, with other weights of the
+deals."""
 
 from __future__ import annotations
 
@@ -24,45 +25,48 @@ FOLLOW, TERMINATE = "follow", "terminate"
 
 POLICY = Kind((Policy,), "a Policy")
 HandWeights = np.ndarray | Sequence[float] | Mapping[str, float]
-"""Weights of a player's hands, in the order of the hands or by name; or such a row for each of
+"""Weights of a player's hands, in the order of the hands or by name; or one such row for each of
 several public nodes."""
 
 
 class Start(NamedTuple):
-    """The public state right after the deal: chance draws one of the public nodes."""
+    """Public state right after the deal, at which chance draws one of the public nodes."""
 
 
 class Entry(NamedTuple):
-    """The public state in which a player decides whether to enter one of the public nodes."""
+    """Public state in which a player decides whether to enter one of the public nodes."""
 
     player: int
     root: int
 
 
 class Left(NamedTuple):
-    """The public state after the player has taken the alternative value."""
+    """Public state after the player has taken the alternative value."""
 
     player: int
     root: int
 
 
 Entrance = tuple[int, np.ndarray]
-"""A player who decides at an *entry* before a subgame begins, with the alternative values, float64
-(nodes, hands), in the unit of the game: the player follows into the subgame or terminates, and then
-gets the alternative value of the hand."""
+"""A player who decides at an *entry* before a subgame begins, and the alternative values.
+
+The player follows into the subgame, or terminates and gets the alternative value of the hand. The
+values are float64 (nodes, hands), in the unit of the game.
+"""
 
 
 class Part(PublicTreeGame):
     """The game below some public nodes, as rules.
 
     The hands are dealt in proportion to the given weights; chance then draws one of the public
-    nodes.  The labels of infosets are those of the whole game.
+    nodes. The labels of infosets are those of the whole game.
 
     Args:
         roots: The public nodes.
         weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals, not
             all 0.
-        entrance: Who decides before the subgame begins; None for nobody.
+        entrance: The player who decides before the subgame begins, with alternative values; None
+            for no entry.
     """
 
     def __init__(self, roots: Roots, weights: np.ndarray, entrance: Entrance | None = None) -> None:
@@ -71,27 +75,29 @@ class Part(PublicTreeGame):
         self.alternative = np.zeros((0, 0)) if entrance is None else entrance[1]
         total = weights.sum(axis=0)
         self.prior = total / float(total.sum())
+        # Given the hands, chance draws a node in proportion to its weight.
         with np.errstate(divide="ignore", invalid="ignore"):
             self.drawn = np.where(total > 0, weights / total, 0.0)
         self.constant = sum(roots.game.utility_sums) / 2
         if not self.nodes.joins_labels:
+            # A label is not the hand and the public label then: look it up in the whole game.
             self._node_of: dict[str, int] = {}
             self.label = self._whole_label  # type: ignore[method-assign]
 
     @property
     def name(self) -> str:
-        """The whole game and the public nodes."""
+        """Name of the whole game, and the public nodes."""
         return f"{self.roots.game.name} at {', '.join(self.roots.names)}"
 
     def root(self) -> Any:
-        """The draw of a public node, or what follows if there is but one."""
+        """Return the draw of a public node, or the state after it if there is only one."""
         return Start() if len(self.roots.roots) > 1 else self._enter(0)
 
     def _enter(self, root: int) -> Any:
         return self.roots.roots[root] if self.decider is None else Entry(self.decider, root)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
-        """A node of the whole game's public tree, or of those before it."""
+        """Return a node of the whole game's public tree, or a node before the subgame."""
         if isinstance(state, Start):
             return Chance(dict(zip(self.roots.names, self.drawn, strict=True)))
         if isinstance(state, Entry):
@@ -111,7 +117,7 @@ class Part(PublicTreeGame):
         return Decision(player, label, tuple(steps))
 
     def next(self, state: Any, action: Any) -> Any:
-        """The node after a step."""
+        """Return the state after a step."""
         if isinstance(state, Start):
             return self._enter(self.roots.names.index(action))
         if isinstance(state, Entry):
@@ -119,7 +125,7 @@ class Part(PublicTreeGame):
         return next(step.node for step in self.nodes.children(state) if step.label == action)
 
     def matrix(self, key: Any) -> np.ndarray:
-        """A matrix of the whole game, or the alternative values."""
+        """Return a matrix of the whole game, or the alternative values."""
         if not isinstance(key, Left):
             return self.nodes.matrix(key)
         own = np.nan_to_num(self.alternative[key.root])
@@ -142,13 +148,13 @@ def subgame(
     ranges: Belief | Sequence[HandWeights] | None = None,
     entry_values: Sequence[HandWeights | None] | None = None,
 ) -> FlatGame:
-    """The game below a public node, or below several, as a game of its own.
+    """Make the game below one or several public nodes a game of its own.
 
-    Hands are dealt in proportion to the chance of the deal times both players' ranges; of several
-    public nodes chance draws one.  Infosets keep their labels, so that :func:`put_back` can place
-    strategies of the subgame into a policy of the whole game.  It is a compiled game like any
-    other: it can be solved, saved, drawn, and its values are the expected values of the whole
-    game, given that the public node is reached.
+    Hands are dealt in proportion to the chance of the deal times both players' ranges; chance then
+    draws one of several public nodes. Infosets keep their labels, so that :func:`put_back` can put
+    strategies of the subgame into a policy of the whole game. It is an ordinary compiled game: it
+    can be solved, saved and drawn. Its values are the expected values of the whole game, given that
+    the public node is reached.
 
     >>> from tensorcfr import compile_game, solve
     >>> game = compile_game("kuhn")
@@ -158,11 +164,11 @@ def subgame(
 
     Args:
         game: A game of private hands between two players.
-        at: Public nodes by name, as for :func:`belief`; or a belief, whose ranges are taken.
+        at: Public nodes by name, as for :func:`belief`; or a belief, whose ranges are used.
         ranges: For each player the weights of the hands, (hands,), or (nodes, hands) for several
-            public nodes, or by name; or a belief at the same nodes.  By default 1 for all hands.
-        entry_values: For one player the values of the hands, of the same shapes, and None for the
-            other.  The player then decides at an entry before the subgame begins: follow, or
+            public nodes, or by name; or a belief at the same nodes. By default 1 for all hands.
+        entry_values: For one player the values of the hands, in the same shapes, and None for the
+            other. The player then decides at an entry before the subgame begins: follow, or
             terminate and get the value, in the game's own unit (the gadget of Burch, Johanson and
             Bowling, 2014).
 
@@ -193,7 +199,7 @@ def subgame(
     alternatives = _pair((None, None) if entry_values is None else entry_values, "entry_values")
     deciders = [player for player, one in enumerate(alternatives) if one is not None]
     if len(deciders) == 2:
-        raise ValueError("entry_values are of one player, and None for the other")
+        raise ValueError("entry_values must be None for at least one player")
     entrance = None
     for player in deciders:
         entrance = player, _by_hand(roots, player, alternatives[player], "entry_values")
@@ -209,7 +215,7 @@ def compile_part(part: Part, *, symmetry: bool = True) -> FlatGame:
 
 
 def check_constant_sum(game: CompiledGame) -> None:
-    """Check that what one player gets the other one loses.
+    """Check that the utilities have a constant sum.
 
     Raises:
         ValueError: The sum of the utilities differs between terminals.
@@ -237,7 +243,11 @@ def _pair(given: Any, name: str) -> tuple[Any, Any]:
 def _by_hand(
     roots: Roots, player: int, given: Any, name: str, least: float | None = None
 ) -> np.ndarray:
-    """Numbers by public node and hand, float64 (nodes, hands), checked."""
+    """Check numbers by public node and hand, and return them as float64 (nodes, hands).
+
+    Raises:
+        ValueError: They have the wrong type, shape or range, or name an unknown hand.
+    """
     hands = roots.nodes.hands[player]
     if isinstance(given, Mapping):
         for hand in given:
@@ -272,22 +282,22 @@ def put_back(
     *,
     player: Annotated[int | None, OneOf(PLAYERS)] = None,
 ) -> Policy:
-    """Place the strategies of a subgame into a policy of the whole game.
+    """Put the strategies of a subgame into a policy of the whole game.
 
-    Entries of gadgets have no place there.  Infosets that the ranges left out of the subgame keep
-    their strategies.
+    Strategies at entries of gadgets are left out. Infosets that the ranges left out of the subgame
+    keep their strategies.
 
     Args:
         policy: A policy of the whole game.
         subgame_policy: A policy of the subgame.
-        player: Whose strategies; by default those of both players.
+        player: The player whose strategies are put back; by default both players.
 
     Returns:
         A new policy of the whole game.
 
     Raises:
-        ValueError: An infoset of the subgame is no infoset of the whole game, or has other
-            actions; names it.  The whole game merges hands.
+        ValueError: An infoset of the subgame is not in the whole game, or has other actions; names
+            it. Or the whole game merges hands.
     """
     check_merges_nothing(policy.game)
     probabilities = np.array(policy.probabilities)

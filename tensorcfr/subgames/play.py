@@ -1,8 +1,8 @@
 """Play by continual resolving: one player's strategy is solved again at each of their decisions.
 
-Source: M. Moravčík, M. Schmid, N. Burch, V. Lisý, D. Morrill, N. Bard, T. Davis, K. Waugh,
-M. Johanson, M. Bowling, "DeepStack: Expert-level artificial intelligence in heads-up no-limit
-poker", Science 356, 2017; here with exact values at the end of the game in place of a network.
+Source: M. Moravčík, M. Schmid, N. Burch, V. Lisý, D. Morrill, N. Bard, T. Davis, K. Waugh, M.
+Johanson, M. Bowling, "DeepStack: Expert-level artificial intelligence in heads-up no-limit poker",
+Science 356, 2017; here with exact values at the end of the game instead of a network.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .roots import PLAYERS, nodes_of
 
 
 class Match:
-    """Plays of a game against a player who resolves; the moves of the opponent are given.
+    """Plays of a game against a player who resolves; the caller chooses the opponent's moves.
 
     >>> from tensorcfr import Policy, compile_game
     >>> game = compile_game("kuhn")
@@ -41,14 +41,14 @@ class Match:
     True
 
     Args:
-        game: A game of private hands between two players, zero-sum; or a game of cards.
-        blueprint: What the resolving begins with, as for :func:`tensorcfr.subgames.resolve`.
+        game: A zero-sum game of private hands between two players; or a game of cards.
+        blueprint: The blueprint for resolving, as for :func:`tensorcfr.subgames.resolve`.
         seat: The player who resolves.
-        resolve_after: Public outcomes (cards of the board, say) that must have come before the
-            player resolves; before that, and always with None, they follow the blueprint.
+        resolve_after: Number of public outcomes (such as cards of the board) after which the player
+            resolves. Before that, and always if None, they follow the blueprint.
         method: As for :func:`tensorcfr.subgames.resolve`, like the next two.
         algorithm: A name or a record.
-        iters: Iterations on each subgame.
+        iters: Number of iterations on each subgame.
         seed: The same seed gives the same hands, public outcomes and, against the same actions, the
             same actions.
     """
@@ -75,7 +75,7 @@ class Match:
         self._start = Position(nodes, seat, policy, known, game)
         self._rng = np.random.default_rng(seed)
         self.position = self._start
-        """Where the play is."""
+        """Current position of the play."""
         self._outcomes = 0
         self._path: list[int] = []
         self._played: dict[int, np.ndarray] = {}
@@ -95,18 +95,18 @@ class Match:
 
     @property
     def policy(self) -> Policy:
-        """The policy that the resolving player follows: of the whole game; once they have resolved,
-        of the last subgame."""
+        """Policy that the resolving player follows: for the whole game at first, for the last
+        subgame once they have resolved."""
         return self.position.known.policy
 
     @property
     def steps(self) -> list[str]:
-        """The public steps so far."""
+        """Public steps so far."""
         return list(self.position.steps)
 
     @property
     def hands(self) -> tuple[int, int]:
-        """The hands that are dealt, by number.
+        """Dealt hands, by number.
 
         Raises:
             ValueError: No hands are dealt yet.
@@ -119,18 +119,22 @@ class Match:
             raise ValueError("no hands are dealt yet: call deal()")
 
     def hand(self, player: int) -> str:
-        """The private hand of a player."""
+        """Return the private hand of a player.
+
+        Raises:
+            ValueError: No hands are dealt yet.
+        """
         self._check_dealt()
         return self.position.hand(player)
 
     @property
     def is_over(self) -> bool:
-        """Whether the play has ended."""
+        """True if the play has ended."""
         return self.position.player == TERMINAL
 
     @property
     def to_act(self) -> int:
-        """The player who acts."""
+        """Player who acts."""
         return self.position.player
 
     @property
@@ -140,16 +144,21 @@ class Match:
 
     @property
     def resolves(self) -> bool:
-        """Whether the resolving player would solve the rest of the game again here."""
+        """True if the resolving player would solve the rest of the game again here."""
         return self.resolve_after is not None and self._outcomes >= self.resolve_after
 
     def probabilities(self) -> dict[str, float]:
-        """The probability of each action of the player who acts, with the hand that they hold."""
+        """Return the probability of each action of the player who acts, with the hand that they
+        hold.
+
+        Raises:
+            ValueError: No hands are dealt yet.
+        """
         self._check_dealt()
         return self.position.probabilities()
 
     def act(self, action: str) -> None:
-        """Take an action for the player who acts; chance then draws what comes next.
+        """Take an action for the player who acts, and then the steps of chance.
 
         Raises:
             ValueError: There is no such action, or no hands are dealt.
@@ -169,7 +178,7 @@ class Match:
             The action.
 
         Raises:
-            ValueError: The other player acts, or nobody; with ``"unsafe"``, the blueprint never
+            ValueError: The other player acts, or nobody. Or, with ``"unsafe"``, the blueprint never
                 goes here, so that no ranges are known.
         """
         if self.is_over or self.to_act != self.seat:
@@ -182,20 +191,20 @@ class Match:
         return action
 
     def utilities(self) -> tuple[float, float]:
-        """What the play pays each player, in the unit of the game.
+        """Return the payoffs of the play for both players, in the unit of the game.
 
         Raises:
-            ValueError: It has not ended, or no hands are dealt.
+            ValueError: The play has not ended, or no hands are dealt.
         """
         self._check_over()
         return self.position.utilities()
 
     def adjusted_utilities(self) -> tuple[float, float]:
-        """What the play pays each player less the luck in it, in the unit of the game: that of the
-        deal, of public chance, and of the resolving player's draws.
+        """Return the payoffs of the play less its luck, in the unit of the game.
 
-        See :func:`tensorcfr.analysis.aivat`; the values of the blueprint say how lucky a step was.
-        The resolving player's actions must have been drawn by :meth:`resolve_and_act`.
+        The luck of the deal, of public chance and of the resolving player's draws is subtracted.
+        See :func:`tensorcfr.analysis.aivat`; the values of the blueprint are the baseline. The
+        resolving player's actions must have been drawn by :meth:`resolve_and_act`.
 
         Raises:
             ValueError: The play has not ended, or no hands are dealt; or the blueprint is of a
@@ -217,7 +226,7 @@ class Match:
             raise ValueError("the play has not ended")
 
     def _draw(self) -> None:
-        """Public chance, for as long as it acts."""
+        """Draw public outcomes until a player acts or the play ends."""
         while self.position.player == CHANCE:
             outcomes = self.position.outcomes()
             drawn = self._drawn(np.array(list(outcomes.values())))

@@ -1,4 +1,4 @@
-"""Resolving: strategies of a subgame solved again, without losing what the blueprint guarantees."""
+"""Resolving: strategies of a subgame are solved again, and keep the guarantees of the blueprint."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .tree_part import TreeSubgames
 
 
 class Followed(NamedTuple):
-    """A policy of a part of the game."""
+    """Policy of a part of the game."""
 
     policy: Policy
     steps: Steps
-    """The steps in its game that lead to where the part begins."""
+    """Steps in its game that lead to the start of the part."""
     kept: Kept
-    """Its hands."""
+    """Hands of the part."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,29 +46,29 @@ class ResolvedSubgame:
     player: int
     """The player whose strategy was solved again."""
     hands: tuple[str, ...]
-    """The hands of the opponent, which the next two arrays are over."""
+    """Hands of the opponent, over which the next two arrays are indexed."""
     alternative: np.ndarray
-    """float64 (hands,): expected value of the opponent with each hand, if they answer the blueprint
-    optimally (with gifts, for methods that count them); NaN where the hand is never dealt."""
+    """float64 (hands,): expected value of the opponent with each hand, if they play a best response
+    to the blueprint (with gifts, for methods that count them); NaN if the hand is never dealt."""
     values: np.ndarray
-    """float64 (hands,): the same against the new strategy."""
+    """float64 (hands,): expected value of the opponent against the new strategy."""
     game: CompiledGame = field(repr=False)
     """The game that was solved: the gadget, or the subgame itself."""
     solution: Solution = field(repr=False)
-    """Its solution."""
+    """Solution of that game."""
     followed: Followed = field(repr=False)
-    """The blueprint below the public node, with the new strategies of the player in it."""
+    """Blueprint below the public node, with the new strategies of the player in it."""
 
     @property
     def margins(self) -> dict[str, float]:
-        """By how much the new strategy lowers the opponent's expected value with each hand that
-        can be dealt.  A resolved strategy is safe if none is negative."""
+        """Margin of each hand that can be dealt: the decrease of the opponent's expected value
+        under the new strategy. A resolved strategy is safe if no margin is negative."""
         lower = (self.alternative - self.values).tolist()
         return {hand: m for hand, m in zip(self.hands, lower, strict=True) if not np.isnan(m)}
 
     @property
     def least_margin(self) -> float:
-        """The smallest of the margins."""
+        """Smallest of the margins."""
         return min(self.margins.values())
 
     def __repr__(self) -> str:
@@ -80,7 +80,7 @@ class ResolvedSubgame:
 
 @dataclass(frozen=True, eq=False)
 class Resolution:
-    """The outcome of :func:`resolve`."""
+    """Result of :func:`resolve`."""
 
     game: CompiledGame | CardGame
     """The whole game."""
@@ -89,26 +89,27 @@ class Resolution:
     algorithm: Record
     """The algorithm that solved the subgames."""
     subgames: tuple[ResolvedSubgame, ...]
-    """What was solved, by public node and player."""
+    """Resolved subgames, by public node and player."""
     compose: Callable[[], Policy] = field(repr=False)
-    """What :attr:`policy` calls."""
+    """Function that computes :attr:`policy`."""
 
     @cached_property
     def policy(self) -> Policy:
-        """The blueprint with the new strategies in it, a policy of the whole game; where that
-        merges hands, which the new strategies may tell apart, of the game that merges none, which
-        is compiled then.
+        """Blueprint with the new strategies in it, a policy of the whole game.
+
+        The new strategies may distinguish hands that the whole game merges. The policy is then for
+        the game without merged hands, which is compiled first.
 
         Raises:
-            ValueError: The game is given by its rules: then the new strategies are those of
-                ``subgames[k].solution`` alone.
-            MemoryLimitError: The game is too large where it merges no hands.
+            ValueError: The game is given by its rules: only ``subgames[k].solution`` has the new
+                strategies.
+            MemoryLimitError: The game without merged hands is too large.
         """
         return self.compose()
 
     @property
     def least_margin(self) -> float:
-        """The smallest margin of all."""
+        """Smallest margin of all subgames."""
         return min(one.least_margin for one in self.subgames)
 
     def __repr__(self) -> str:
@@ -119,16 +120,17 @@ class Resolution:
 
 
 METHODS = ("unsafe", "resolve", "maxmargin", "reach-maxmargin")
-"""What :func:`resolve` can do; see there."""
+"""Methods of :func:`resolve`."""
 UNSAFE, RESOLVE, MAXMARGIN, REACH_MAXMARGIN = METHODS
 Resolvable = Annotated[
     CompiledGame | CardGame,
     Kind((CompiledGame, CardGame), "a compiled game, or the rules of a game of cards"),
 ]
 ITERATIONS = 1000
-"""Iterations on each subgame, if the caller does not say."""
+"""Default number of iterations on each subgame."""
 REFINED = {"floor": 0.1, "floor_fall": 1.0}
-"""Options of the default algorithm in the gadget of ``resolve``: see ``scripts/gadgets.py``."""
+"""Options of the default algorithm in the gadget of ``resolve``; measured by
+``scripts/gadgets.py``."""
 
 
 @checked()
@@ -146,32 +148,30 @@ def resolve(
 ) -> Resolution:
     """Solve a subgame again, from the ranges of a blueprint.
 
-    For each public node and each player, the player's strategy below the node is replaced.  The
-    subgames are disjoint and solved one by one; each relies on the blueprint alone.
+    For each public node and each player, the player's strategy below the node is replaced. The
+    subgames are disjoint and solved one by one; each relies only on the blueprint.
 
-    ==================== ==========================================================================
-    method               meaning
-    ==================== ==========================================================================
-    ``unsafe``           the opponent's range is taken from the blueprint; may make a strategy
-                         more exploitable
-    ``resolve``          the opponent may take the value that the blueprint gives them, by hand
-                         (Burch, Johanson and Bowling, 2014)
-    ``maxmargin``        lowers the opponent's value with every hand, as much as possible with the
-                         hand where least is possible (Moravčík et al., 2016)
-    ``reach-maxmargin``  the same, where the opponent may first get back what their actions on the
-                         way have lost (Brown and Sandholm, 2017)
-    ==================== ==========================================================================
+    The methods are:
 
-    All but the first are *safe* in zero-sum games: no best response earns more than against the
-    blueprint, up to the error of the solutions.  In other games, a spot with rake say, where the
-    first two alone can be had, nothing is promised, for a player may gain by what the opponent
-    gains, too; the margins say what came out.  The gifts of ``reach-maxmargin`` are divided
-    among the subgames below an action in proportion to their probability, so that it is safe for
-    any set of them.
+    * ``unsafe``: the opponent's range is taken from the blueprint. The strategy may become more
+      exploitable.
+    * ``resolve``: the opponent may take, by hand, the value that the blueprint gives them (Burch,
+      Johanson and Bowling, 2014).
+    * ``maxmargin``: lowers the opponent's value with every hand, and maximises the smallest
+      decrease (Moravčík et al., 2016).
+    * ``reach-maxmargin``: like ``maxmargin``, but the opponent may first recover the losses of
+      their actions on the way (Brown and Sandholm, 2017).
 
-    No game is laid out.  Subgames of games of cards are compiled without arrays of hands x hands,
-    except for ``reach-maxmargin``, for the linear program, and where they end early: these are for
-    small ones.
+    All methods except ``unsafe`` are *safe* in zero-sum games: no best response earns more than
+    against the blueprint, up to the error of the solutions. In other games, such as a spot with
+    rake, only ``unsafe`` and ``resolve`` are available, without a guarantee: a player's gain need
+    not be the opponent's loss. The margins then report the outcome. The gifts of
+    ``reach-maxmargin`` are divided among the subgames below an action in proportion to their
+    probability, so it is safe for any set of them.
+
+    No game is laid out. Subgames of games of cards are compiled without arrays over pairs of hands.
+    The exceptions, for small games, are ``reach-maxmargin``, the linear program, and subgames that
+    end early.
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
@@ -180,39 +180,40 @@ def resolve(
     True
 
     Args:
-        game: A game of private hands between two players.  A game of cards may be given by its
-            rules: then the subgames alone are compiled.
-        blueprint: A solution, a policy, or whatever :func:`tensorcfr.formats.find_policy` reads.
-            It may be a policy of a coarser game: one with fewer actions, otherwise equal infosets,
-            and equal payoffs wherever both games end.  Below an action of the opponent that the
-            coarser game has not, the alternative value is the one before the action (nested
-            resolving).
+        game: A game of private hands between two players. A game of cards may be given by its
+            rules; then only the subgames are compiled.
+        blueprint: A solution, a policy, or any form that :func:`tensorcfr.formats.find_policy`
+            reads. It may be a policy of a coarser game: one with fewer actions, otherwise equal
+            infosets, and equal payoffs wherever both games end. Below an action of the opponent
+            that the coarser game lacks, the alternative value is the value before the action
+            (nested resolving).
         at: Public nodes by name, as for :func:`belief`; in games of cards by line, ``"check bet66
             call 7s"``.
-        method: See above.
-        player: Whose strategies; by default those of both players.
-        algorithm: A name or a record, ``"lp"`` for the linear program; by default that of
-            ``solve``, for ``resolve`` with a floor that falls.  With every hand the opponent then
-            follows now and then, and the new strategies are good against hands that gain nothing
-            by it, too: of the equilibria of the gadget, which has many, one that loses less in the
-            whole game (Kubicek, Lisy and Sandholm, 2026; they let the gadget's decisions alone
-            tremble).
-        iters: Iterations on each subgame; by default 1,000, and none for the linear program.
-        depth_limit: Public steps below each node after which the subgame ends.  The opponent then
-            chooses, with every hand, one of the ``continuations`` for the rest of the game, in
-            which the player goes on by the blueprint (Brown, Sandholm and Amos, 2018).  The
+        method: One of the methods above.
+        player: The player whose strategies are replaced; by default both.
+        algorithm: A name or a record, ``"lp"`` for the linear program. By default the algorithm of
+            ``solve``; for ``resolve``, with a floor that falls. The floor makes the opponent follow
+            sometimes with every hand, so that the new strategies are also good against hands that
+            gain nothing by following. Of the many equilibria of the gadget, it selects one that
+            loses less in the whole game (Kubicek, Lisy and Sandholm, 2026, where only the gadget's
+            decisions tremble).
+        iters: Number of iterations on each subgame; by default 1,000, and none for the linear
+            program.
+        depth_limit: Number of public steps below each node after which the subgame ends. The
+            opponent then chooses, with every hand, one of the ``continuations`` for the rest of the
+            game, in which the player follows the blueprint (Brown, Sandholm and Amos, 2018). The
             resolved strategies are safe if some continuation is a best response wherever it is
             needed.
         continuations: Strategies that the opponent may choose among: policies of the game, or
-            solutions, of which the opponent's part counts.  By default the blueprint alone, which
-            takes for granted that the opponent goes on as it says.
+            solutions, of which the opponent's part is used. By default only the blueprint, which
+            assumes that the opponent follows it.
 
     Raises:
-        ValueError: There is no such public node, or the player never goes there; the blueprint or a
-            continuation is of another game; the game is not zero-sum, and the method, the
-            algorithm or a depth limit needs that; there are continuations and no depth limit; the
-            game is given by its rules, and the method would lay it out.
-        MemoryLimitError: A subgame of a game of cards is too large to be made hand by hand.
+        ValueError: There is no such public node, or the player never goes there; or the blueprint
+            or a continuation is of another game. Or the game is not zero-sum, and the method, the
+            algorithm or a depth limit needs that. Or there are continuations and no depth limit. Or
+            the game is given by its rules, and the method would lay it out.
+        MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
     record = asked_algorithm(algorithm, game)
     if algorithm is None and method == RESOLVE:
@@ -248,7 +249,12 @@ def resolve(
 def _continuations(
     whole: Subgames, blueprint: Blueprint, depth_limit: int | None, given: Any
 ) -> list[Policy]:
-    """The continuation strategies, checked."""
+    """Return the continuation strategies, checked.
+
+    Raises:
+        TypeError: They are not a sequence, or one of them is not a policy.
+        ValueError: There is no depth limit, no policy, or one of another game.
+    """
     if depth_limit is None and given is not None:
         raise ValueError("continuations are for subgames that end early: give depth_limit")
     if given is None:
@@ -267,11 +273,11 @@ def _continuations(
 
 
 class _Task:
-    """A game to solve for one player's strategy below one public node.
+    """Game to solve for one player's strategy below one public node.
 
     Raises:
-        ValueError: The player never goes there; or it is further than one action of the opponent
-            away from the blueprint's game, or that game is no coarser form of this one.
+        ValueError: The player never goes there; or it is more than one action of the opponent away
+            from the blueprint's game, or that game is not a coarser form of this one.
     """
 
     def __init__(
@@ -279,8 +285,10 @@ class _Task:
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
+        # The blueprint's values hold at ``known``, which may be one action above ``steps``.
         known = blueprint.known(steps, opponent)
         constant = sum(blueprint.policy.game.utility_sums) / 2
+        # The opponent's range stays 1: the gadget lets them choose to enter with every hand.
         reach = [np.ones(len(hands)) for hands in whole.hands]
         reach[player] = blueprint.reach(known, player)
         part = whole.part(steps, reach, player, constant)
@@ -309,9 +317,9 @@ class _Task:
             self.gadget = make(self.alternative)
 
     def solved(self, record: Record, iters: int | None) -> ResolvedSubgame:
-        """Solve it."""
+        """Solve the game, and return the resolved subgame."""
         game, blueprint = self.gadget.game, self.blueprint
-        # The linear program is over pairs of hands.
+        # The linear program needs the payoffs of pairs of hands.
         game = game.flat() if record.is_exact else game
         solution = solve(game, record, iters=iters, checkpoints=())
         at, new = blueprint.node(self.spot.steps), {}
@@ -334,10 +342,10 @@ class _Task:
 def _composed(
     blueprint: Blueprint, spots: Sequence[Spot], solved: Sequence[ResolvedSubgame]
 ) -> Policy:
-    """The blueprint with the new strategies in it.
+    """Return the blueprint with the new strategies in it.
 
     Raises:
-        ValueError: The game is not compiled, or a public tree that was cut and merges hands.
+        ValueError: The game is not compiled, or is a public tree in chunks with merged hands.
     """
     lifted = blueprint.lifted
     game = unmerged(lifted.game)

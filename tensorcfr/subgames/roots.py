@@ -19,15 +19,18 @@ from ..model.public_nodes import START, PublicNodes
 
 NAMES = Several(Text(10_000), alone=True)
 At = str | Iterable[str]
-"""A public node, or several: the public part of an infoset label, ``"crc/Qh"``; the public steps
-from the root, each after a space, ``"call raise call"``; or ``"start"`` for the root."""
+"""Name of a public node, or several names.
+
+A name is the public part of an infoset label, ``"crc/Qh"``; or the public steps from the root,
+separated by spaces, ``"call raise call"``; or ``"start"`` for the root.
+"""
 
 Steps = tuple[str, ...]
-"""The public steps from the root to a public node."""
+"""Public steps from the root to a public node."""
 
 PLAYERS = (0, 1)
 MOST_COMPARED = 1000
-"""Names of public nodes with which a wrong one is compared, at most."""
+"""Largest number of names of public nodes with which a wrong name is compared."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,40 +43,40 @@ class Roots(OneLine):
     game: CompiledGame
     """The game."""
     nodes: PublicNodes = field(repr=False)
-    """Its public nodes."""
+    """Public nodes of the game."""
     roots: tuple[int, ...]
-    """The numbers of these."""
+    """Numbers of the selected public nodes."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The name of each; :func:`find_roots` finds it by this name."""
+        """Names of the selected nodes, by which :func:`find_roots` finds them."""
         return tuple(map(self.nodes.name, self.roots))
 
 
 def nodes_of(game: CompiledGame) -> PublicNodes:
-    """The public nodes of a game.
+    """Return the public nodes of a game.
 
     Raises:
         ValueError: The game has no public tree, or another number of players than two.
     """
     if game.n_players != 2:
         raise ValueError(
-            f"subgames are of games of two players, and {game.name} has {game.n_players}"
+            f"subgames are for games of two players, and {game.name} has {game.n_players}"
         )
     if game.nodes is None:
         raise ValueError(
-            f"{game.name} is no game of private hands and a public tree: no part of it that is "
-            "closed under infosets has a name"
+            f"{game.name} is not a game of private hands and a public tree: it has no public "
+            "nodes at which a subgame could begin"
         )
     return game.nodes
 
 
 def names_of(at: At) -> Sequence[str]:
-    """The names of public nodes.
+    """Return the names of public nodes as a sequence.
 
     Raises:
         TypeError: ``at`` is neither a text nor several texts.
-        ValueError: It names nothing.
+        ValueError: There is no name.
     """
     if not (given := NAMES("at", at)):
         raise ValueError("at names no public node")
@@ -85,9 +88,9 @@ def find_roots(game: CompiledGame, at: At) -> Roots:
 
     Raises:
         TypeError: ``at`` is neither a text nor several texts.
-        ValueError: The game has no public tree; there is no such node; the game is over there; a
-            node is below another one; or a name is that of one infoset, so that the histories
-            below it are not closed under infosets.
+        ValueError: The game has no public tree; there is no such node; the game is over there; or a
+            node is below another one. Or a name belongs to one infoset, so that the histories below
+            it are not closed under infosets.
     """
     nodes, given = nodes_of(game), names_of(at)
     roots = tuple(_find(game, nodes, name) for name in given)
@@ -96,10 +99,10 @@ def find_roots(game: CompiledGame, at: At) -> Roots:
 
 
 def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
-    """Check that no public node, by name and steps, is another one or below one.
+    """Check that no public node, given by name and steps, is another one or below one.
 
     Raises:
-        ValueError: One is; names both.
+        ValueError: Two nodes are not disjoint; names both.
     """
     known = {steps: name for name, steps in named}
     if len(known) < len(named):
@@ -112,7 +115,11 @@ def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
 
 
 def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
-    """The node of a name."""
+    """Return the node with a name.
+
+    Raises:
+        ValueError: There is no such node, no deal leads there, or the game is over there.
+    """
     node = nodes.find_node("" if name.strip() == START else name)
     if node is None:
         if (infoset := nodes.find(name)) is not None:
@@ -136,19 +143,18 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
 
 
 def exists(nodes: PublicNodes, node: int) -> bool:
-    """Whether some deal gets to a node."""
+    """Return whether some deal leads to a node."""
     return bool(nodes.possible(node, 0).any())
 
 
 def steps_to(nodes: PublicNodes, node: int) -> Steps:
-    """The steps that lead to a node."""
+    """Return the steps that lead to a node."""
     return tuple(step.label for step in nodes.path(node))
 
 
 @checked()
 def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
-    """Names of public nodes that cut the public tree, one on each way from the root that gets so
-    far.
+    """List public nodes that cut the public tree, one on each path that is long enough.
 
     >>> from tensorcfr import compile_game
     >>> subgame_roots(compile_game("leduc"))[:2]
@@ -156,13 +162,16 @@ def subgame_roots(game: Compiled, cut: int | At = "auto") -> tuple[str, ...]:
 
     Args:
         game: A game of private hands between two players.
-        cut: A number of public steps; ``"chance"`` for the first public chance node on each way,
-            such as the end of a betting round; ``"auto"`` for the same, or after one public step in
-            games without public chance; or names, which are checked.
+        cut: A number of public steps; ``"chance"`` for the first public chance node on each path,
+            such as the end of a betting round; or names, which are checked. ``"auto"`` means
+            ``"chance"``, or one public step in games without public chance.
+
+    Returns:
+        The names of the nodes.
 
     Raises:
-        ValueError: No node is there to cut at, or a name is wrong.
-        TypeError: ``cut`` is something else.
+        ValueError: There is no node to cut at, or a name is wrong.
+        TypeError: ``cut`` has another type.
     """
     nodes = nodes_of(game)
     if isinstance(cut, str) and cut == "auto":

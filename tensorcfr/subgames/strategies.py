@@ -1,4 +1,4 @@
-"""Strategies of one game in another one that shares public nodes with it; ranges and values."""
+"""Strategies copied between games that share public nodes; their ranges and values."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from ..model.public_nodes import PublicNodes
 from .roots import nodes_of
 
 ENTRY = " into "
-"""Public labels of entries begin with this; the name of the public node follows."""
+"""Prefix of the public labels of entries; the name of the public node follows."""
 
 
 def shared_nodes(
     one: PublicNodes, first: int, other: PublicNodes, second: int
 ) -> Iterator[tuple[int, int]]:
-    """The public nodes below two nodes to which the same steps lead, parents first.  Where other
-    players act, what comes later is not shared."""
+    """Yield the pairs of public nodes below two nodes to which the same steps lead, parents first.
+
+    Nodes below a pair at which different players act are not shared.
+    """
     left = [(first, second)]
     while left:
         mine, theirs = left.pop()
@@ -47,18 +49,19 @@ def copy_strategies(
 ) -> None:
     """Copy the strategies below a public node into the arrays of another game.
 
-    Where the source has no such public node or hand, those of the target stay; an action that it
-    has not gets 0, and where it takes none of the target's actions they are equally likely.
+    The target's strategies stay if the source lacks the public node or the hand. An action that the
+    source lacks gets probability 0. If the source takes none of the target's actions, they are
+    equally likely.
 
     Args:
         source: The strategies.
         at: A public node of their game.
         target: The public nodes of the game to copy to, which merges no hands.
         to: The same node in it.
-        hands: For each player int64 (hands,) and int64 (hands,): hands of the source, and what
-            numbers they have in the target.
+        hands: For each player int64 (hands,) and int64 (hands,): hands of the source, and their
+            numbers in the target.
         found: float64 (numbers of the target,): probabilities; modified in place.
-        player: Whose strategies; None for both.
+        player: The player whose strategies are copied; None for both.
     """
     nodes = nodes_of(source.game)
     for mine, theirs in shared_nodes(nodes, at, target, to):
@@ -67,7 +70,7 @@ def copy_strategies(
             continue
         layout = target.layout(theirs)
         if not layout.stride:
-            continue  # A decision with one action, which is left out.
+            continue  # A decision with one action, which the game leaves out.
         from_hands, to_hands = hands[acts]
         given = nodes.layout(mine)
         held = (layout.lane[to_hands] >= 0) & (given.lane[from_hands] >= 0)
@@ -76,6 +79,7 @@ def copy_strategies(
             none = np.zeros(len(sigma))
             columns = dict(zip(given.actions, sigma.T, strict=True))
             sigma = np.stack([columns.get(label, none) for label in layout.actions], axis=1)
+            # Normalise over the actions that both games have.
             total = sigma.sum(axis=1, keepdims=True)
             sigma = np.divide(sigma, total, out=np.zeros_like(sigma), where=total > 0)
         is_taken = (sigma > 0).any(axis=1, keepdims=True)
@@ -83,8 +87,9 @@ def copy_strategies(
 
 
 def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, player: int) -> None:
-    """Copy a player's strategies into the arrays of another game with the same labels; those at
-    entries have no place there.
+    """Copy a player's strategies into the arrays of another game with the same labels.
+
+    Strategies at entries are left out, because they have no infosets there.
 
     Args:
         source: The strategies.
@@ -93,7 +98,7 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
         player: The player.
 
     Raises:
-        ValueError: An infoset of the source is no infoset of the target, or has other actions.
+        ValueError: An infoset of the source is not in the target, or has other actions.
     """
     part = source.game
     for rows in part.rows(player):
@@ -105,7 +110,7 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
                 if ENTRY in label:
                     continue
                 raise ValueError(
-                    f"{part.name} has the infoset {label!r}, and {target.name} has not"
+                    f"{part.name} has the infoset {label!r}, but {target.name} does not"
                 ) from None
             if at.actions != actions:
                 raise ValueError(
@@ -117,16 +122,24 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
 
 
 def same_strategies(source: Policy, game: CompiledGame) -> Policy:
-    """The strategies of a game in another one with the same hands, which merges none; as
-    :func:`copy_strategies` says, over uniform ones."""
+    """Return the strategies of a game in another game with the same hands, which merges none.
+
+    They are copied by :func:`copy_strategies` over uniform strategies.
+    """
     nodes, found = nodes_of(game), np.array(Policy.uniform(game).probabilities)
     copy_strategies(source, 0, nodes, 0, [(np.arange(len(own)),) * 2 for own in nodes.hands], found)
     return Policy(game, found)
 
 
 def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> np.ndarray:
-    """What a player can expect with each hand after the first action at the root, which is theirs,
-    if they answer the strategies of a game that merges no hands, float64 (numbers,), optimally.
+    """Compute a player's best-response value with each hand after the first action at the root.
+
+    The player acts at the root, and the game merges no hands.
+
+    Args:
+        game: The game.
+        probabilities: float64 (numbers,): the strategies to answer.
+        player: The player.
 
     Returns:
         float64 (hands,): in the game's own unit; NaN for hands that are never dealt.
@@ -140,11 +153,12 @@ def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> n
 
 
 def unmerged(game: CompiledGame) -> CompiledGame:
-    """A game with a place of their own for the strategies of every hand: the given one, or a game
-    of cards that merges hands compiled again without that.
+    """Return a game in which every hand has strategies of its own.
+
+    It is the given game, or a game of cards that merges hands, compiled again without merging.
 
     Raises:
-        MemoryLimitError: It is too large.
+        MemoryLimitError: The compiled game is too large.
     """
     if not (game.merges_hands and game.is_of_cards):
         return game
@@ -154,13 +168,13 @@ def unmerged(game: CompiledGame) -> CompiledGame:
 
 
 def check_merges_nothing(game: CompiledGame) -> None:
-    """Check that new strategies have a place of their own.
+    """Check that every hand has strategies of its own, so that new strategies can be stored.
 
     Raises:
         ValueError: The game merges hands.
     """
     if game.merges_hands:
         raise ValueError(
-            f"{game.name} solves hands and boards as one that the new strategies tell apart: "
+            f"{game.name} merges hands and boards that the new strategies distinguish: "
             "compile it with symmetry=False, or read subgames[k].solution"
         )

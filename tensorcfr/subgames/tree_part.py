@@ -1,5 +1,4 @@
-"""Subgames of games whose deals are pairs of hands, one by one: public trees, and small games of
-cards."""
+"""Subgames of games whose deals are pairs of hands: public trees, and small games of cards."""
 
 from __future__ import annotations
 
@@ -23,22 +22,21 @@ from .strategies import ENTRY, shared_nodes
 
 
 class Held(NamedTuple):
-    """A state of the maxmargin gadget after the opponent has chosen."""
+    """State of the maxmargin gadget after the opponent has chosen."""
 
     hand: int
     root: int
     dealt: Any
-    """The state of the part with both hands dealt; None before chance draws the other player's
-    hand."""
+    """State of the part with both hands dealt; None before chance draws the other player's hand."""
 
 
 class ChosenHand(Game):
-    """The maxmargin gadget of a subgame, as rules that are compiled history by history.
+    """Maxmargin gadget of a subgame, as rules that are compiled history by history.
 
     Args:
         part: The subgame.
-        weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals without
-            the own actions of the opponent, who chooses.
+        weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals,
+            without the own actions of the opponent, who chooses.
         opponent: The player who chooses.
         alternative: float64 (nodes, hands): the alternative values, in the unit of the game.
     """
@@ -58,11 +56,11 @@ class ChosenHand(Game):
 
     @property
     def name(self) -> str:
-        """That of the subgame."""
+        """Name of the subgame."""
         return self.part.name
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
-        """The choice, the other player's hand, then the public states of the subgame."""
+        """Return the choice, the draw of the other player's hand, or a node of the subgame."""
         if not state:
             return Decision(self.opponent, f"{ENTRY}{self.name}", tuple(self.choices))
         own = self.opponent
@@ -78,7 +76,7 @@ class ChosenHand(Game):
         return Terminal((gain, -gain) if own == 0 else (-gain, gain))
 
     def next(self, state: Any, action: Any) -> Any:
-        """The state after a step."""
+        """Return the state after a step."""
         if not state:
             root, hand = self.choices[action]
             return Held(hand, root, None)
@@ -90,7 +88,7 @@ class ChosenHand(Game):
 
 
 MakeRules = Callable[[Entrance | None], Part]
-"""Makes the rules of what is solved, with an entry or without one."""
+"""Function that makes the rules of the game to solve, with an entry or without one."""
 
 
 class TreePart(CompiledPart):
@@ -98,21 +96,21 @@ class TreePart(CompiledPart):
 
     Args:
         rules: The whole subgame, as rules.
-        player: Whose strategy is solved again.
-        make: Makes the rules of what is solved in its place, which may end early.
+        player: The player whose strategy is solved again.
+        make: Makes the rules of the game that is solved in its place, which may end early.
         weights: float64 (1, hands of player 0, hands of player 1): weights of the deals.
     """
 
     def __init__(self, rules: Part, player: int, make: MakeRules, weights: np.ndarray) -> None:
         first, second = (np.arange(len(own)) for own in rules.hands)
-        # Values are worked out in it, and nothing is solved: merging would not pay.
+        # Only values are computed in it, nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
         all_hands, entry = len(rules.hands[1 - player]), rules.decider is not None
         super().__init__(game, (first, second), all_hands, player, entry=entry)
         self.make, self.weights = make, weights
 
     def plain(self) -> Gadget:
-        """No gadget: the subgame itself, up to where it ends early."""
+        """Return the subgame itself, without a gadget; it may end early."""
         return self._gadget(None)
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
@@ -127,7 +125,7 @@ class TreePart(CompiledPart):
 
 
 class TreeSubgames(Subgames):
-    """The subgames of a game whose deals are pairs of hands; they may end early."""
+    """Subgames of a game whose deals are pairs of hands; they may end early."""
 
     game: CompiledGame
 
@@ -202,6 +200,6 @@ class TreeSubgames(Subgames):
 
 
 def _paid(nodes: PublicNodes, node: int) -> np.ndarray:
-    """What an end pays each player, deal by deal; 0 for deals that do not lead there."""
+    """Return the payoffs of a terminal, deal by deal; 0 for deals that do not lead there."""
     factor, key = nodes.payoff(node)
     return np.where(nodes.dealt(node) > 0, factor * nodes.matrix(key), 0.0)

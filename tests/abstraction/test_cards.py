@@ -208,7 +208,7 @@ def test_measured_in_the_full_game(tmp_path: Path) -> None:
         ((None, lambda *given: [1.5]), r"buckets\[1\] must give whole numbers \(8,\)"),
         (
             (lambda player, board, hands: np.arange(len(hands)), None),
-            r"buckets\[0\] tells 5c and 5d apart before the board",
+            r"buckets\[0\] separates 5c and 5d before the board",
         ),
         ((None, lambda player, board, hands: np.arange(len(hands))), "apart on"),
     ],

@@ -356,9 +356,13 @@ def test_wrong_buckets_are_refused(leduc: CompiledGame, river: CompiledGame) -> 
         abstract_hands(leduc, [np.zeros((3, 6), dtype=np.int64), None])
     with pytest.raises(ValueError, match=r"buckets\[0\] must be whole numbers or texts, not float"):
         abstract_hands(leduc, [np.full(6, np.nan), None])
-    with pytest.raises(ValueError, match="buckets are of 2 players, not of 3"):
+    with pytest.raises(
+        ValueError, match="buckets must have one entry for each of 2 players, not 3"
+    ):
         abstract_hands(leduc, [right] * 3)
-    with pytest.raises(ValueError, match=r"is no game of private hands.*abstract\(game, infosets"):
+    with pytest.raises(
+        ValueError, match=r"is not a game of private hands.*abstract\(game, infosets"
+    ):
         abstract_hands(compile_game("goofspiel(cards=3)"), [None, None])
     with pytest.raises(ValueError, match="leduc is not a card game"):
         buckets_by_strength(leduc, 3)

@@ -137,19 +137,19 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         damaged = [value if c == column else cell for c, cell in zip(columns, cells, strict=True)]
         edited.write_text(lines[0] + ",".join(damaged) + "\n")
-        with pytest.raises(ValueError, match="line 2, is no row of a report"):
+        with pytest.raises(ValueError, match="line 2, is not a row of a report"):
             solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0] + lines[1] + lines[1])
-    with pytest.raises(ValueError, match="line 3, is no row of a report"):
+    with pytest.raises(ValueError, match="line 3, is not a row of a report"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0].replace("value", "vale") + lines[1])
-    with pytest.raises(ValueError, match="line 2, is no row of a report"):
+    with pytest.raises(ValueError, match="line 2, is not a row of a report"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_text(lines[0].replace(report.actions[0], "wait") + lines[1])
     with pytest.raises(ValueError, match="has other columns for"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
     edited.write_bytes(b"\xff\xfe")
-    with pytest.raises(ValueError, match=r"edited\.csv is no CSV file"):
+    with pytest.raises(ValueError, match=r"edited\.csv is not a CSV file"):
         solve_boards(SPOT, RIVERS, line="check", target="0.1%", table=edited)
 
     # Ctrl-C in the second solve leaves the first row.
@@ -236,7 +236,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(ValueError, match="has 19 rows of QsJh2h8d, not 48"):
         asked(table=table)
     table.write_text("".join([*lines[:2], lines[1], *lines[3:]]))
-    with pytest.raises(ValueError, match="line 3, is no row of a report"):
+    with pytest.raises(ValueError, match="line 3, is not a row of a report"):
         asked(table=table)
     assert not solved
 
@@ -259,7 +259,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
                 value = sum(row["weight"] * row["value"] for row in own) / weight
                 assert one["value"] == pytest.approx(value, abs=1e-12)
     assert report.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
-    with pytest.raises(ValueError, match="what must be one of board, river, or a function"):
+    with pytest.raises(ValueError, match="by needs one of board, river, or a function"):
         report.by("turn")
     with pytest.raises(ValueError, match="boards must all have as many cards"):
         solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)

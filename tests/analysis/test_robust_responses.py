@@ -220,7 +220,7 @@ def test_refusals() -> None:
         robust_responses(game, {"Jb": {"fold": 1}}, 0)
     with pytest.raises(ValueError, match="'bet' at 'Jb' must be a number >= 0, not -1"):
         robust_responses(game, {"Jb": {"bet": -1}}, 0)
-    with pytest.raises(TypeError, match="'Jb' say action: count, not 3"):
+    with pytest.raises(TypeError, match="'Jb' must map actions to counts, not 3"):
         robust_responses(game, {"Jb": 3}, 0)
     with pytest.raises(ValueError, match="two players, and kuhn\\(players=3\\) has 3"):
         robust_responses(compile_game("kuhn(players=3)"), {}, 0)

@@ -309,7 +309,7 @@ class TestPlay:
         assert float(summary.split("they cost ")[1].split(",")[0]) == pytest.approx(total, rel=1e-2)
 
     def test_a_game_without_a_public_tree(self) -> None:
-        assert "is no game of private hands" in refused(USAGE, "play", "matching_pennies")
+        assert "is not a game of private hands" in refused(USAGE, "play", "matching_pennies")
 
 
 def _short(line: str) -> str:

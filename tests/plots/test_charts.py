@@ -410,7 +410,7 @@ class TestRecognisedGames:
             assert (found.name, found.hands, found.number) == (name, node.hands, node.number)
             assert found.infosets.labels == node.infosets.labels
             np.testing.assert_array_equal(found.infosets.numbers, node.infosets.numbers)
-        with pytest.raises(ValueError, match="no public node 'zz'; they look like"):
+        with pytest.raises(ValueError, match="no public node 'zz'; names look like"):
             find_node(LEDUC, "zz")
 
 

@@ -376,7 +376,7 @@ def test_a_blueprint_of_fewer_actions(monkeypatch: pytest.MonkeyPatch, at: str) 
     weights = known.weights(dict(blueprint), 0).sum(axis=1)
     expected = known.best(dict(blueprint), 0)[weights > 0] / weights[weights > 0]
     np.testing.assert_allclose(fast.alternative[weights > 0], expected, rtol=0, atol=1e-9)
-    with pytest.raises(ValueError, match="is not compiled: the new strategies are those"):
+    with pytest.raises(ValueError, match="is not compiled: read the new strategies"):
         _ = resolve(rules_of(fine), blueprint, at, **options).policy
 
 

@@ -307,5 +307,5 @@ def test_refusals() -> None:
         solve(compile_game("kuhn", cut=1), CFR_D(cut=1), iters=1)
     with pytest.raises(ValueError, match="where no chunk is below the trunk"):
         solve(compile_game("kuhn", cut=9), CFR_D, iters=1)
-    with pytest.raises(ValueError, match="is no game of private hands"):
+    with pytest.raises(ValueError, match="is not a game of private hands"):
         solve(compile_game("goofspiel", cards=3), "cfr-d", iters=1)

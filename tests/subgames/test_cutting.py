@@ -201,7 +201,7 @@ def test_beliefs_follow_bayes_rule() -> None:
         ("r", {"ranges": ((0,) * 6, (1,) * 6)}, r"leave no deal at r of leduc"),
         ("r", {"entry_values": ((1.0,) * 5, None)}, r"entry_values of player 0 have the shape"),
         ("r", {"entry_values": ((np.inf,) * 6, None)}, r"entry_values of player 0 hold inf"),
-        ("r", {"entry_values": ((1.0,) * 6, (1.0,) * 6)}, r"of one player, and None"),
+        ("r", {"entry_values": ((1.0,) * 6, (1.0,) * 6)}, r"must be None for at least one player"),
     ],
 )
 def test_refusals(at: Any, options: dict[str, Any], message: str) -> None:
@@ -210,7 +210,7 @@ def test_refusals(at: Any, options: dict[str, Any], message: str) -> None:
 
 
 def test_games_without_subgames_are_refused() -> None:
-    with pytest.raises(ValueError, match="is no game of private hands and a public tree"):
+    with pytest.raises(ValueError, match="is not a game of private hands and a public tree"):
         subgame(compile_game(random_game(1, n_players=2)), "start")
     with pytest.raises(ValueError, match="games of two players"):
         subgame(compile_game("kuhn", players=3), "start")

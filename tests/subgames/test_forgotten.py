@@ -155,7 +155,7 @@ def test_a_file_is_small_and_reads_as_what_was_saved(tmp_path: Path) -> None:
 
 def test_refusals() -> None:
     small = forgotten("one card")
-    with pytest.raises(ValueError, match="cannot be gone on from"):
+    with pytest.raises(ValueError, match="cannot be resumed"):
         solve(small.game, start=small, iters=1)
     with pytest.raises(ValueError, match="no chunks to forget"):
         forget_subgames(solve(compile_game("kuhn"), "cfr", iters=1))
