@@ -143,7 +143,7 @@ def solve(
             ``"outcome_sampling"`` run on them directly:
             ``solve("openspiel:phantom_ttt", "outcome_sampling", iters=1000)``.  Infosets then enter
             a table when they are first visited, and values are not known: see
-            :func:`tensorcfr.evaluation.local_best_response`.
+            :func:`tensorcfr.analysis.local_best_response`.
         algorithm: A name, ``"cfr"``, or a record, ``CFR(alternating=False)``; ``"lp"`` for the
             exact linear program, which takes no stop rule; ``"auto"`` for a choice by the game and
             the target.  The choice, which the solution names, is that of
