@@ -117,7 +117,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
         def row(label: str, actions: tuple[str, ...]) -> np.ndarray:
             if label not in given:
-                raise ValueError(f"the policy has no strategy for infoset {label!r}")
+                raise ValueError(f"the policy says nothing about infoset {label!r}")
             return _row(label, actions, given[label])
 
         return cls.from_rows(game, row)

@@ -188,7 +188,7 @@ def team_game(
     """Make a game of two sides from two teams that agree on plans before the play.
 
     A team may draw its plan at random and tell each member their part.  During the play members
-    know only what the rules show them.  A team's payoff is the sum of its members' payoffs. In a
+    know only their own observations.  A team's payoff is the sum of its members' payoffs.  In a
     game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium with
     correlation (TMECor).
 

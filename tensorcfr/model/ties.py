@@ -10,7 +10,7 @@ from .arrays import SequenceForm, infoset_layout
 
 FORGETS = (
     "A player forgets here (imperfect recall): CFR has no guarantee, averages may be worse than "
-    "what they are averages of, and an equilibrium in behaviour strategies need not exist.  Best "
+    "the iterates, and an equilibrium in behaviour strategies need not exist.  Best "
     "responses and the exploitability reported are of players who remember."
 )
 
