@@ -167,7 +167,7 @@ class Deal(NamedTuple):
 
 
 class Fold(NamedTuple):
-    """Public node of a :class:`CardGame` where a player has folded: the utilities do not depend on
+    """Public node of a :class:`CardGame` where the game is over and the utilities do not depend on
     the cards."""
 
     utilities: tuple[float, float]
@@ -189,7 +189,7 @@ class Chips(NamedTuple):
     """Chips of a public state of a :class:`CardGame`."""
 
     pot: float
-    """Chips that both players have put in."""
+    """All chips in the pot."""
     call: float
     """Chips that the acting player must add to stay; 0 if nobody acts."""
     behind: tuple[float, float] | None = None
@@ -321,9 +321,9 @@ class CardGame(BaseRules):
         """Return the weights of a player's hands on a board.
 
         The probability of a pair of hands together with a board is proportional to the product of
-        these weights, and not only of :attr:`weights`.  Players who have folded are a reason: if
-        they hold high cards, fewer of them are left for hands and boards.  Override this method for
-        that, and set :attr:`weights_vary`.
+        the two weights on this board.  They differ from :attr:`weights` if other players have
+        folded: if those held high cards, fewer high cards are left for hands and boards.  Override
+        this method for that, and set :attr:`weights_vary`.
 
         Args:
             player: The player.

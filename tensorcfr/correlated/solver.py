@@ -222,10 +222,10 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     """Return the triggers at every infoset.
 
     In ``"efce"`` a trigger is a sequence that leaves the path to the infoset: another action at one
-    of the player's earlier infosets.  (A player who sees a recommendation, follows it and then
-    deviates is covered too: they wait for the next recommendation and leave it.)  In ``"efcce"``
-    the triggers are the infosets on the path, including the last one, each with the sequence before
-    it.
+    of the player's earlier infosets.  (A player who follows a recommendation and then ignores all
+    later ones is covered too: they can wait for the next recommendation and deviate from it.)  In
+    ``"efcce"`` the triggers are the infosets on the path, including the last one, each with the
+    sequence before it.
     """
     form = game.form
     begin = form.player_sequences[:-1].tolist()

@@ -59,8 +59,8 @@ class HistoryTree(NamedTuple):
     """int64 (nodes,): history one action or chance outcome shorter; ``NO_PARENT`` for the root,
     node 0."""
     first_child: Annotated[np.ndarray, np.int64, "nodes + 1"]
-    """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to ``first_child[h + 1]
-    - 1``, in the order of the actions."""
+    """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to
+    ``first_child[h + 1] - 1``, in the order of the actions."""
     player: Annotated[np.ndarray, np.int8, "nodes"]
     """int8 (nodes,): acting player; ``CHANCE`` or ``TERMINAL`` otherwise."""
     infoset: Annotated[np.ndarray, np.int64, "nodes"]
@@ -224,8 +224,8 @@ class SequenceForm(NamedTuple):
     """int64 (players + 1,): player ``i`` owns buckets ``[i]`` to ``[i + 1] - 1``, shallow levels
     first."""
     bucket_level: Annotated[np.ndarray, np.int64, "buckets"]
-    """int64 (buckets,): level, from 0.  It exceeds the levels of all earlier infosets of the
-    player."""
+    """int64 (buckets,): level, from 0; larger than the level of any infoset of the player earlier
+    on the path."""
     bucket_actions: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): actions of every infoset in the bucket."""
     bucket_lanes: Annotated[np.ndarray, np.int64, "buckets"]

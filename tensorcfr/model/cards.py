@@ -138,8 +138,8 @@ class Symmetry(NamedTuple):
         return classes.of_hand[self.hands[player][boards.permutation[board]]]
 
     def stands_for(self, player: int, round_: int, board: int) -> np.ndarray:
-        """Return the number of pairs of a board and a hand that each hand's class on the solved
-        board is the sum of, int64 (hands,)."""
+        """Return the multiplicity of each hand on a board, int64 (hands,): the number of pairs of a
+        board and a hand that are solved as its class."""
         boards = self.rounds[round_]
         solved = int(boards.of_board[board])
         classes = self.played[boards.played[solved]][player]

@@ -1,10 +1,11 @@
 """A game in chunks: the arrays of its trunk, of the shapes of its chunks, and of the chunks.
 
 The public tree of a game is cut.  The part above the cut is the *trunk*, a sequence form whose
-leaves may lead on.  The part below it is grouped into *chunks*: forests of subtrees.  A chunk is
-entered through its *entries*, the last sequences of both players in the trunk, and returns the
-values of its entries to them.  Chunks of equal structure have one *shape*: a sequence form, whose
-first sequences are the entries of player 0, and whose last sequences are the entries of player 1.
+leaves may lead into chunks.  The part below it is grouped into *chunks*: forests of subtrees.  A
+chunk is entered through its *entries*, the last sequences of both players in the trunk, and returns
+the values of its entries to them.  Chunks of equal structure have one *shape*: a sequence form,
+whose first sequences are the entries of player 0, and whose last sequences are the entries of
+player 1.
 
 The tree may be cut again below a cut.  Then a chunk is entered from another chunk in the same way
 as from the trunk.  A chunk that is entered from the trunk, and all chunks below it, are a *branch*.
@@ -212,8 +213,8 @@ class ChunkedForm(NamedTuple):
     rows do."""
     room: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): start of each chunk's sequences in the scratch arrays of its branch.  It is
-    0 for a chunk with no chunks below it; any other chunk has space of its own, because the chunks
-    below it need its numbers."""
+    0 for a chunk with no chunks below it.  Any other chunk has the space of its depth, because the
+    chunks below it need its numbers."""
     visit: Annotated[np.ndarray, np.int64, "visits"]
     """int64 (visits,): parts in the order in which a pass visits them, ``part`` for the forward and
     ``~part`` for the backward direction.  A chunk with none below it is visited once for both."""
@@ -245,7 +246,7 @@ class ChunkedForm(NamedTuple):
 
     @property
     def n_branches(self) -> int:
-        """Number of branches, that is of chunks that are entered from the trunk."""
+        """Number of branches: chunks that are entered from the trunk."""
         return len(self.branch) - 3
 
     @property
@@ -282,8 +283,8 @@ class ChunkLocks(NamedTuple):
     """Locked infosets of a game in chunks, first of the trunk and then chunk by chunk."""
 
     part: np.ndarray
-    """int64 (chunks + 2,): the trunk has the locks before ``[1]``, chunk ``c`` the locks from ``[c
-    + 1]`` to ``[c + 2] - 1``."""
+    """int64 (chunks + 2,): the trunk has the locks before ``[1]``, chunk ``c`` the locks from
+    ``[c + 1]`` to ``[c + 2] - 1``."""
     bucket: np.ndarray
     """int64 (locks,): bucket of each lock in the form of its part, ascending within a part."""
     lane: np.ndarray
@@ -291,7 +292,7 @@ class ChunkLocks(NamedTuple):
     offset: np.ndarray
     """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
     probability: np.ndarray
-    """float64: as in :class:`tensorcfr.model.arrays.LockedLanes`."""
+    """float64: probabilities; see :class:`tensorcfr.model.arrays.LockedLanes`."""
     most_buckets: np.ndarray
     """int64 (1,): largest number of buckets of a form."""
 

@@ -254,7 +254,7 @@ class CompiledGame(PayingGame, ABC):
         return found if np.array_equal(found[to], whole) else None
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
-        """Return the canonical spelling and the actions of a label that is locked.
+        """Return the canonical spelling and the actions of a label to lock.
 
         Raises:
             KeyError: There is no such infoset.

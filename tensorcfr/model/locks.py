@@ -29,9 +29,10 @@ class Locks(Mapping[str, dict[str, float]]):
     >>> Locks(compile_game("kuhn"), {"K": {"bet": 1}})["K"]
     {'pass': 0.0, 'bet': 1.0}
 
-    In a card game a label names hands and a line, and may lock many infosets at once: ``"AA-TT,AKs
-    check bet66"``, ``"* check check 7s"`` for all hands, and ``"QQ+ check check *"`` for all cards
-    that can come.  If two locks name the same infoset, the later one takes precedence.
+    In a card game a label names hands and a line, and may lock many infosets at once:
+    ``"AA-TT,AKs check bet66"``, ``"* check check 7s"`` for all hands, and ``"QQ+ check check *"``
+    for all cards that can come.  If two locks name the same infoset, the later one takes
+    precedence.
 
     Args:
         game: The game.
@@ -57,7 +58,8 @@ class Locks(Mapping[str, dict[str, float]]):
                 ) from None
             row = _row(label, actions, given[label])
             if (row != FREE).any() and len(actions) > 1:
-                # A later lock comes later in the order of iteration, too.
+                # Remove it first, so that the later lock is also the last in the order of
+                # iteration.
                 self._rows.pop(name, None)
                 self._rows[name] = row
                 self._actions[name] = actions

@@ -329,7 +329,7 @@ class PublicNodes(ABC):
         return [(found.node, np.array([found.hand]))]
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
-        """Return the canonical spelling and the actions of a label that is locked.
+        """Return the canonical spelling and the actions of a label to lock.
 
         Raises:
             KeyError: There is no such infoset.
@@ -390,7 +390,7 @@ class TabledNodes(PublicNodes):
 
     def find_node(self, name: str | Sequence[str]) -> int | None:
         """Return the node of some steps, or of a public label."""
-        # Labels of edges have a space in front; labels in older files may end in one.
+        # The public label may begin or end with a space that the name lacks.
         for label in (name, f" {name}", f"{name} ") if isinstance(name, str) else ():
             if label in self.named_states:
                 return self._node_of(self.named_states[label])

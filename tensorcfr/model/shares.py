@@ -46,7 +46,7 @@ def divide(form: ChunkedForm, count: int) -> list[tuple[int, int]]:
     """
     bounds = np.append(np.flatnonzero(form.above == 0), form.n_chunks)
     ends = form.first[bounds] - form.first[0]
-    # Cut at the end of a branch that is nearest to each goal.
+    # Cut at the branch boundary that is nearest to each goal.
     goals = ends[-1] * np.arange(1, count) / count
     above = np.searchsorted(ends, goals)
     nearest = above - (goals - ends[above - 1] < ends[above] - goals) if form.n_chunks else above

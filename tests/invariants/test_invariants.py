@@ -365,13 +365,13 @@ ROWS = [
     Bad(
         "P4",
         form("payoff.column", 0, 0, to=1),
-        "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is no "
+        "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is not a "
         "sequence of player 1",
     ),
     Bad(
         "P4",
         form("payoff.column", 0, 59, to=26),
-        "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is no "
+        "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is not a "
         "sequence of player 0",
     ),
     Bad(
