@@ -145,18 +145,14 @@ BAD_FILES = [
     ("csv", GOOD + "J,pass,one\n", r"policy\.csv:2: 'one' is not a probability"),
     ("csv", GOOD + "J,pass\n", r"policy\.csv:2: 2 cells, but 3 columns"),
     ("csv", GOOD + "J,pass,1\n", r"policy\.csv: the policy says nothing about infoset 'Q'"),
-    ("csv", GOOD + "J,pass,0.5\n", r"policy\.csv: .*infoset 'Q'|'J' are not a distribution"),
+    ("csv", GOOD + "J,pass,0.5\n", r"policy\.csv: .*infoset 'Q'|'J' are no distribution"),
     ("csv", "", "no column 'infoset'"),
     ("json", "{", "cannot read .*json"),
     ("json", "[]", "expected infosets"),
     ("json", '{"J": 1}', "infoset 'J' has 1, not its actions"),
     ("json", '{"J": {"bet": 1, "bet": 0}}', "'bet' is given twice"),
     ("json", '{"J": {"bet": null}}', "None is not a probability"),
-    (
-        "json",
-        '{"J": {"bet": NaN, "pass": 0}}',
-        r"policy\.json: .*'J' are not a distribution|nothing",
-    ),
+    ("json", '{"J": {"bet": NaN, "pass": 0}}', r"policy\.json: .*'J' are no distribution|nothing"),
     ("json", f'{{"J": {{"bet": 1{"0" * 400}}}}}', r"1000.*\.\.\. is not a probability"),
     ("npz", "not an archive", r"policy\.npz is not an \.npz file"),
     ("parquet", "not a table", "cannot read"),
@@ -222,7 +218,7 @@ def test_damaged_archives(tmp_path: Path) -> None:
         read_policy(game, path)
     wrong: list[tuple[np.ndarray, str]] = [
         (uniform / 2, "empty sequence"),
-        (np.where(uniform < 1, 0.25, 1.0), r"policy\.npz: .*infoset 'J' are not a distribution"),
+        (np.where(uniform < 1, 0.25, 1.0), r"policy\.npz: .*infoset 'J' are no distribution"),
         (uniform[:-1], "the probabilities of kuhn are float64"),
     ]
     for probability, message in wrong:

@@ -169,7 +169,7 @@ class TestParquet:
                 read_policy(policy.game, path)
 
         refused({"probability": [None, *columns["probability"][1:]]}, "None is not a probability")
-        refused({"probability": [float("nan")] * len(rows)}, "not a distribution|not a probability")
+        refused({"probability": [float("nan")] * len(rows)}, "no distribution|no probability")
         refused({"infoset": ["zz", *columns["infoset"][1:]]}, "no infoset 'zz'")
         longer = {name: [*values, values[-1]] for name, values in columns.items()}
         refused(longer, "given twice")
