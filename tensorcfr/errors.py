@@ -30,6 +30,7 @@ class CutError(GameError):
         self.cut = cut
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
+        # By default only the message is pickled, and ``__init__`` does not take that.
         return partial(type(self), cut=self.cut), (self.problem,)
 
 
@@ -60,7 +61,7 @@ class FormatError(GameError):
 
 
 class MemoryLimitError(MemoryError):
-    """Need for more memory than the limit; reports both figures."""
+    """Memory request above the limit; reports both figures."""
 
     def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
@@ -111,7 +112,7 @@ class Lookup(dict[str, V]):
 
 
 class MissingExtraError(ImportError):
-    """Lack of an optional package; gives the command that installs it."""
+    """Optional package that is not installed; gives the command that installs it."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(

@@ -386,12 +386,14 @@ class CardGame(BaseRules):
         found = np.zeros((2, *map(len, self.hands)), dtype=np.int64)
         for rest in combinations(self.free.tolist(), cards):
             board = (*self.board, *rest)
+            # Hands with a card of the board cannot occur.
             live = [np.flatnonzero(~np.isin(own, rest).any(axis=1)) for own in self.hands]
             pairs = zip(self.hands, live, strict=True)
             one, other = (np.asarray(self.strength(board, hands[at])) for hands, at in pairs)
             found[0][np.ix_(*live)] += one[:, None] > other
             found[1][np.ix_(*live)] += one[:, None] == other
         own, other = self.hands
+        # Hands that share a card cannot be dealt together.
         found *= ~(own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
         return found[0], found[1]
 

@@ -82,6 +82,7 @@ class CorrelatedSolver(IterativeSolver):
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
         counts, regrets = count_triggers(game, self.algorithm)
         n, own = game.n_sequences, np.diff(game.form.player_sequences)
+        # Bytes of regrets, triggers, arrays over sequences, and the sums of each player.
         self._held = 8 * (regrets + int(counts.sum()) + 4 * n + int((own**2).sum()))
         self._check_memory(0)
         self._triggers = triggers_of(game, self.algorithm)

@@ -97,6 +97,7 @@ def check_one(
     """
     if not isinstance(array, np.ndarray):
         fail(f"is of type {type(array).__name__}, not an array")
+    # A field that is declared as any signed integer may have any width.
     any_size = dtype is ANY_SIGNED
     right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
     if not (right and array.dtype.isnative):

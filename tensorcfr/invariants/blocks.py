@@ -53,6 +53,7 @@ def check_block_sequences(reader: Reader) -> None:
                 f"block {at} has {block[at, COUNT]} terminals at stride {stride[at]} after "
                 f"{reader.sequence(int(low))}"
             )
+        # An empty sequence has no bucket; its bucket 0 here is masked by ``~empty`` below.
         bucket = np.where(empty, 0, reader.sequence_bucket(sequence))
         if empty.all():
             continue
@@ -65,6 +66,8 @@ def check_block_sequences(reader: Reader) -> None:
                     f"block {at} has {name} {given[at]} for player {player}, but bucket "
                     f"{bucket[at]} has {wanted[at]}"
                 )
+        # A block begins with the first hand, so its lane there is the rank of the first public
+        # node.
         rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
         if (at := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
             fail(

@@ -29,6 +29,7 @@ def check_classes(reader: Reader) -> None:
         fail(f"there are {reader.form.n_players} players")
     if not 0 < part.sizes[2] <= MOST_CARDS:
         fail(f"the deck has {part.sizes[2]} cards")
+    # A kind begins where the kind before it ends.
     begin = np.append(0, part.lanes[:-1, 2])
     if (kind := first_true(part.lanes[:, 0] != begin)) is not None:
         fail(f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}")
@@ -48,6 +49,7 @@ def check_weights(reader: Reader) -> None:
     one, every = reader.cards.weight
     if (at := first_true(~(np.isfinite(one) & (one > 0)))) is not None:
         fail(f"a hand of class {at} has weight {one[at]}")
+    # The quotient is the number of hands of the class.
     hands = every / one
     if (at := first_true(~(np.abs(hands - np.rint(hands)) <= 1e-9) | (hands < 0.5))) is not None:
         fail(f"class {at} has weight {every[at]}, and each of its hands {one[at]}")
@@ -62,6 +64,8 @@ def check_same(reader: Reader) -> None:
         for player, (here, there) in enumerate(((own, other), (other, own))):
             if (at := outside(here, 0, len(there) + 1)) is not None:
                 fail(f"class {at} of player {player}, kind {kind}, is the same as {here[at]}")
+            # ``len(there)`` means that no class has the same cards; the number for it is not
+            # compared.
             back = np.append(there, 0)[here]
             wrong = (here < len(there)) & (back != np.arange(len(here)))
             if (at := first_true(wrong)) is not None:
@@ -83,6 +87,7 @@ def check_walk_ranges(reader: Reader) -> None:
             if not 0 <= at <= len(part.walk) - 3:
                 fail(f"{where} begins at {at}")
             levels, *counts = part.walk[at : at + 3].tolist()
+            # The list has a header of three numbers, two counts per strength, and then the hands.
             end = at + 3 + 2 * levels + part.numbers * sum(counts)
             if end > len(part.walk):
                 fail(f"{where} ends at {end}, beyond {len(part.walk)}")
@@ -117,6 +122,7 @@ def check_walk_hands(reader: Reader) -> None:
                 found = np.bincount(walk[:, 0], minlength=classes_of(reader, board, who))
                 if (at := first_true(found > most)) is not None:
                     fail(f"{where} has class {at} of player {who} {found[at]} times")
+                # Sorted cards as digits of one number identify the hand.
                 if len(np.unique(cards @ (beyond + 1) ** np.arange(cards.shape[1]))) != len(walk):
                     fail(f"{where} has a hand twice")
 

@@ -105,6 +105,7 @@ def check_pools(reader: ChunkReader) -> None:
     for field, name in enumerate(reader.shapes.fields):
         kind, _, own = name.rpartition("/")
         dtype = ARRAYS[kind][own][0] if kind else np.int64
+        # Without a kind, infoset_parent is uint32 and every other array int64.
         pool = "indices" if name == "infoset_parent" else POOLS[dtype]
         begin, size, _ = place[:, field].T
         end = len(getattr(reader.shapes, pool))
@@ -237,9 +238,11 @@ def check_entry(reader: ChunkReader) -> None:
     game = reader.game
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
     of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
+    # Sequences of each player in the part above: the trunk, or a chunk.
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.above]
     lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():
+        # Few pairs of a count and an offset occur, so compute the maximum of each pair once.
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
         most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
         last = after + np.array(most)[kind]

@@ -42,6 +42,7 @@ def check_bucket_order(reader: Reader) -> None:
     if (at := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
         one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
         fail(f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}")
+    # The levels of a player begin at 0 and have no gaps.
     above = np.append(-1, form.bucket_level[:-1])
     above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
     if (bucket := first_true(form.bucket_level > above + 1)) is not None:

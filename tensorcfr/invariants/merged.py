@@ -139,6 +139,7 @@ def members_of(reader: Reader) -> np.ndarray:
     members = np.zeros(small.n_sequences, dtype=np.uint32)
     members[small.player_sequences[:-1]] = 1
     for _, to in _buckets(reader):
+        # A bucket maps to a small range of merged sequences, so count from its first one.
         first = int(to.min())
         count = np.bincount(to.reshape(-1) - np.uint32(first))
         members[first : first + len(count)] += count.astype(np.uint32)

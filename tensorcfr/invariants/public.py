@@ -68,6 +68,7 @@ def check_edge(reader: Reader) -> None:
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         fail(f"public node {node} has edge {tree.edge[node]}, not {wanted}")
+    # The key is unique if siblings have different labels.
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
     # In most games the labels ascend, and need no sort.
     if (np.diff(key) > 0).all():
@@ -228,6 +229,7 @@ def check_parent(reader: Reader) -> None:
         above = tree.parent[step]
         of = np.where(step == 0, 0, tree.bucket[above]).astype(np.int64)
         action = step - tree.first_child[above]
+        # Sequence of the first hand; the hand of rank ``r`` is ``r`` strides further on.
         sequence = form.bucket_sequence[of] + action * form.bucket_lanes[of] + tree.rank[above]
         sequence[step == 0] = form.player_sequences[player]
         between = np.where(step == 0, 0, form.bucket_stride[of])

@@ -28,6 +28,7 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
         return f"the empty sequences have the probabilities {strategy[empty].tolist()}, not 1"
     tolerance = SUM_TOLERANCE[str(strategy.dtype)]
     least, most = strategy.min(), strategy.max()
+    # Negated, so that NaN is refused.
     if not (least >= 0.0 and most <= 1.0 + tolerance):
         return f"{float(least if not least >= 0.0 else most)!r} is not a probability"
     buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)

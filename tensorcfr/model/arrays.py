@@ -98,10 +98,12 @@ class HistoryTree(NamedTuple):
         last = np.empty((len(empty), self.n_nodes), dtype=np.int64)
         last[:, 0] = empty
         reach = np.ones(self.n_nodes)
+        # A level depends only on the level above, so each level is one vectorised operation.
         for level in levels_below_root(self.first_child):
             above = self.parent[level]
             last[:, level] = last[:, above]
             reach[level] = reach[above] * self.probability[level]
+            # Only an action of the player changes their last sequence.
             moved = np.flatnonzero(self.player[above] >= 0)
             node, above = level.start + moved, above[moved]
             infoset, action = self.infoset[above], node - self.first_child[above]
@@ -204,10 +206,12 @@ class PublicTree(NamedTuple):
             float64 (..., players, hands of player 0, ...), with the shape of ``weight`` in front; 0
             for deals of probability 0, even if their utility is infinite or NaN.
         """
+        # Matrices have an axis of players in front of the hands, so probabilities get one too.
         before_hands = -1 - self.n_players
         given = self.weight_table[weight]
         alive = np.expand_dims((given > 0) & (self.prior > 0), before_hands)
         probability = np.expand_dims(self.prior * given, before_hands)
+        # Deals that cannot occur may have infinite utilities; ``where`` drops 0 times infinity.
         with np.errstate(invalid="ignore"):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
 
@@ -306,6 +310,7 @@ class SequenceForm(NamedTuple):
         """
         found = np.repeat(to.player_sequences[:-1], np.diff(self.player_sequences))
         own, action = self.owners
+        # The empty sequences keep this entry; all others get theirs.
         acts = own >= 0
         at = infoset[own[acts]]
         found[acts] = to.infoset_sequence[at] + action[acts] * to.infoset_stride[at]
@@ -379,6 +384,7 @@ def bucket_layout(
         "bucket_actions": actions,
         "bucket_lanes": lanes,
         "bucket_infoset": infosets[:-1],
+        # The empty sequences of the players up to the owner come before.
         "bucket_sequence": sequences[:-1] + owner + 1,
         # Without private hands all lanes are of one hand.
         "bucket_stride": lanes,
@@ -402,6 +408,7 @@ def infoset_layout(
         int64 (infosets,): the infosets in order; the fields of :func:`bucket_layout`.
     """
     key = np.stack([owner, level, actions])
+    # A bucket is a set of infosets with equal keys; unique sorts buckets as lexsort sorts infosets.
     kinds, lanes = np.unique(key, axis=1, return_counts=True)
     owner, level, actions = np.ascontiguousarray(kinds)
     return np.lexsort(key[::-1]), bucket_layout(owner, level, actions, lanes, n_players)
@@ -418,6 +425,7 @@ def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     nodes = len(children)
     first_child = np.empty(nodes + 1, dtype=np.int64)
+    # The root is not a child, so the first child is node 1.
     first_child[0] = 1
     np.cumsum(children, out=first_child[1:])
     first_child[1:] += 1

@@ -248,6 +248,7 @@ def _groups(items: Iterable[int], reaches: Iterable[int]) -> list[list[int]]:
     groups: list[tuple[int, list[int]]] = []
     for item, reach in zip(items, reaches, strict=True):
         together, apart = [item], []
+        # An item joins all groups that it overlaps into one.
         for other, members in groups:
             if other & reach:
                 reach |= other
@@ -316,6 +317,7 @@ class _PublicState:
         for infoset in self.acting:
             options[int(form.infoset_parent[infoset])] *= int(views.n_actions[infoset])
         empty = set(form.player_sequences.tolist())
+        # A belief may lack a last sequence that is not empty, which is one more option.
         return prod(count + (last not in empty) for last, count in options.items())
 
     def beliefs_of(self, bits: int) -> tuple[int, ...]:
@@ -358,6 +360,7 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
     depth, counts, infosets, ends = array("q"), array("q"), array("q"), array("q")
     leaf_links = [np.array([[-1] * len(views.first_leaves), sorted(views.first_leaves)], np.int64)]
     belief_links = []
+    # The play begins in the belief of all classes of each top state.
     for state in top:
         state.follow(-1, [(1 << len(state.classes)) - 1])
     first = 0
@@ -384,6 +387,8 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
                     ]
                     after = [one | more for one in after for more in adds]
                 below.follow(first, after)
+            # Axis k is the k-th infoset that acts, in the order in which prescriptions are
+            # numbered.
             number = np.arange(first, first + counts[-1]).reshape(shape)
             for axis, (_, at) in enumerate(own):
                 for action in range(shape[axis]):
@@ -400,6 +405,7 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
         links = np.array(state.links, dtype=np.int64)
         links[1] += begin
         belief_links.append(links)
+        # Later states do not need the beliefs of this one.
         state.beliefs.clear()
         state.found.clear()
     none = np.empty((2, 0), dtype=np.int64)

@@ -345,6 +345,8 @@ class Entries:
         self._above.append(above)
         self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
         for own in chain(*rows):
+            # Many rows differ only in their smallest sequence, so distances are stored, each list
+            # once.
             after = int(own.min())
             beyond = (own - after).astype(np.uint32)
             if (key := beyond.tobytes()) not in self._known:
@@ -377,6 +379,7 @@ def tiled(counts: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
     found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, out=found[:, 1:])
     order = np.arange(len(counts)) if later is None else np.argsort(later, kind="stable")
+    # So far the offsets are relative to the chunk; add the sizes of all chunks before it.
     own = found[order, -1]
     found[order] += (np.cumsum(own) - own)[:, None]
     return found
@@ -517,5 +520,6 @@ def bounds_of_parts(form: ChunkedForm) -> np.ndarray:
 
 def part_of(game: ChunkedForm, numbers: np.ndarray) -> int:
     """Return the part that some numbers lie in: 0 for the trunk, ``c + 1`` for chunk ``c``."""
+    # All numbers lie in one part, so the first one determines it.
     first = int(numbers.flat[0]) if numbers.size else 0
     return int(np.searchsorted(game.first[:-1], first, side="right"))

@@ -251,11 +251,13 @@ class FlatGame(InfosetNumbers, CompiledGame):
         if self.unit != 1.0:
             digest.update(f"unit {self.unit!r}".encode())
         for name, array in self.arrays().items():
+            # Merging is optional and must not change the fingerprint.
             if name.startswith("merged/"):
                 continue
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         if self.joins_labels:
+            # Labels that are made on demand would be too many; their parts determine them.
             digest.update(repr(self.public_game[1:]).encode())
         else:
             labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)

@@ -250,6 +250,7 @@ class CompiledGame(PayingGame, ABC):
         if to is None:
             return whole
         found = np.zeros(self.swept(merged=True).n_numbers)
+        # Entries that several sequences share must have one number.
         found[to] = whole
         return found if np.array_equal(found[to], whole) else None
 

@@ -113,6 +113,7 @@ def plain_array(given: Any, what: str) -> tuple[np.ndarray, float]:
             given = getattr(given, method)()
     try:
         found = np.asarray(given)
+        # bfloat16 and arrays of objects have a dtype of another kind, but may hold numbers.
         if found.dtype.kind not in "fiu" and str(found.dtype) not in ("bfloat16", "object"):
             raise TypeError
         single = found.dtype.kind != "i" and found.dtype.itemsize < 8

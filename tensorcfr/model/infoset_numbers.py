@@ -110,6 +110,7 @@ class InfosetNumbers:
         """Yield the infosets of a player in order, some at a time."""
         form = self.form
         for bucket in range(*form.player_buckets[player : player + 2].tolist()):
+            # Consecutive actions of an infoset are ``lanes`` sequences apart.
             action = int(form.bucket_lanes[bucket]) * np.arange(form.bucket_actions[bucket])
             for lane, labels, actions in self._labelled(bucket):
                 first = form.bucket_sequence[bucket] + lane + np.arange(len(labels))
@@ -148,6 +149,7 @@ class InfosetNumbers:
         """
         infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
         begin, sequence, lanes, actions = self._buckets
+        # First infosets ascend, so the bucket is the last one that begins at or before the infoset.
         bucket = bisect_right(begin, infoset) - 1
         first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
         return slice(first, first + stride * actions[bucket], stride)

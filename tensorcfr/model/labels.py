@@ -93,6 +93,8 @@ class PublicGame(NamedTuple):
                 if not label or label[0] == " ":
                     return f"the public label {label!r} is like one of steps"
         hands = dict.fromkeys(chain(*self.hands))
+        # If a hand began with another hand, the rest could be part of the public label.  Labels of
+        # steps begin with a space, so without other public labels only a space is ambiguous.
         for hand in hands:
             for end, following in enumerate(hand):
                 if hand[:end] in hands and (given or following == " "):
@@ -192,6 +194,8 @@ def follow(
     while rest:
         steps, below = children(nodes[-1])
         if isinstance(rest, str):
+            # Compare up to the next space, so that a step does not fit the beginning of a longer
+            # one.
             fits = [f"{rest} ".startswith(f" {step} ") for step in steps]
         else:
             fits = [rest[0] == step for step in steps]
@@ -200,6 +204,7 @@ def follow(
         child = fits.index(True)
         taken.append(child)
         nodes.append(int(below[child]))
+        # Remove the step and the space before it.
         rest = rest[1 + len(steps[child]) if isinstance(rest, str) else 1 :]
     return nodes, taken
 
@@ -252,6 +257,7 @@ class InfosetLabels(_OnDemand[str]):
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
         held = form.held(bucket).tolist()
+        # Take whole hands, so that the labels of the nodes are used again for each.
         step = max(1, together // stride)
         for nth in range(0, len(held), step):
             hands = [names[hand] for hand in held[nth : nth + step]]

@@ -126,6 +126,7 @@ class LaidOutNodes(TabledNodes):
             at = self.places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
             for hand, infoset in zip(held, at.tolist(), strict=True):
                 deals = [self._dealt(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
+                # Compare all deals of the hand, position by position.
                 columns = zip(*deals, strict=False)
                 found[hand] = tuple(own[0] for own in columns if len(set(own)) == 1)
             if len(found) == len(self.hands[player]):

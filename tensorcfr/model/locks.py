@@ -158,6 +158,7 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
     if not isinstance(given, Mapping):
         raise TypeError(f"locks: a lock of {label!r} maps actions to numbers, not {brief(given)}")
     refuse_unknown(label, given, actions)
+    # An infoset with one action has only one strategy.
     if len(given) < len(actions) == 1:
         return np.ones(1)
 
@@ -168,6 +169,7 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
     row = np.array([locked_to(action) for action in actions])
     locked = np.array([action in given for action in actions])
     total = float(row[locked].sum())
+    # Negated, so that NaN is refused.
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
         raise ValueError(f"infoset {label!r} cannot be locked to {dict(given)}: no distribution")
     if locked.all() and total < 1 - SUM_TOLERANCE:

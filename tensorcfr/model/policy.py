@@ -70,6 +70,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
                 f"the probabilities of {game.name} are float64 ({game.n_numbers},), not "
                 f"{probabilities.dtype} {probabilities.shape}"
             )
+        # Negated, so that NaN is refused.
         wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
         if wrong.any():
             raise ValueError(f"{float(probabilities[wrong][0])!r} in a policy is not a probability")
@@ -377,6 +378,7 @@ def located(game: CompiledGame, label: str) -> Located:
 
 def suggest_label(game: CompiledGame, label: object) -> str:
     """Return a suggestion for an unknown label: a similar label, or an example."""
+    # In a large game a comparison with all labels would take long.
     if isinstance(label, str) and game.n_infosets <= MOST_COMPARED:
         return suggest(label, list(islice(_labels(game), None if label else 1)))
     return f"labels look like {next(_labels(game))!r}"

@@ -340,6 +340,7 @@ class PublicNodes(ABC):
     def find_node(self, name: str | Sequence[str]) -> int | None:
         """Return the node that some steps lead to from the root, given as a list or as one text;
         None if there is none."""
+        # A step may contain spaces, so a text cannot be split into steps here.
         steps = "".join(f" {word}" for word in name.split()) if isinstance(name, str) else name
         way = follow(steps, 0, self._steps_of)
         return None if way is None else way[0][-1]

@@ -76,6 +76,7 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         # Renumber the sequences of the trunk; chunks below other chunks keep their sequences.
         if above == 0:
             rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
+        # Parts of the share are numbered from 1; the trunk stays 0.
         entries.add(rows, max(above - begin, 0))
     entered = frozen_arrays(entries.finish())
     trunk = changed_arrays(form.trunk, lambda array: array[:0])._replace(
@@ -111,9 +112,11 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
 def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
     """Return the game with visits to one chunk only: the chunks above it in the forward direction,
     the chunk and all chunks below it in both."""
+    # Go up from the chunk to the trunk.
     way = [chunk + 1]
     while above := int(form.above[way[0] - 1]):
         way.insert(0, above)
+    # The visits of the chunk and of all chunks below it are contiguous.
     first, *last = np.flatnonzero((form.visit == chunk + 1) | (form.visit == ~(chunk + 1)))
     own = form.visit[first : max(last, default=first) + 1]
     visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])

@@ -241,6 +241,7 @@ def step_probabilities(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
     """
     tree: HistoryTree = game.tree
     step = tree.probability.copy()
+    # Histories after chance, and the root, keep their probability.
     node = 1 + np.flatnonzero(tree.player[tree.parent[1:]] >= 0)
     parent = tree.parent[node]
     infoset, action = tree.infoset[parent], node - tree.first_child[parent]
@@ -293,6 +294,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     owner, level, actions = (np.concatenate(own) for own in zip(*kinds, strict=True))
     order, layout = infoset_layout(owner, level, actions, len(dags))
     infosets = len(order)
+    # Order of the DAGs to order of the form.
     number = np.empty(infosets, dtype=np.int64)
     number[order] = np.arange(infosets)
     ends, empty = layout["player_infosets"].tolist(), layout["player_sequences"]
@@ -312,6 +314,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         beliefs.append(belief)
         leaves.append(first[leaf])
     target, source = np.concatenate(targets), np.concatenate(sources)
+    # Sort links by target, so that the links of an infoset are contiguous.
     by_target = np.argsort(target, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infosets))])
     links = Links(begin, source[by_target])

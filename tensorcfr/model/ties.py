@@ -49,6 +49,7 @@ def tied_form(form: SequenceForm, tied_to: np.ndarray) -> Tied:
     """
     first = np.flatnonzero(tied_to == np.arange(form.n_infosets))
     player, actions = form.infoset_player[first], form.infoset_actions[first]
+    # At level 0 every infoset follows the empty sequence.
     order, layout = infoset_layout(player, np.zeros_like(player), actions, form.n_players)
     number = np.empty(form.n_infosets, dtype=np.int64)
     number[first[order]] = np.arange(len(order))
