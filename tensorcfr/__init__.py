@@ -87,7 +87,7 @@ __version__ = "0.16.0"
 
 
 def __getattr__(name: str) -> Any:
-    """What is imported when it is first asked for, because a solve does without it."""
+    """Import a part of the package that a solve does not need, on first access."""
     from importlib import import_module
 
     if name == "deep":

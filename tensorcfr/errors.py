@@ -1,4 +1,4 @@
-"""The errors of this library; each names the thing that is wrong."""
+"""The errors of this library; each message names the cause."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ V = TypeVar("V")
 
 
 class GameError(ValueError):
-    """The rules of a game break the contract of :mod:`tensorcfr.rules`; names the history or
-    the infoset at fault."""
+    """Violation of the contract of :mod:`tensorcfr.rules` by the rules of a game; names the history
+    or the infoset at fault."""
 
 
 class CutError(GameError):
-    """A game is in chunks and something needs it laid out, or the reverse; says how to compile it.
+    """Use of a game in chunks where a flat game is needed, or the reverse; says how to compile it.
 
     Args:
-        problem: What does not go together.
-        cut: Whether a game in chunks is needed, and not one that is laid out.
+        problem: The conflict, as a clause.
+        cut: True if a game in chunks is needed, False if a flat one.
     """
 
     def __init__(self, problem: str, *, cut: bool) -> None:
@@ -30,21 +30,24 @@ class CutError(GameError):
         self.cut = cut
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
+        # By default only the message is pickled, and ``__init__`` does not take that.
         return partial(type(self), cut=self.cut), (self.problem,)
 
 
 class ImperfectRecallError(GameError):
-    """A player forgets something that they knew or did: counterfactual regret minimization and the
-    sequence form do not cover such games.  Abstractions allow it by name."""
+    """Imperfect recall: a player forgets an observation or an action.  Counterfactual regret
+    minimization and the sequence form do not cover such games.  Abstractions allow it by an
+    argument."""
 
 
 class InvariantError(GameError):
-    """The arrays of a compiled game break an invariant of ``docs/data-model.md``; begins with
-    its number and names the history, infoset or sequence at fault."""
+    """Violation of an invariant of ``docs/data-model.md`` by the arrays of a compiled game; begins
+    with the number of the invariant and names the history, infoset or sequence at fault."""
 
 
 class FormatError(GameError):
-    """A file is not in its format; says ``game.efg:3:14: ...``, the file, line and column."""
+    """Error in the format of a file; begins with ``game.efg:3:14: ...``, the file, line and
+    column."""
 
     def __init__(self, source: str, line: int, column: int, problem: str) -> None:
         super().__init__(f"{source}:{line}:{column}: {problem}")
@@ -58,7 +61,7 @@ class FormatError(GameError):
 
 
 class MemoryLimitError(MemoryError):
-    """More memory would be needed than may be used; says both figures."""
+    """Memory request above the limit; reports both figures."""
 
     def __init__(self, what: str, needed: int, limit: int, about: bool = False) -> None:
         super().__init__(
@@ -75,30 +78,30 @@ class MemoryLimitError(MemoryError):
 
 
 class FileSizeError(MemoryLimitError, ValueError):
-    """A file would take more memory than may be used: a ValueError, as whenever a file is refused;
-    says both figures."""
+    """Attempt to read a file that would take more memory than the limit; reports both figures.  It
+    is a ValueError too, like every error about the contents of a file."""
 
 
 class OldFileError(ValueError):
-    """A file of an earlier release is not read any more; names a release that converts it."""
+    """File of an earlier release that can no longer be read; names a release that converts it."""
 
 
 class UnknownGameError(ValueError):
-    """A file is of a game whose rules are not in it; the caller must give the game."""
+    """File of a game whose rules are not in it; the caller must give the game."""
 
 
 class UnknownNameError(KeyError):
-    """There is nothing of a name; says what is near."""
+    """Name that does not exist; suggests a similar one."""
 
     def __str__(self) -> str:
-        """The message as it is: of other errors of keys, Python shows the ``repr``."""
+        """Return the message as it is; a plain KeyError would show its ``repr``."""
         return str(self.args[0])
 
 
 class Lookup(dict[str, V]):
-    """A dict of names, whose error for a name that it does not have says which are near.
+    """Dict of names that suggests a similar name for an unknown one.
 
-    Something that is not a text is never a key, whether it can be hashed or not.
+    A key that is not a text is never in it, whether or not it can be hashed.
     """
 
     def __contains__(self, key: object) -> bool:
@@ -109,7 +112,7 @@ class Lookup(dict[str, V]):
 
 
 class MissingExtraError(ImportError):
-    """An optional package is missing; says the command that installs it."""
+    """Optional package that is not installed; gives the command that installs it."""
 
     def __init__(self, package: str, extra: str) -> None:
         super().__init__(
@@ -124,24 +127,25 @@ class MissingExtraError(ImportError):
 
 
 class TrainingError(ArithmeticError):
-    """A network cannot be trained: its loss is no finite number, or it has no samples; names the
-    iteration and the update.  The solver is as it was before that iteration."""
+    """Failure to train a network, because its loss is not a finite number or it has no samples;
+    names the iteration and the update.  The solver keeps its state from before that iteration."""
 
 
 class SweepError(RuntimeError):
-    """Some cells of a sweep failed; the others are in its table.  Names the first of them."""
+    """Failure of some cells of a sweep; names the first of them.  The table of the sweep has the
+    other cells."""
 
 
 class ClusterError(RuntimeError):
-    """A cluster cannot go on: its scheduler is lost, or it has no workers.  Says what happened."""
+    """Failure of a cluster: its scheduler is lost, or it has no workers.  Describes the cause."""
 
 
 MOST_BYTES = 1 << 60
-"""As many bytes are said to be needed at most: 1,024 PiB, which no machine has."""
+"""Largest number of bytes that an error reports, 1,024 PiB, more than any machine has."""
 
 
 def format_bytes(count: int) -> str:
-    """A size for people: ``"1.7 GiB"``."""
+    """Format a number of bytes for people: ``"1.7 GiB"``."""
     size = float(min(count, MOST_BYTES))
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB"):
         if size < 1024:
@@ -151,11 +155,12 @@ def format_bytes(count: int) -> str:
 
 
 MOST_LISTED = 40
-"""Words that an error lists."""
+"""Largest number of words that an error lists."""
 
 
 def suggest(word: str, known: Collection[str]) -> str:
-    """``did you mean 'leduc'?``, or what there is: all of it, or a few of many."""
+    """Return a hint for an unknown word: ``did you mean 'leduc'?``, or the known words, or a few of
+    them if they are many."""
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     if close:
         return f"did you mean {close[0]!r}?"

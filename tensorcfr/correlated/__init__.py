@@ -1,4 +1,4 @@
-"""Joint play towards correlated equilibria: regrets of players who leave recommendations."""
+"""Joint play towards correlated equilibria: regrets for deviations from recommendations."""
 
 from .solver import CorrelatedSolver, CorrelatedState
 

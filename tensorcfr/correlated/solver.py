@@ -24,31 +24,32 @@ from ..solvers.kept import Expected
 
 
 class CorrelatedState(NamedTuple):
-    """What the solver carries from one iteration to the next."""
+    """State that the solver keeps between iterations."""
 
     def __repr__(self) -> str:
         return arrays_in_line(self)
 
     regret: np.ndarray
-    """float64: regrets of all triggers; see :class:`tensorcfr.kernels.triggers.Triggers`."""
+    """float64 (regrets,): regrets of all triggers; see
+    :class:`tensorcfr.kernels.triggers.Triggers`."""
     strategy: np.ndarray
-    """float64 (sequences,): the strategies of the next iteration."""
+    """float64 (sequences,): strategies of the next iteration."""
     cumulative: np.ndarray
-    """float64 (sequences,): the sum of own reaches over iterations."""
+    """float64 (sequences,): sum of own reaches over iterations."""
     played: np.ndarray
-    """float64 (iterations, sequences): the strategies of every iteration."""
+    """float64 (iterations, sequences): strategies of every iteration."""
 
 
 BLOCK = 64
-"""Iterations whose strategies are evaluated together."""
+"""Number of iterations whose strategies are evaluated together."""
 
 
 class CorrelatedSolver(IterativeSolver):
     """Extensive-form regret minimization with triggers, all players at once.
 
-    Values and deviations are those of the joint play: the correlated plan that draws one of the
-    iterations.  Memory grows with infosets on a path times their actions, and by one strategy with
-    every iteration: for small games.
+    Values and deviations refer to the joint play: the correlated plan that draws one of the
+    iterations.  For small games: the regrets grow with the number of infosets on a path times their
+    actions, and each iteration adds one strategy to the state.
 
     Args:
         game: The game.
@@ -81,6 +82,7 @@ class CorrelatedSolver(IterativeSolver):
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
         counts, regrets = count_triggers(game, self.algorithm)
         n, own = game.n_sequences, np.diff(game.form.player_sequences)
+        # Bytes of regrets, triggers, arrays over sequences, and the sums of each player.
         self._held = 8 * (regrets + int(counts.sum()) + 4 * n + int((own**2).sum()))
         self._check_memory(0)
         self._triggers = triggers_of(game, self.algorithm)
@@ -97,7 +99,11 @@ class CorrelatedSolver(IterativeSolver):
         self._sums, self._summed = [np.zeros((size, size)) for size in own.tolist()], 0
 
     def _check_memory(self, more: int) -> None:
-        """Make sure that there is room for the strategies of more iterations."""
+        """Check that the strategies of ``more`` further iterations fit in memory.
+
+        Raises:
+            MemoryLimitError: They do not fit.
+        """
         needed = self._held + 8 * (self.iteration + more) * self.game.n_sequences
         if needed > self.memory_limit:
             what = (
@@ -125,7 +131,7 @@ class CorrelatedSolver(IterativeSolver):
     @classmethod
     def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
         if state.played.min(initial=0.0) < 0.0 or state.played.max(initial=0.0) > 1.0 + 1e-9:
-            return "played holds what is no probability"
+            return "played holds a number that is not a probability"
         return super().wrong_state(setting, state)
 
     @classmethod
@@ -138,7 +144,7 @@ class CorrelatedSolver(IterativeSolver):
         form, state = self.game.form, self._state
         if len(self._played) < self.iteration + iterations:
             self._check_memory(iterations)
-            # Twice the room, so that iterations one by one are not copied each time.
+            # Double the space, so that single iterations do not copy the array each time.
             rows = max(self.iteration + iterations, 2 * self.iteration)
             played = np.empty((rows, len(state.strategy)))
             played[: self.iteration] = self._played[: self.iteration]
@@ -157,6 +163,8 @@ class CorrelatedSolver(IterativeSolver):
                     self._value,
                     state.regret,
                 )
+            # All regrets are updated before any strategy changes, because the updates are
+            # simultaneous.
             for player in players:
                 triggers.follow_triggers(
                     form, self._triggers, player, state.regret, state.strategy, self._reach
@@ -164,10 +172,11 @@ class CorrelatedSolver(IterativeSolver):
             self.iteration += 1
 
     def evaluate(self) -> Evaluation:
-        """Values of the joint play, and of the players' best deviations from it."""
+        """Return the values of the joint play, and of the players' best deviations from it."""
         if self.iteration == 0:
             return self.evaluate_current()
-        # Blocks begin at the same iterations whenever this is called: so do the roundings.
+        # Blocks begin at fixed iterations, so the rounding errors do not depend on when this is
+        # called.
         while self._summed + BLOCK <= self.iteration:
             for total, added in zip(self._sums, self._meet(self._summed + BLOCK), strict=True):
                 total += added
@@ -176,13 +185,14 @@ class CorrelatedSolver(IterativeSolver):
         return self._gap([(total + rest) / self.iteration for total, rest in totals])
 
     def _meet(self, end: int) -> list[np.ndarray]:
-        """What each player faces in the iterations that are not summed yet, up to ``end``."""
+        """Return own reaches times counterfactual payoffs, summed over the iterations from the last
+        block up to ``end``: for each player float64 (own sequences, own sequences)."""
         rows = self._played[self._summed : end]
         players, ones = range(self.game.n_players), np.ones(len(rows))
         return [meet(self.game, player, ones, rows) for player in players]
 
     def evaluate_current(self) -> Evaluation:
-        """The same of the next iteration's strategies alone."""
+        """Return the values and deviations of the next iteration's strategies."""
         players, one = range(self.game.n_players), np.ones(1)
         return self._gap([meet(self.game, p, one, self._state.strategy[None]) for p in players])
 
@@ -192,10 +202,11 @@ class CorrelatedSolver(IterativeSolver):
 
 
 def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, int]:
-    """How many triggers each infoset has, int64 (infosets,), and how many regrets they have in all.
+    """Count the triggers of each infoset, int64 (infosets,), and the regrets of all triggers.
 
-    Quick: it says what :func:`triggers_of` takes before that is made.
+    This is fast, and gives the size of :func:`triggers_of` before its arrays are made.
     """
+    # A parent infoset comes before its children, so ``counts`` has it already.
     form, sees = game.form, algorithm.kind == "efce"
     at_sequence, _ = form.owners
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
@@ -209,12 +220,13 @@ def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, i
 
 
 def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
-    """The triggers at every infoset.
+    """Return the triggers at every infoset.
 
-    To ``"efce"`` they are the sequences beside the way to the infoset: each other action at the
-    own infosets before it.  (A player who sees a recommendation, follows it and plays on blindly is
-    one who listens on and then leaves whatever is recommended.)  To ``"efcce"`` they are the
-    infosets on the way, the last one included, each with the sequence before it.
+    In ``"efce"`` a trigger is a sequence that leaves the path to the infoset: another action at one
+    of the player's earlier infosets.  (A player who follows a recommendation and then ignores all
+    later ones is covered too: they can wait for the next recommendation and deviate from it.)  In
+    ``"efcce"`` the triggers are the infosets on the path, including the last one, each with the
+    sequence before it.
     """
     form = game.form
     begin = form.player_sequences[:-1].tolist()

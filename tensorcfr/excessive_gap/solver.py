@@ -21,13 +21,13 @@ from ..solvers.base import IterativeSolver, Setting
 from ..solvers.kept import Expected
 
 ARRAYS = 12
-"""Arrays over the sequences: three that are kept, eight of the kernel, and the weights."""
+"""Number of arrays over the sequences: three of the state, eight of the kernel, and the weights."""
 FIRST_SMOOTHING = 1e-3
-"""Per unit of payoff; doubled until there is a gap."""
+"""Initial smoothing per unit of payoff; it is doubled until there is a gap."""
 
 
 class GapSolver(IterativeSolver):
-    """Plans of two players that come nearer to an equilibrium as their smoothing shrinks.
+    """Plans of two players that approach an equilibrium as their smoothing shrinks.
 
     Args:
         game: A game of two players whose payoffs have a constant sum.
@@ -37,7 +37,8 @@ class GapSolver(IterativeSolver):
         memory_limit: Bytes that the solver may take; by default the machine's free memory.
 
     Raises:
-        ValueError: There is no such algorithm, or the game is not such a game.
+        ValueError: There is no such algorithm, or the game does not have two players and a constant
+            sum.
         MemoryLimitError: The arrays would not fit.
     """
 
@@ -92,25 +93,30 @@ class GapSolver(IterativeSolver):
 
     @classmethod
     def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
-        """The plans, as behaviour strategies."""
+        """Return the plans as behaviour strategies."""
         return evaluation.normalise(setting.game.form, state.cumulative)
 
     @classmethod
     def count_nodes(cls, game: FlatGame, state: Any, iterations: int) -> tuple[int, int]:
-        """A payoff product and a smoothed response pass over the whole game once; in steps that
-        were halved, too."""
+        """Return the nodes and decisions that the state's passes have visited.
+
+        A payoff product and a smoothed response pass over the whole game once, also in steps that
+        were halved.
+        """
         nodes, decisions = super().count_nodes(game, state, 1)
         passes = int(state.numbers[kernels.PASSES])
+        # A pass is over one player's sequences, half of an iteration.
         return passes * nodes // 2, passes * decisions // 2
 
 
 def entropy_weights(form: SequenceForm) -> np.ndarray:
-    """Weights of the entropies, float64 (infosets,): 1 more than the largest sum, over the actions,
-    of the weights of the infosets after an action.
+    """Compute the weights of the entropies, float64 (infosets,).
 
-    They are those of the *dilatable global entropy* of Farina, Kroer and Sandholm, EC 2021.
+    A weight is 1 plus the largest sum, over the actions, of the weights of the infosets after an
+    action.  This is the *dilatable global entropy* of Farina, Kroer and Sandholm, EC 2021.
     """
     weight, below = np.empty(form.n_infosets), np.zeros(form.n_sequences)
+    # From the deepest level up, because a weight depends on the weights below.
     for b in reversed(range(len(form.bucket_lanes))):
         actions, lanes = int(form.bucket_actions[b]), int(form.bucket_lanes[b])
         first, infoset = int(form.bucket_sequence[b]), int(form.bucket_infoset[b])

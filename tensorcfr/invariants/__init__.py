@@ -2,8 +2,8 @@
 ``docs/data-model-chunks.md``.
 
 :data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
-group.  The function of a row raises an :class:`~tensorcfr.errors.InvariantError` that describes
-what is wrong.  It may rely on the rows above it, so no function follows an index that has not been
+group.  The function of a row raises an :class:`~tensorcfr.errors.InvariantError` that describes the
+violation.  It may rely on the rows above it, so no function follows an index that has not been
 checked.
 """
 
@@ -38,12 +38,12 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
     """Check every invariant of a compiled game, in the order of the list.
 
     Invariants of histories are checked if the game was compiled from histories.  For private hands
-    x public tree they follow from the other invariants, which need no expanded game.
+    x public tree they follow from the other invariants, which do not need an expanded game.
 
     Args:
         game: The game.
-        expand: Whether to check the whole list: expand private hands x public tree, and make
-            labels that are otherwise made on demand.
+        expand: True to check the whole list: expand private hands x public tree, and make labels
+            that are otherwise made on demand.
 
     Raises:
         InvariantError: An invariant is broken; the message has its number and name, and the
@@ -65,7 +65,7 @@ def check_chunks(game: ChunkedForm, sequences: int | None = None) -> None:
 
     Args:
         game: The game in chunks.
-        sequences: Sequences of the game that was cut, if they have been counted.
+        sequences: Number of sequences of the game that was cut, if they have been counted.
 
     Raises:
         InvariantError: An invariant is broken; as in :func:`check`.
@@ -100,17 +100,18 @@ def run(reader: Any, rows: list[Invariant]) -> None:
 
 
 def kinds_of(form: SequenceForm) -> set[str]:
-    """Values of ``Invariant.of`` that apply to a sequence form and the parts of its operator."""
+    """Return the values of ``Invariant.of`` that apply to a sequence form and the parts of its
+    operator."""
     return {"form", *(part.kind for part in form.operator)}
 
 
 def check_merged_form(reader: Reader) -> None:
-    """The merged form is a sequence form."""
+    """Check that the merged form is a sequence form."""
     check_form(reader.merged.form)
 
 
 def check_trunk(reader: ChunkReader) -> None:
-    """The trunk is a sequence form of two players."""
+    """Check that the trunk is a sequence form of two players."""
     with named_after("trunk."):
         chunks.check_form_arrays(reader.game.trunk)
     with named_after("the trunk breaks "):
@@ -118,24 +119,24 @@ def check_trunk(reader: ChunkReader) -> None:
 
 
 def check_shapes(reader: ChunkReader) -> None:
-    """A shape is a sequence form with entries in place of the empty sequences."""
+    """Check that a shape is a sequence form with entries in place of the empty sequences."""
     for shape, form in reader.examples:
         with named_after(f"shape {shape} breaks "):
             check_form(form, but=chunks.OF_WHOLE_GAMES)
 
 
 class Invariant(NamedTuple):
-    """One line of the list."""
+    """Line of the list."""
 
     number: str
-    """Its number in the list."""
+    """Number in the list."""
     name: str
-    """A name of a few words."""
+    """Name of a few words."""
     check: Callable[[Any], None]
-    """Raises an :class:`InvariantError` that describes what is wrong."""
+    """Function that raises an :class:`InvariantError` with a description of the violation."""
     of: str = "form"
-    """The part of a game that the row is about; it applies to games with that part: one of
-    ``FlatGame.views``, ``FlatGame.layout``, a kind of payoffs, ``"labels"`` or ``"chunks"``."""
+    """Part of a game that the row is about: one of ``FlatGame.views``, ``FlatGame.layout``, a kind
+    of payoffs, ``"labels"`` or ``"chunks"``.  The row applies to games with that part."""
 
 
 INVARIANTS = (
@@ -215,8 +216,8 @@ INVARIANTS = (
     Invariant("C2", "classes tile the kinds", cards.check_classes, "cards"),
     Invariant("C3", "weights of hands", cards.check_weights, "cards"),
     Invariant("C4", "the same cards", cards.check_same, "cards"),
-    Invariant("C5", "walks can be read", cards.check_walk_ranges, "cards"),
-    Invariant("C6", "hands of walks", cards.check_walk_hands, "cards"),
+    Invariant("C5", "hand lists can be read", cards.check_walk_ranges, "cards"),
+    Invariant("C6", "hands of hand lists", cards.check_walk_hands, "cards"),
     Invariant("C7", "groups of terminals", cards.check_groups, "cards"),
     Invariant("C8", "sequences of terminals", cards.check_sequences, "cards"),
     Invariant("C9", "amounts", cards.check_amounts, "cards"),
@@ -233,4 +234,4 @@ INVARIANTS = (
     Invariant("K11", "entries lie behind the part above", chunks.check_entry, "chunks"),
     Invariant("K12", "every sequence is somewhere", chunks.check_sequences, "chunks"),
 )
-"""The list, in the order in which it is checked."""
+"""Rows of the list, in the order in which they are checked."""

@@ -18,7 +18,8 @@ ANY_SIGNED = np.signedinteger
 
 
 def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
-    """For each part of a game: prefix of array names, declared dtypes and shapes, the arrays."""
+    """Yield prefix of array names, declared dtypes and shapes, and the arrays of each part of a
+    game."""
     game = reader.game
     yield "", declared_form(game.form), dict(named(game.form))
     if reader.has_tree:
@@ -37,13 +38,13 @@ def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
 
 
 def every_array(reader: Reader) -> Iterator[tuple[str, Any]]:
-    """The arrays of all parts of a game by name."""
+    """Yield the arrays of all parts of a game by name."""
     for prefix, _, arrays in views(reader):
         yield from ((prefix + name, array) for name, array in arrays.items())
 
 
 def declared_form(form: SequenceForm) -> Declared:
-    """Declared dtypes and shapes of a sequence form and its payoff operator."""
+    """Return the declared dtypes and shapes of a sequence form and its payoff operator."""
     of_parts = {
         f"{part.kind}.{name}": array
         for part in form.operator
@@ -53,13 +54,13 @@ def declared_form(form: SequenceForm) -> Declared:
 
 
 def named(view: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays of a record by name; arrays of a payoff part as ``part.array``."""
+    """Yield the arrays of a record by name; arrays of a payoff part as ``part.array``."""
     for name, array in named_arrays(view):
         yield name.replace("/", "."), array
 
 
 def check_array(reader: Reader) -> None:
-    """Dtype and shape of every array."""
+    """Check dtype and shape of every array."""
     players: dict[str, int] = {}
     for prefix, wanted, arrays in views(reader):
         sizes = dict(players)
@@ -71,7 +72,7 @@ def check_array(reader: Reader) -> None:
 
 
 def check_declared(arrays: Mapping[str, Any], wanted: Declared, sizes: dict[str, int]) -> None:
-    """All arrays are as declared.
+    """Check that all arrays are as declared.
 
     Args:
         arrays: The arrays by name.
@@ -86,7 +87,7 @@ def check_declared(arrays: Mapping[str, Any], wanted: Declared, sizes: dict[str,
 def check_one(
     array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
 ) -> None:
-    """An array is as declared.
+    """Check that an array is as declared.
 
     Args:
         array: The array.
@@ -96,12 +97,14 @@ def check_one(
     """
     if not isinstance(array, np.ndarray):
         fail(f"is of type {type(array).__name__}, not an array")
+    # A field that is declared as any signed integer may have any width.
     any_size = dtype is ANY_SIGNED
     right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
     if not (right and array.dtype.isnative):
         declared = "a signed integer" if any_size else np.dtype(dtype)
         order = "" if array.dtype.isnative else " in foreign byte order"
         fail(f"is {np.dtype(array.dtype.type)}{order}, not {declared}")
+    # The first array with a dimension defines its size, and later arrays must agree.
     if array.ndim == len(dimensions):
         for dimension, size in zip(dimensions, array.shape, strict=True):
             base, offset = split_dimension(dimension)
@@ -117,7 +120,8 @@ def check_one(
 
 @cache
 def split_dimension(dimension: str | int) -> tuple[str, int]:
-    """``"players - 1"`` as ``("players", -1)``, and 9 as ``("", 9)``."""
+    """Split a dimension into name and offset: ``"players - 1"`` into ``("players", -1)``, 9 into
+    ``("", 9)``."""
     if isinstance(dimension, int):
         return "", dimension
     base, offset = re.fullmatch(r"(.*?)( [+-] \d+)?", dimension).groups()  # type: ignore[union-attr]
@@ -125,11 +129,12 @@ def split_dimension(dimension: str | int) -> tuple[str, int]:
 
 
 LEAST, MOST = -2, 1 << 32
-"""Range of whole numbers in a game: sentinels, indices of 32 bits, and the end of their range."""
+"""Range of whole numbers in a game: sentinels, 32-bit indices, and the end of their range."""
 
 
 def check_size(reader: Reader) -> None:
-    """Whole numbers are in the range of indices, so that sums and products do not overflow."""
+    """Check that whole numbers are in the range of indices, so that sums and products do not
+    overflow."""
     for name, array in every_array(reader):
         # Smaller types cannot be out of range.
         if array.dtype == np.int64 and array.size:
@@ -139,7 +144,7 @@ def check_size(reader: Reader) -> None:
 
 
 def check_contiguous(reader: Reader) -> None:
-    """Every array is contiguous and aligned, as kernels require."""
+    """Check that every array is contiguous and aligned, as kernels require."""
     for name, array in every_array(reader):
         if not array.flags.c_contiguous:
             fail(f"{name} is not contiguous in C order")

@@ -9,7 +9,7 @@ from .reader import Reader, check_follow, check_ranges, fail, first_true, outsid
 
 
 def check_terminal_tiles(reader: Reader) -> None:
-    """Blocks are for two players; they follow one another over the terminals; none is empty."""
+    """Check that blocks are for two players, and tile the terminals without an empty block."""
     blocks = reader.blocks
     if blocks.n_blocks and reader.form.n_players != 2:
         fail(f"there are {blocks.n_blocks} blocks for {reader.form.n_players} players")
@@ -20,7 +20,7 @@ def check_terminal_tiles(reader: Reader) -> None:
 
 
 def check_program_ranges(reader: Reader) -> None:
-    """The programs follow one another over the code, two for every matrix."""
+    """Check that the programs tile the code, two for every matrix."""
     blocks = reader.blocks
     check_ranges("blocks.program_offset", blocks.program_offset, len(blocks.code), what="program")
     programs, matrix = len(blocks.program_offset) - 1, blocks.block[:, MATRIX]
@@ -29,7 +29,7 @@ def check_program_ranges(reader: Reader) -> None:
 
 
 def check_program(reader: Reader) -> None:
-    """Every program reads from its first number to its last."""
+    """Check that every program can be read from its first number to its last."""
     try:
         reader.programs  # noqa: B018 - a cached property, which reads them
     except ValueError as error:
@@ -37,7 +37,8 @@ def check_program(reader: Reader) -> None:
 
 
 def check_block_sequences(reader: Reader) -> None:
-    """The terminals of a block follow one action of one bucket, or one follows no action."""
+    """Check that the terminals of a block follow one action of one bucket, or that its one terminal
+    follows no action."""
     form, block = reader.form, reader.blocks.block
     for player in range(2 if len(block) else 0):
         sequence, stride, mask = block[:, [SEQUENCE + player, STRIDE + player, MASK + player]].T
@@ -52,6 +53,7 @@ def check_block_sequences(reader: Reader) -> None:
                 f"block {at} has {block[at, COUNT]} terminals at stride {stride[at]} after "
                 f"{reader.sequence(int(low))}"
             )
+        # An empty sequence has no bucket; its bucket 0 here is masked by ``~empty`` below.
         bucket = np.where(empty, 0, reader.sequence_bucket(sequence))
         if empty.all():
             continue
@@ -64,6 +66,8 @@ def check_block_sequences(reader: Reader) -> None:
                     f"block {at} has {name} {given[at]} for player {player}, but bucket "
                     f"{bucket[at]} has {wanted[at]}"
                 )
+        # A block begins with the first hand, so its lane there is the rank of the first public
+        # node.
         rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
         if (at := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
             fail(
@@ -74,11 +78,11 @@ def check_block_sequences(reader: Reader) -> None:
 
 
 def check_hand(reader: Reader) -> None:
-    """The programs of a block use only hands that are possible at the block."""
+    """Check that the programs of a block use only hands that are possible at the block."""
     form, block = reader.form, reader.blocks.block
     possible = np.diff(form.hand_rank, axis=1) > 0
     hands = possible.shape[1]
-    # Matrix, strides and masks.
+    # Columns: matrix, strides of both players, masks of both players.
     kinds, example = np.unique(
         block[:, [MATRIX, STRIDE, STRIDE + 1, MASK, MASK + 1]], axis=0, return_index=True
     )
@@ -98,7 +102,7 @@ def check_hand(reader: Reader) -> None:
 
 
 def check_order(reader: Reader) -> None:
-    """``order`` lists the blocks, once for each player."""
+    """Check that ``order`` lists every block once for each player."""
     order = reader.blocks.order
     for player, own in enumerate(order):
         if (block := first_true(~np.isin(np.arange(len(own)), own))) is not None:
@@ -106,7 +110,7 @@ def check_order(reader: Reader) -> None:
 
 
 def check_group(reader: Reader) -> None:
-    """The groups of a player follow one another over the player's blocks; none is empty."""
+    """Check that the groups of a player tile the player's blocks without an empty group."""
     blocks = reader.blocks
     offset, owners = blocks.group_offset, blocks.player_groups
     check_ranges("blocks.player_groups", owners, len(offset) - 1)
@@ -119,13 +123,14 @@ def check_group(reader: Reader) -> None:
 
 
 def check_shared_sequence(reader: Reader) -> None:
-    """Blocks of different groups end different sequences."""
+    """Check that blocks of different groups end different sequences."""
     blocks = reader.blocks
     group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
     for player, own in enumerate(blocks.order):
         group = group_of[player * len(own) : (player + 1) * len(own)]
         # Within an action of a bucket, all hands have the same terminals as the first hand.
         begin, count = blocks.block[own, SEQUENCE + player], blocks.block[own, COUNT]
+        # Sorted by begin, two blocks overlap only if a block begins before the furthest end so far.
         by_begin = np.argsort(begin, kind="stable")
         end = np.maximum.accumulate((begin + count)[by_begin])
         shared = begin[by_begin][1:] < end[:-1]
@@ -138,7 +143,7 @@ def check_shared_sequence(reader: Reader) -> None:
 
 
 def check_weight(reader: Reader) -> None:
-    """Coefficients and weights are finite."""
+    """Check that coefficients and weights are finite."""
     for name in ("coefficient", "weight"):
         values = getattr(reader.blocks, name)
         if (at := first_true(~np.isfinite(values))) is not None:

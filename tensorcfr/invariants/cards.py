@@ -11,24 +11,25 @@ from .reader import Reader, fail, first_true, named_after, outside
 
 
 def classes_of(reader: Reader, board: int, player: int) -> int:
-    """How many classes of hands a player has on a board."""
+    """Return the number of classes of hands that a player has on a board."""
     part = reader.cards
     return int(np.diff(part.lanes[part.board[board, 2]])[player])
 
 
 def check_shapes(reader: Reader) -> None:
-    """Dtypes and shapes."""
+    """Check dtypes and shapes."""
     with named_after("cards."):
         check_declared(reader.cards._asdict(), ARRAYS["cards"], {})
 
 
 def check_classes(reader: Reader) -> None:
-    """The classes of both players, kind by kind, tile the arrays over classes."""
+    """Check that the classes of both players, kind by kind, tile the arrays over classes."""
     part = reader.cards
     if reader.form.n_players != 2:
         fail(f"there are {reader.form.n_players} players")
     if not 0 < part.sizes[2] <= MOST_CARDS:
         fail(f"the deck has {part.sizes[2]} cards")
+    # A kind begins where the kind before it ends.
     begin = np.append(0, part.lanes[:-1, 2])
     if (kind := first_true(part.lanes[:, 0] != begin)) is not None:
         fail(f"kind {kind} begins at class {part.lanes[kind, 0]}, not {begin[kind]}")
@@ -43,23 +44,28 @@ def check_classes(reader: Reader) -> None:
 
 
 def check_weights(reader: Reader) -> None:
-    """Weights are finite and above 0, and all hands of a class together have a multiple."""
+    """Check that weights are finite and positive, and that the weight of a class is a whole
+    multiple of the weight of a hand."""
     one, every = reader.cards.weight
     if (at := first_true(~(np.isfinite(one) & (one > 0)))) is not None:
         fail(f"a hand of class {at} has weight {one[at]}")
+    # The quotient is the number of hands of the class.
     hands = every / one
     if (at := first_true(~(np.abs(hands - np.rint(hands)) <= 1e-9) | (hands < 0.5))) is not None:
         fail(f"class {at} has weight {every[at]}, and each of its hands {one[at]}")
 
 
 def check_same(reader: Reader) -> None:
-    """``same`` names classes of the other player, each of which names it; or none."""
+    """Check that ``same`` is a class of the other player whose ``same`` is this class, or the
+    number of the other player's classes."""
     part = reader.cards
     for kind, (begin, middle, end) in enumerate(part.lanes.tolist()):
         own, other = part.same[begin:middle], part.same[middle:end]
         for player, (here, there) in enumerate(((own, other), (other, own))):
             if (at := outside(here, 0, len(there) + 1)) is not None:
                 fail(f"class {at} of player {player}, kind {kind}, is the same as {here[at]}")
+            # ``len(there)`` means that no class has the same cards; the number for it is not
+            # compared.
             back = np.append(there, 0)[here]
             wrong = (here < len(there)) & (back != np.arange(len(here)))
             if (at := first_true(wrong)) is not None:
@@ -70,17 +76,18 @@ def check_same(reader: Reader) -> None:
 
 
 def check_walk_ranges(reader: Reader) -> None:
-    """Boards have a kind, and walks that end within the array, with as many hands as their
-    strengths have."""
+    """Check that boards have a kind, and that their hand lists (``walk``) end within the array and
+    have as many hands as their strengths."""
     part = reader.cards
     if (at := outside(part.board[:, 2], 0, len(part.lanes))) is not None:
         fail(f"board {at} has kind {part.board[at, 2]}")
     for board, begins in enumerate(part.board[:, :2].tolist()):
         for player, at in enumerate(begins):
-            where = f"the walk of player {player} on board {board}"
+            where = f"the hand list of player {player} on board {board}"
             if not 0 <= at <= len(part.walk) - 3:
                 fail(f"{where} begins at {at}")
             levels, *counts = part.walk[at : at + 3].tolist()
+            # The list has a header of three numbers, two counts per strength, and then the hands.
             end = at + 3 + 2 * levels + part.numbers * sum(counts)
             if end > len(part.walk):
                 fail(f"{where} ends at {end}, beyond {len(part.walk)}")
@@ -90,18 +97,20 @@ def check_walk_ranges(reader: Reader) -> None:
 
 
 def check_walk_hands(reader: Reader) -> None:
-    """A walk has each own class once at most, and each hand of the other player, no more of a class
-    than it has; cards of hands are of the deck."""
+    """Check that a hand list has each own class at most once, and each hand of the other player at
+    most once, and that the cards of hands are in the deck.  A class of the other player occurs at
+    most once per hand."""
     part = reader.cards
     deck = int(part.sizes[2])
     hands_of = np.rint(part.weight[1] / part.weight[0]).astype(np.int64)
     for board in range(len(part.board)):
         for player in range(2):
-            where = f"the walk of player {player} on board {board}"
+            where = f"the hand list of player {player} on board {board}"
             for who, walk in zip((player, 1 - player), part.read_walk(board, player), strict=True):
                 if (at := outside(walk[:, 0], 0, classes_of(reader, board, who))) is not None:
                     fail(f"{where} has class {walk[at, 0]} of player {who}")
-                # A hand of one or three cards has a last one beyond the deck.
+                # A hand of one or three cards is padded with a number beyond the deck as its last
+                # card.
                 beyond = deck + (who != player)
                 cards = np.sort(walk[:, 1:-1], axis=1)
                 wrong = (walk[:, 1:-2] >= deck).any(axis=1)
@@ -113,12 +122,14 @@ def check_walk_hands(reader: Reader) -> None:
                 found = np.bincount(walk[:, 0], minlength=classes_of(reader, board, who))
                 if (at := first_true(found > most)) is not None:
                     fail(f"{where} has class {at} of player {who} {found[at]} times")
+                # Sorted cards as digits of one number identify the hand.
                 if len(np.unique(cards @ (beyond + 1) ** np.arange(cards.shape[1]))) != len(walk):
                     fail(f"{where} has a hand twice")
 
 
 def check_groups(reader: Reader) -> None:
-    """Groups have 1 to :data:`LANES` terminals, a board, and a kind; they ascend by board."""
+    """Check that groups have 1 to :data:`LANES` terminals, a board, and a kind, and ascend by
+    board."""
     part = reader.cards
     count, board, kind = part.group.T
     if (at := outside(count, 1, LANES + 1)) is not None:
@@ -132,8 +143,8 @@ def check_groups(reader: Reader) -> None:
 
 
 def check_sequences(reader: Reader) -> None:
-    """The terminals of a group end different sequences, all of them of their player; lanes without
-    a terminal repeat the first."""
+    """Check that the terminals of a group end disjoint sequences of their player, and that lanes
+    without a terminal repeat the first."""
     part, form = reader.cards, reader.form
     for k, (count, board, _) in enumerate(part.group.tolist()):
         for player in range(2):
@@ -150,8 +161,11 @@ def check_sequences(reader: Reader) -> None:
 
 
 def check_amounts(reader: Reader) -> None:
-    """Amounts are finite; a fold pays the same whatever the strengths, and elsewhere a win pays not
-    what a loss pays; a tie pays nothing unless the kind says so."""
+    """Check that amounts are finite, and fit the kind of their group.
+
+    A fold pays the same for all strengths.  In other groups a win and a loss pay different amounts,
+    and a tie pays nothing unless the kind says so.
+    """
     part = reader.cards
     for k, (_, _, kind) in enumerate(part.group.tolist()):
         win, tie, lose = part.amount[:, k].swapaxes(0, 1)

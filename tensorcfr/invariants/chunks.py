@@ -23,19 +23,21 @@ from .arrays import check_declared, declared_form, named
 from .reader import fail, first_true, named_after, outside
 
 OF_WHOLE_GAMES = ("S5", "B4")
-"""Lines that a shape does not keep: its players have entries in place of an empty sequence."""
+"""Lines that a shape does not satisfy, because its players have entries in place of an empty
+sequence."""
 TOGETHER = 1 << 12
-"""Rows of entries that are checked at a time: all at once would take more than the game."""
+"""Number of rows of entries that are checked at a time; all at once would take more memory than the
+game."""
 OF_BOARDS = ("cards/walk", "cards/board", "cards/amount", "cards/weight")
-"""The arrays in which shapes of equal structure may differ."""
+"""Names of the arrays in which shapes of equal structure may differ."""
 
 
 class ChunkReader:
-    """A game in chunks under check.
+    """Game in chunks that is being checked.
 
     Args:
         game: The game.
-        sequences: Sequences of the game that was cut; None if they have not been counted.
+        sequences: Number of sequences of the game that was cut; None if they have not been counted.
     """
 
     def __init__(self, game: ChunkedForm, sequences: int | None = None) -> None:
@@ -43,44 +45,44 @@ class ChunkReader:
 
     @property
     def shapes(self) -> Shapes:
-        """The shapes."""
+        """Shapes of the game."""
         return there(self.game.shapes)
 
     @cached_property
     def structures(self) -> tuple[np.ndarray, np.ndarray]:
-        """See :attr:`tensorcfr.model.chunks.Shapes.structures`."""
+        """Structures of the shapes; see :attr:`tensorcfr.model.chunks.Shapes.structures`."""
         return self.shapes.structures
 
     @property
     def examples(self) -> Iterator[tuple[int, SequenceForm]]:
-        """A shape of each structure, and its form; valid only after K3 has been checked."""
+        """Shape of each structure, and its form; valid only after K3 has been checked."""
         return zip(self.structures[0].tolist(), self.forms, strict=True)
 
     @cached_property
     def forms(self) -> list[SequenceForm]:
-        """The form of each structure; valid only after K3 has been checked."""
+        """Form of each structure; valid only after K3 has been checked."""
         return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
 
     @cached_property
     def spans(self) -> np.ndarray:
-        """int64 (chunks, 2): where the rows of each chunk that are no entries begin and end in its
-        shape; valid only after K6 has been checked."""
+        """int64 (chunks, 2): begin and end of the rows of each chunk in its shape, without entries;
+        valid only after K6 has been checked."""
         return whole_rows(self.shapes.spans[self.game.shape])
 
     def rows(self) -> Iterator[tuple[int, np.ndarray]]:
-        """Rows of entries, some at a time: the first of them, and int64 (3, rows)."""
+        """Yield some rows of entries at a time: the index of the first row, and int64 (3, rows)."""
         for first in range(0, len(self.game.row), TOGETHER):
             yield first, self.game.row[first : first + TOGETHER].T.astype(np.int64)
 
     def owners(self, first: int, rows: int) -> np.ndarray:
-        """Twice the chunk, plus the player, of each of some rows of entries, int64 (rows,); valid
-        only once ``row_offset`` is known to ascend."""
+        """Return twice the chunk, plus the player, of each of some rows of entries, int64 (rows,);
+        valid only if ``row_offset`` ascends."""
         ends = self.game.row_offset[:, 1:].ravel()
         return np.searchsorted(ends, np.arange(first, first + rows), side="right")
 
 
 def check_arrays(reader: ChunkReader) -> None:
-    """Dtypes and shapes of the arrays over chunks and of the pools."""
+    """Check dtypes and shapes of the arrays over chunks and of the pools."""
     game, shapes = reader.game, reader.shapes
     arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
     arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
@@ -91,17 +93,19 @@ def check_arrays(reader: ChunkReader) -> None:
 
 
 def check_form_arrays(form: SequenceForm) -> None:
-    """Dtypes and shapes of the arrays of a sequence form of two players."""
+    """Check dtypes and shapes of the arrays of a sequence form of two players."""
     check_declared(dict(named(form)), declared_form(form), {"players": 2})
 
 
 def check_pools(reader: ChunkReader) -> None:
-    """Every array of a shape lies within its pool; shapes of equal structure share their arrays."""
+    """Check that every array of a shape lies within its pool, and that shapes of equal structure
+    share their arrays."""
     place, (examples, structure) = reader.shapes.place, reader.structures
     same = examples[structure]
     for field, name in enumerate(reader.shapes.fields):
         kind, _, own = name.rpartition("/")
         dtype = ARRAYS[kind][own][0] if kind else np.int64
+        # Without a kind, infoset_parent is uint32 and every other array int64.
         pool = "indices" if name == "infoset_parent" else POOLS[dtype]
         begin, size, _ = place[:, field].T
         end = len(getattr(reader.shapes, pool))
@@ -119,7 +123,8 @@ def check_pools(reader: ChunkReader) -> None:
 
 
 def check_tiles(reader: ChunkReader) -> None:
-    """Buckets in order, with gaps for alignment alone; entries are before and after all of them."""
+    """Check that buckets are in order, with gaps only for alignment, and that entries are before
+    and after all of them."""
     for shape, form in reader.examples:
         if begin := int(form.player_sequences[0]):
             fail(f"shape {shape} begins at sequence {begin}, not 0")
@@ -135,7 +140,7 @@ def check_tiles(reader: ChunkReader) -> None:
 
 
 def check_shape(reader: ChunkReader) -> None:
-    """Every chunk has a shape, and every shape a chunk."""
+    """Check that every chunk has a shape, and every shape a chunk."""
     shape, shapes = reader.game.shape, reader.shapes.n_shapes
     if (chunk := outside(shape, 0, shapes)) is not None:
         fail(f"chunk {chunk} has shape {shape[chunk]} of {shapes}")
@@ -144,7 +149,8 @@ def check_shape(reader: ChunkReader) -> None:
 
 
 def check_first(reader: ChunkReader) -> None:
-    """The sequences of the trunk, then those of chunk after chunk, each from a whole row on."""
+    """Check that the numbers of the trunk come first, then those of chunk after chunk, each from a
+    whole row on."""
     game, (before, last) = reader.game, reader.spans.T
     begin = max(whole_rows(game.trunk.n_sequences), int(before.max(initial=0)))
     ends = np.cumsum([begin, *(last - before).tolist()])
@@ -156,8 +162,11 @@ def check_first(reader: ChunkReader) -> None:
 
 
 def check_tour(reader: ChunkReader) -> None:
-    """A chunk is entered from the trunk, or from a chunk that was entered and not left; a pass
-    visits every part on this way, and chunks that wait for others keep their room."""
+    """Check the order of a pass.
+
+    A chunk is entered from the trunk, or from a chunk that was entered and not left.  A pass visits
+    every part in this order, and chunks with others below them have scratch space of their own.
+    """
     game, way = reader.game, [0]
     for chunk, above in enumerate(game.above.tolist()):
         while way and way[-1] != above:
@@ -175,8 +184,8 @@ def check_tour(reader: ChunkReader) -> None:
 
 
 def check_entry_offset(reader: ChunkReader) -> None:
-    """The entries of all chunks, those behind the trunk first, and the rows of ``row``, are tiled
-    chunk by chunk and player by player."""
+    """Check that the entries of all chunks and the rows of ``row`` are tiled chunk by chunk and
+    player by player; entries from the trunk come first."""
     game = reader.game
     beyond = len(game.beyond)
     for first, (count, _, begin) in reader.rows():
@@ -211,25 +220,29 @@ def check_entry_offset(reader: ChunkReader) -> None:
 
 
 def check_entry_counts(reader: ChunkReader) -> None:
-    """A chunk has the entries of its shape."""
+    """Check that a chunk has the entries of its shape."""
     counts, (before, last) = np.diff(reader.game.entry_offset, axis=1), reader.spans.T
     room = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
+    # Entries of player 0 are padded to whole rows, so that the sequences after them begin at a row.
     wrong = (whole_rows(counts[:, 0]) != room[:, 0]) | (counts[:, 1] != room[:, 1])
     if (chunk := first_true(wrong)) is not None:
         fail(
-            f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape room for "
+            f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape space for "
             f"{room[chunk].tolist()}"
         )
 
 
 def check_entry(reader: ChunkReader) -> None:
-    """Entries lie behind sequences of their player in the part that the chunk is entered from."""
+    """Check that entries lie behind sequences of their player in the part that the chunk is entered
+    from."""
     game = reader.game
     of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
     of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
+    # Sequences of each player in the part above: the trunk, or a chunk.
     bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.above]
     lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
     for first, (count, after, begin) in reader.rows():
+        # Few pairs of a count and an offset occur, so compute the maximum of each pair once.
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
         most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
         last = after + np.array(most)[kind]
@@ -245,7 +258,7 @@ def check_entry(reader: ChunkReader) -> None:
 
 
 def check_sequences(reader: ChunkReader) -> None:
-    """Trunk and chunks have all sequences of the game that was cut, entries not counted."""
+    """Check that trunk and chunks have all sequences of the game that was cut, without entries."""
     own = np.array([form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64)
     of_chunks = own[reader.structures[1][reader.game.shape]]
     found = reader.game.trunk.n_sequences + int(of_chunks.sum())

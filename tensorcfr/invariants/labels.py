@@ -11,7 +11,7 @@ from .reader import Reader, fail, first_true
 
 
 def check_count(reader: Reader) -> None:
-    """One label and one tuple of actions per infoset."""
+    """Check that there are one label and one tuple of actions per infoset."""
     infosets = reader.form.n_infosets
     game = reader.game
     for name, given in (("labels", game.infoset_labels), ("action tuples", game.infoset_actions)):
@@ -20,7 +20,7 @@ def check_count(reader: Reader) -> None:
 
 
 def check_labels(labels: Sequence[object], where: str = "") -> None:
-    """Labels are distinct strings; errors end with ``where``."""
+    """Check that labels are distinct strings; errors end with ``where``."""
     if not set(map(type, labels)) <= {str}:
         bad = next(label for label in labels if type(label) is not str)
         fail(f"{bad!r} is of type {type(bad).__name__}, not str{where}")
@@ -32,12 +32,12 @@ def check_labels(labels: Sequence[object], where: str = "") -> None:
 
 
 def check_labels_of(what: str, reader: Reader) -> None:
-    """The labels of infosets, or of outcomes, are distinct strings."""
+    """Check that the labels of infosets, or of outcomes, are distinct strings."""
     check_labels(getattr(reader.game, what))
 
 
 def check_actions(reader: Reader) -> None:
-    """Each infoset has one distinct label per action."""
+    """Check that each infoset has one distinct label per action."""
     all_actions = tuple(reader.game.infoset_actions)
     if not set(map(type, all_actions)) <= {tuple}:
         bad = next(i for i, given in enumerate(all_actions) if type(given) is not tuple)
@@ -55,8 +55,8 @@ def check_actions(reader: Reader) -> None:
 
 
 def check_public_label(reader: Reader) -> None:
-    """Labels of hands, public steps and public nodes are distinct; so are infoset labels made of
-    them."""
+    """Check that labels of hands, public steps and public nodes are distinct, and infoset labels
+    made of them too."""
     game = reader.game.public
     if tuple(map(len, game.hands)) != game.tree.prior.shape:
         fail(f"there are {list(map(len, game.hands))} hands, not {list(game.tree.prior.shape)}")
@@ -67,11 +67,12 @@ def check_public_label(reader: Reader) -> None:
             fail(f"there are {len(game.node_labels)} labels for {game.tree.n_nodes} public nodes")
         check_labels([label for label in game.node_labels if label is not None])
     if reader.game.joins_labels and (doubt := game.ambiguity()):
-        fail(f"infoset labels may be alike: {doubt}")
+        fail(f"two infosets may have the same label: {doubt}")
 
 
 def check_outcome(reader: Reader) -> None:
-    """Labels of hands and public chance are outcome labels, which expanding the game needs."""
+    """Check that labels of hands and public chance are outcome labels, which expanding the game
+    needs."""
     public, game = reader.game.public, reader.game
     if game.by_histories:
         return

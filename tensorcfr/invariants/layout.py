@@ -1,5 +1,5 @@
-"""Invariants S, H and R: the layout of infosets and sequences, the hands of the lanes of a bucket,
-and infosets that share one strategy; and that the tree agrees with them."""
+"""Invariants S, H and R: the layout of infosets and sequences, the hands of a bucket's lanes, and
+infosets that share one strategy; also their agreement with the tree."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .reader import Reader, check_ranges, fail, first_true, outside
 
 
 def check_player_ranges(reader: Reader) -> None:
-    """The ranges of the players."""
+    """Check the ranges of the players."""
     form = reader.form
     check_ranges("player_infosets", form.player_infosets, form.n_infosets)
     check_ranges("player_sequences", form.player_sequences, None, least=1)
@@ -17,7 +17,7 @@ def check_player_ranges(reader: Reader) -> None:
 
 
 def check_empty_bucket(reader: Reader) -> None:
-    """No bucket is empty."""
+    """Check that no bucket is empty."""
     form = reader.form
     for name, least, most in (
         ("level", 0, len(form.bucket_level)),
@@ -30,16 +30,19 @@ def check_empty_bucket(reader: Reader) -> None:
 
 
 def check_bucket_order(reader: Reader) -> None:
-    """Buckets of a player are sorted by level, number of actions and mask; no level is missing."""
+    """Check that buckets of a player are sorted by level, number of actions and mask, and that no
+    level is missing."""
     form = reader.form
     key = np.stack([form.bucket_level, form.bucket_actions, form.bucket_mask])
     rises = np.zeros(key.shape[1] - 1 if key.shape[1] else 0, dtype=bool)
+    # Lexicographic order: start with the least significant column.
     for column in key[::-1]:
         step = np.diff(column)
         rises = (step > 0) | ((step == 0) & rises)
     if (at := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
         one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
         fail(f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}")
+    # The levels of a player begin at 0 and have no gaps.
     above = np.append(-1, form.bucket_level[:-1])
     above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
     if (bucket := first_true(form.bucket_level > above + 1)) is not None:
@@ -50,8 +53,8 @@ def check_bucket_order(reader: Reader) -> None:
 
 
 def check_tiles(what: str, reader: Reader) -> None:
-    """The buckets cover the infosets, or the sequences, in order and without gaps; sequences after
-    one empty sequence per player."""
+    """Check that the buckets tile the infosets, or the sequences; a player's sequences begin with
+    the empty one."""
     form = reader.form
     empty = int(what == "sequence")
     sizes = form.bucket_lanes * (form.bucket_actions if empty else 1)
@@ -69,7 +72,7 @@ def check_tiles(what: str, reader: Reader) -> None:
 
 
 def check_parent_owner(reader: Reader) -> None:
-    """An infoset's parent is a sequence of the same player."""
+    """Check that an infoset's parent is a sequence of the same player."""
     form = reader.form
     for player in range(form.n_players):
         begin, end = form.player_infosets[player : player + 2].tolist()
@@ -82,7 +85,8 @@ def check_parent_owner(reader: Reader) -> None:
 
 
 def check_parent_level(reader: Reader) -> None:
-    """The level of an infoset is larger than that of its parent, unless the parent is empty."""
+    """Check that the level of an infoset is larger than the level of its parent, unless the parent
+    is empty."""
     form = reader.form
     for bucket, player in enumerate(reader.bucket_player.tolist()):
         level, begin = int(form.bucket_level[bucket]), int(form.bucket_infoset[bucket])
@@ -102,7 +106,7 @@ def check_parent_level(reader: Reader) -> None:
 
 
 def check_owner(reader: Reader) -> None:
-    """The acting player at a history owns its infoset."""
+    """Check that the acting player at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.form.infoset_player[tree.infoset[deciding]]
     if (at := first_true(tree.player[deciding] != owner)) is not None:
@@ -114,7 +118,7 @@ def check_owner(reader: Reader) -> None:
 
 
 def check_infoset_use(reader: Reader) -> None:
-    """Every infoset has a history."""
+    """Check that every infoset has a history."""
     used = np.zeros(reader.form.n_infosets, dtype=bool)
     used[reader.tree.infoset[reader.deciding]] = True
     if (infoset := first_true(~used)) is not None:
@@ -122,7 +126,7 @@ def check_infoset_use(reader: Reader) -> None:
 
 
 def check_child_count(reader: Reader) -> None:
-    """A history has as many children as its infoset has actions."""
+    """Check that a history has as many children as its infoset has actions."""
     tree, deciding = reader.tree, reader.deciding
     actions = reader.form.infoset_actions[tree.infoset[deciding]]
     if (at := first_true(reader.children[deciding] != actions)) is not None:
@@ -134,7 +138,7 @@ def check_child_count(reader: Reader) -> None:
 
 
 def check_recall(reader: Reader) -> None:
-    """The last own sequence of the acting player is the parent of the infoset."""
+    """Check that the last own sequence of the acting player is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
     came = last[tree.player[deciding], deciding]
@@ -142,14 +146,14 @@ def check_recall(reader: Reader) -> None:
     if (at := first_true(came != parent)) is not None:
         node = int(deciding[at])
         fail(
-            f"player {tree.player[node]} comes to {reader.node(node)} by "
+            f"player {tree.player[node]} reaches {reader.node(node)} by "
             f"{reader.sequence(int(came[at]))}, but the parent of "
             f"{reader.infoset(int(tree.infoset[node]))} is {reader.sequence(int(parent[at]))}"
         )
 
 
 def check_hand_rank(reader: Reader) -> None:
-    """Every row of ``hand_rank`` counts hands."""
+    """Check that every row of ``hand_rank`` counts hands."""
     rank = reader.form.hand_rank
     steps = np.diff(rank, axis=1)
     wrong = (rank[:, 0] != 0) | ((steps != 0) & (steps != 1)).any(axis=1)
@@ -158,7 +162,7 @@ def check_hand_rank(reader: Reader) -> None:
 
 
 def check_mask(reader: Reader) -> None:
-    """Masks exist."""
+    """Check that masks exist."""
     form = reader.form
     masks = len(form.hand_rank)
     if (bucket := first_true((form.bucket_mask < 0) | (form.bucket_mask >= masks))) is not None:
@@ -166,7 +170,7 @@ def check_mask(reader: Reader) -> None:
 
 
 def check_lanes(reader: Reader) -> None:
-    """The lanes are hands x public nodes."""
+    """Check that the lanes are hands x public nodes."""
     form = reader.form
     hands = form.hand_rank[form.bucket_mask, -1]
     # A stride beyond the lanes could overflow in the product.
@@ -181,7 +185,7 @@ def check_lanes(reader: Reader) -> None:
 
 
 def check_shared(reader: Reader) -> None:
-    """Infosets that share a strategy have one player and equally many actions."""
+    """Check that infosets that share a strategy have one player and equally many actions."""
     game, form = reader.game, reader.form
     if len(game.tied_to) != form.n_infosets:
         fail(f"tied_to has {len(game.tied_to)} entries for {form.n_infosets} infosets")
@@ -197,9 +201,11 @@ def check_shared(reader: Reader) -> None:
 
 
 def check_absent_minded(reader: Reader) -> None:
-    """No infoset shares a strategy with one that its player passes before it."""
+    """Check that no infoset shares a strategy with an earlier infoset of its player on the same
+    path."""
     tied_to, form = reader.game.tied_to, reader.form
     passed = before = form.owners[0][form.infoset_parent]
+    # Go up one own infoset at a time, for all infosets together.
     while (passed >= 0).any():
         if (at := first_true((passed >= 0) & (tied_to[passed] == tied_to))) is not None:
             fail(f"{reader.infoset(at)} is tied to infoset {int(passed[at])}, passed before it")

@@ -17,14 +17,14 @@ from .reader import Reader, fail, first_true, outside
 
 
 def omitted_buckets(reader: Reader) -> np.ndarray:
-    """Buckets of infosets with one action that the merged form omits, ascending."""
+    """Return the buckets of infosets with one action that the merged form omits, ascending."""
     form = reader.form
     empty = reader.merged.form.player_sequences[reader.bucket_player]
     return np.flatnonzero(reader.game.merged_numbers[form.bucket_sequence] == empty)
 
 
 def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
-    """Each omitted bucket: number, sequences, and parent sequences, uint32 (lanes,)."""
+    """Yield number, sequences, and parent sequences, uint32 (lanes,), of each omitted bucket."""
     form = reader.form
     for bucket in omitted_buckets(reader).tolist():
         begin, infoset = int(form.bucket_sequence[bucket]), int(form.bucket_infoset[bucket])
@@ -33,27 +33,30 @@ def _omitted(reader: Reader) -> Iterator[tuple[int, slice, np.ndarray]]:
 
 
 PIECE = 1 << 20
-"""Sequences per look-up: NumPy converts them to 64-bit indices."""
+"""Number of sequences per look-up, because NumPy converts them to 64-bit indices."""
 
 
 def _pieces(begin: int, end: int) -> Iterator[slice]:
-    """A range in pieces of :data:`PIECE`."""
+    """Split a range into pieces of :data:`PIECE`."""
     for at in range(begin, end, PIECE):
         yield slice(at, min(at + PIECE, end))
 
 
 def carriers(reader: Reader) -> np.ndarray:
-    """The merged sequence with the same reach, for every sequence; uint32 (sequences,).  An omitted
-    sequence has the reach of its parent."""
+    """Return the merged sequence with the same reach, for every sequence, uint32 (sequences,).
+
+    An omitted sequence has the reach of its parent.
+    """
     found: np.ndarray = reader.game.merged_numbers.copy()
+    # Shallow buckets come first, so the entry of a parent is final.
     for _, own, above in _omitted(reader):
         found[own] = found[above]
     return found
 
 
 def check_sequence_map(reader: Reader) -> None:
-    """Sequences map to sequences of the same player; the empty sequence and omitted sequences map
-    to the empty sequence."""
+    """Check that sequences map to sequences of the same player, and that the empty sequence and
+    omitted sequences map to the empty sequence."""
     sequence, form, small = reader.game.merged_numbers, reader.form, reader.merged.form
     if len(sequence) != form.n_sequences:
         fail(f"there are {len(sequence)} for {form.n_sequences} sequences")
@@ -69,18 +72,18 @@ def check_sequence_map(reader: Reader) -> None:
     for player, begin, end, sure in sorted(parts):
         low, high = small.player_sequences[player : player + 2].tolist()
         own = sequence[begin:end]
-        # The empty sequence maps to the empty one, and so does a bucket that is omitted, as a
-        # whole; nothing else does.
+        # Only the empty sequence and the whole of an omitted bucket may map to the empty sequence.
         if begin == empty[player] or (sure and own[0] == low):
             high = low + 1
         else:
             low += 1
         if (at := outside(own, low, high)) is not None:
-            fail(f"{own[at]} stands for {reader.sequence(begin + at)} of player {player}")
+            fail(f"{reader.sequence(begin + at)} of player {player} maps to {own[at]}")
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
-    """Every bucket that is not omitted: number, and merged sequences, uint32 (actions, lanes)."""
+    """Yield number and merged sequences, uint32 (actions, lanes), of every bucket that is not
+    omitted."""
     form, sequence = reader.form, reader.game.merged_numbers
     kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
     for bucket in kept.tolist():
@@ -90,14 +93,14 @@ def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
 
 
 def check_action(reader: Reader) -> None:
-    """The actions of an infoset map to the actions of one infoset, in order."""
+    """Check that the actions of an infoset map to the actions of one infoset, in order."""
     small = reader.merged
     form = small.form
     for bucket, to in _buckets(reader):
         for piece in _pieces(0, to.shape[1]):
             first = to[0, piece].astype(np.int64)
             of = small.sequence_bucket(first)
-            # Without buckets, all sequences are empty ones.
+            # Without buckets, all sequences are empty sequences.
             wrong = of < 0
             if len(form.bucket_lanes):
                 lanes = form.bucket_lanes[of]
@@ -108,11 +111,11 @@ def check_action(reader: Reader) -> None:
             if (at := first_true(wrong)) is not None:
                 lane = piece.start + at
                 infoset = int(reader.form.bucket_infoset[bucket]) + lane
-                fail(f"{to[:, lane].tolist()} stand for the actions of {reader.infoset(infoset)}")
+                fail(f"the actions of {reader.infoset(infoset)} map to {to[:, lane].tolist()}")
 
 
 def check_parent(reader: Reader) -> None:
-    """The parent of an infoset maps to the parent of the merged infoset."""
+    """Check that the parent of an infoset maps to the parent of the merged infoset."""
     small, carrier = reader.merged, carriers(reader)
     for bucket, to in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
@@ -124,17 +127,19 @@ def check_parent(reader: Reader) -> None:
             wanted = small.form.infoset_parent[merged]
             if (at := first_true(given != wanted)) is not None:
                 fail(
-                    f"infoset {merged[at]}, of parent {wanted[at]}, stands for "
-                    f"{reader.infoset(begin + piece.start + at)}, and {given[at]} for its parent"
+                    f"{reader.infoset(begin + piece.start + at)} maps to infoset {merged[at]} of "
+                    f"parent {wanted[at]}, but its parent maps to {given[at]}"
                 )
 
 
 def members_of(reader: Reader) -> np.ndarray:
-    """Number of sequences mapped to each merged sequence, omitted sequences apart; uint32."""
+    """Count the sequences that map to each merged sequence, without omitted sequences; uint32
+    (merged sequences,)."""
     small = reader.merged.form
     members = np.zeros(small.n_sequences, dtype=np.uint32)
     members[small.player_sequences[:-1]] = 1
     for _, to in _buckets(reader):
+        # A bucket maps to a small range of merged sequences, so count from its first one.
         first = int(to.min())
         count = np.bincount(to.reshape(-1) - np.uint32(first))
         members[first : first + len(count)] += count.astype(np.uint32)
@@ -142,16 +147,16 @@ def members_of(reader: Reader) -> np.ndarray:
 
 
 def check_merged_use(reader: Reader) -> None:
-    """Every merged sequence has a sequence that maps to it."""
+    """Check that every merged sequence has a sequence that maps to it."""
     if (sequence := first_true(members_of(reader) == 0)) is not None:
-        fail(f"merged {reader.merged.sequence(sequence)} stands for none")
+        fail(f"no sequence maps to merged {reader.merged.sequence(sequence)}")
 
 
 def check_payoff(reader: Reader) -> None:
-    """Sequences have equal shares of the payoff of their merged sequence.
+    """Check that sequences have equal shares of the payoff of their merged sequence.
 
-    This holds against opponents with equal reaches at merged sequences.  Their reaches here are a
-    random number per merged sequence, as in P7.
+    This holds against opponents with equal reaches at sequences that are merged.  The opponents'
+    reaches here are a random number per merged sequence, as in P7.
     """
     small, players = reader.merged.form, range(reader.form.n_players)
     small_weight = np.random.default_rng(0).uniform(0.5, 1.5, small.n_sequences)
@@ -167,8 +172,15 @@ def check_payoff(reader: Reader) -> None:
 def _check_payoff(
     reader: Reader, player: int, small_weight: np.ndarray, carrier: np.ndarray, shares: np.ndarray
 ) -> None:
-    """As above, for one player, from float64 (merged sequences,): weights, and the payoff expected
-    of each sequence that maps there.  Frees its arrays when it returns."""
+    """Check the payoffs of one player; frees its arrays when it returns.
+
+    Args:
+        reader: The game.
+        player: The player.
+        small_weight: float64 (merged sequences,): weights of the opponents' merged sequences.
+        carrier: uint32 (sequences,): result of :func:`carriers`.
+        shares: float64 (merged sequences,): payoff expected of each sequence that maps there.
+    """
     weight, given = np.empty((2, reader.form.n_sequences))
     for piece in _pieces(0, len(weight)):
         np.take(small_weight, carrier[piece], out=weight[piece])
@@ -203,13 +215,14 @@ def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndar
         found[own] = product(form, player, weight)
         return
     found[own] = 0.0
-    # Kernels are compiled for read-only arrays, as those of games are.
+    # Kernels are compiled for read-only arrays, like the arrays of games.
     add_payoffs(frozen_arrays(form), player, weight, found)
 
 
 def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
-    """Add payoffs of a player's omitted sequences, float64 (sequences,), to those of their parent
-    sequences, in place."""
+    """Add payoffs of a player's omitted sequences, float64 (sequences,), to their parent sequences,
+    in place."""
+    # From the deepest bucket up, because the parent may be omitted too.
     for bucket, own, above in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:
             np.add.at(payoff, above, payoff[own])
@@ -222,8 +235,18 @@ def _wrong_share(
     shares: np.ndarray,
     scale: np.ndarray,
 ) -> int | None:
-    """The first sequence of a player whose payoff, ``given``, is not the share expected of its
-    merged sequence, up to rounding of ``scale``, the sum of absolute terms; or None."""
+    """Find a sequence of a player whose payoff differs from the share of its merged sequence.
+
+    Args:
+        reader: The game.
+        player: The player.
+        given: float64 (sequences,): payoffs.
+        shares: float64 (merged sequences,): expected payoffs.
+        scale: float64 (sequences,): sums of absolute terms, to which rounding is relative.
+
+    Returns:
+        The first such sequence, or None.
+    """
     form, sequence = reader.form, reader.game.merged_numbers
     empty = int(form.player_sequences[player])
     parts = [(empty, sequence[empty : empty + 1])]

@@ -1,4 +1,4 @@
-"""Invariants P: the payoff operator, and that the tree agrees with it."""
+"""Invariants P: the payoff operator, and its agreement with the tree."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from ..payoff import product
 from .reader import Reader, check_follow, check_ranges, fail, first_true
 
 TOGETHER = 1 << 16
-"""Entries whose order is checked at a time: all at once would take more than the game."""
+"""Number of entries whose order is checked at a time; all at once would take more memory than the
+game."""
 
 
 def check_slice_ranges(reader: Reader) -> None:
-    """The slices of the players; none is empty."""
+    """Check the ranges of the players' slices, and that no slice is empty."""
     payoff = reader.entries
     for name in ("rows", "entries"):
         column = getattr(payoff, name)
@@ -23,7 +24,7 @@ def check_slice_ranges(reader: Reader) -> None:
 
 
 def check_slice_tiles(reader: Reader) -> None:
-    """The slices cover the entries in order."""
+    """Check that the slices tile the entries in order."""
     payoff = reader.entries
     # Longer slices could overflow in the sum.
     if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
@@ -36,7 +37,7 @@ def check_slice_tiles(reader: Reader) -> None:
 
 
 def check_row_order(reader: Reader) -> None:
-    """The rows of a player are distinct sequences of the player, ascending."""
+    """Check that the rows of a player are distinct sequences of the player, ascending."""
     form, payoff = reader.form, reader.entries
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
@@ -54,7 +55,7 @@ def check_row_order(reader: Reader) -> None:
 
 
 def check_column(reader: Reader) -> None:
-    """The columns are sequences of the other players."""
+    """Check that the columns are sequences of the other players."""
     form, payoff = reader.form, reader.entries
     for player in range(form.n_players):
         entries = payoff.of_player(player)
@@ -65,12 +66,12 @@ def check_column(reader: Reader) -> None:
                 row = int(reader.entry_row[entries.start + at])
                 fail(
                     f"entry {entries.start + at}, of {reader.sequence(row)}, has column "
-                    f"{column[at]}, which is no sequence of player {other}"
+                    f"{column[at]}, which is not a sequence of player {other}"
                 )
 
 
 def check_entry_order(reader: Reader) -> None:
-    """The entries of a row are distinct and sorted by column."""
+    """Check that the entries of a row are distinct and sorted by column."""
     payoff = reader.entries
     ends = payoff.offset + payoff.rows * (payoff.entries - 1)
     for begin in range(0, len(payoff.value), TOGETHER):
@@ -78,6 +79,7 @@ def check_entry_order(reader: Reader) -> None:
         of = np.searchsorted(payoff.offset, here, side="right") - 1
         before_last = here < ends[of]
         here, of = here[before_last], of[before_last]
+        # Entries are laid out [entry, row], so the next entry of a row is ``rows`` further on.
         below = here + payoff.rows[of]
         rises = np.zeros(len(here), dtype=bool)
         for column in payoff.column[::-1]:
@@ -91,7 +93,7 @@ def check_entry_order(reader: Reader) -> None:
 
 
 def check_value(reader: Reader) -> None:
-    """Payoff values are finite."""
+    """Check that payoff values are finite."""
     value = reader.entries.value
     if (at := first_true(~np.isfinite(value))) is not None:
         row = int(reader.entry_row[at])
@@ -99,10 +101,10 @@ def check_value(reader: Reader) -> None:
 
 
 def check_payoff(reader: Reader) -> None:
-    """The operator and the tree have the same payoffs.
+    """Check that the operator and the tree have the same payoffs.
 
-    Both sides are multiplied by one fixed random vector over the sequences: two different
-    operators give different products for almost every such vector, and no sorting is needed.
+    Both sides are multiplied by one fixed random vector over the sequences.  Two different
+    operators give different products for almost every such vector, so entries need not be matched.
     """
     tree, form = reader.tree, reader.form
     weight = np.random.default_rng(0).uniform(0.5, 1.5, form.n_sequences)

@@ -1,4 +1,4 @@
-"""Invariants V: hands x public tree, and that the sequence form agrees with it."""
+"""Invariants V: hands x public tree, and the agreement of the sequence form with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .reader import Reader, fail, first_true
 
 
 def check_prior(reader: Reader) -> None:
-    """The prior is a distribution over the hands of two players."""
+    """Check that the prior is a distribution over the hands of two players."""
     prior, form = reader.public.prior, reader.form
     if form.n_players != 2 or form.hand_rank.shape[1] - 1 != max(prior.shape):
         fail(
@@ -34,13 +34,13 @@ def check_prior(reader: Reader) -> None:
 
 
 def check_parents_and_children(reader: Reader) -> None:
-    """Parents and children, as in the history tree."""
+    """Check parents and children, as in the history tree."""
     for check in (histories.check_parent, histories.check_child_ranges, histories.check_child):
         check(reader, reader.public)
 
 
 def check_actor(reader: Reader) -> None:
-    """Players are 0 or 1; terminals are the leaves, and have payoffs."""
+    """Check that players are 0 or 1, and that the terminals are the leaves and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
     over = tree.player == TERMINAL
@@ -61,13 +61,14 @@ def check_actor(reader: Reader) -> None:
 
 
 def check_edge(reader: Reader) -> None:
-    """Every edge has a label, and siblings have distinct labels."""
+    """Check that every edge has a label, and that siblings have distinct labels."""
     tree, edges = reader.public, len(reader.game.public.edges)
     wrong = (tree.edge < 0) | (tree.edge >= edges)
     wrong[0] = tree.edge[0] != -1
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {edges - 1}" if node else "-1"
         fail(f"public node {node} has edge {tree.edge[node]}, not {wanted}")
+    # The key is unique if siblings have different labels.
     key = tree.parent[1:].astype(np.int64) * edges + tree.edge[1:]
     # In most games the labels ascend, and need no sort.
     if (np.diff(key) > 0).all():
@@ -79,7 +80,8 @@ def check_edge(reader: Reader) -> None:
 
 
 def check_step(reader: Reader) -> None:
-    """Exactly the edges of chance have a row of the chance table; all nodes have a weight row."""
+    """Check that exactly the edges of chance have a row of the chance table, and that all nodes
+    have a weight row."""
     tree = reader.public
     tables, weights = len(tree.chance_table), len(tree.weight_table)
     drawn = reader.by_public_chance
@@ -92,7 +94,7 @@ def check_step(reader: Reader) -> None:
 
 
 def check_weight(reader: Reader) -> None:
-    """The weights are the products of the chance probabilities on the way."""
+    """Check that the weights are the products of the chance probabilities on the path."""
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
         fail("the weights of the public root are not 1")
@@ -116,13 +118,15 @@ def check_weight(reader: Reader) -> None:
 
 
 def check_chance_sum(reader: Reader) -> None:
-    """Chance probabilities are not negative and sum to 1, for every deal that reaches the node."""
+    """Check that chance probabilities are not negative and sum to 1, for every deal that reaches
+    the node."""
     tree = reader.public
     chance = np.flatnonzero(tree.player == CHANCE)
     fans = (tree.first_child[chance + 1] - tree.first_child[chance]).astype(np.int64)
     for fan in np.unique(fans).tolist():
         nodes = chance[fans == fan]
         rows = tree.chance[tree.first_child[nodes].astype(np.int64)[:, None] + np.arange(fan)]
+        # Nodes with the same tables have the same sums, so check one node of each kind.
         kinds, example = np.unique(
             np.column_stack([tree.weight[nodes], np.sort(rows, axis=1)]),
             axis=0,
@@ -143,7 +147,7 @@ def check_chance_sum(reader: Reader) -> None:
 
 
 def check_utility(reader: Reader) -> None:
-    """Utilities are finite, for every deal that reaches the terminal."""
+    """Check that utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
     over = np.flatnonzero(tree.payoff >= 0)
     key = tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
@@ -162,7 +166,8 @@ def check_utility(reader: Reader) -> None:
 
 
 def check_bucket(reader: Reader) -> None:
-    """Reachable decision nodes have a bucket with their player, number of actions and hands."""
+    """Check that reachable decision nodes have a bucket with their player, number of actions and
+    hands."""
     tree, form = reader.public, reader.form
     buckets = len(form.bucket_lanes)
     deciding = (tree.player >= 0) & reader.exists
@@ -192,7 +197,7 @@ def check_bucket(reader: Reader) -> None:
 
 
 def check_rank(reader: Reader) -> None:
-    """The ranks number the nodes of each bucket."""
+    """Check that the ranks number the nodes of each bucket."""
     tree, form = reader.public, reader.form
     decided = tree.bucket >= 0
     ranked = np.where(
@@ -213,7 +218,7 @@ def check_rank(reader: Reader) -> None:
 
 
 def check_parent(reader: Reader) -> None:
-    """The parent of an infoset is the owner's last step with the same hand."""
+    """Check that the parent of an infoset is the owner's last action with the same hand."""
     tree, form, by_place = reader.public, reader.form, reader.public.by_place
     begin = 0
     for bucket, stride in enumerate(form.bucket_stride.tolist()):
@@ -224,6 +229,7 @@ def check_parent(reader: Reader) -> None:
         above = tree.parent[step]
         of = np.where(step == 0, 0, tree.bucket[above]).astype(np.int64)
         action = step - tree.first_child[above]
+        # Sequence of the first hand; the hand of rank ``r`` is ``r`` strides further on.
         sequence = form.bucket_sequence[of] + action * form.bucket_lanes[of] + tree.rank[above]
         sequence[step == 0] = form.player_sequences[player]
         between = np.where(step == 0, 0, form.bucket_stride[of])
@@ -240,11 +246,11 @@ def check_parent(reader: Reader) -> None:
 
 
 def check_payoff(reader: Reader) -> None:
-    """The operator and the public tree have the same payoffs.
+    """Check that the operator and the public tree have the same payoffs.
 
-    Both sides are multiplied from both sides by a fixed random vector over the hands, and by
-    one over the other player's public steps; there is one figure for every public step of the
-    player, as a sum over the public terminals.
+    Both are multiplied by fixed random vectors: over the hands of both players, and over the other
+    player's public steps.  The result is one number for every public step of the player, a sum over
+    the public terminals.
     """
     probe = _Probe(reader)
     for player in range(2):
@@ -262,8 +268,8 @@ def check_payoff(reader: Reader) -> None:
 class _Probe:
     """Random weights of hands and of public steps, and both sides of the payoffs under them.
 
-    A public step is numbered by bucket, action and rank; before the first bucket of a player is
-    the player's empty sequence, which is the same for all hands.
+    A public step is an action at a public node.  Its index is by bucket, action and rank; before
+    the first bucket of a player is the player's empty sequence, which is the same for all hands.
     """
 
     def __init__(self, reader: Reader) -> None:
@@ -276,12 +282,13 @@ class _Probe:
         random = np.random.default_rng(0)
         self.weight = random.uniform(0.5, 1.5, int(self.empty[-1]))
         hands = form.hand_rank.shape[1] - 1
-        # By player, then by whether it is the empty sequence.
+        # Axes: player, 1 for the empty sequence (which has no hand), hand.
         self.hand = random.uniform(0.5, 1.5, (2, 2, hands))
         self.hand[:, 1] = 1.0
 
     def of_sequences(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """The public step of every sequence of a player, and the random weight of its hand."""
+        """Return the public step of every sequence of a player, and the random weight of its
+        hand."""
         form = self.form
         own = slice(*form.player_buckets[player : player + 2].tolist())
         numbers = range(own.start, own.stop)
@@ -297,7 +304,7 @@ class _Probe:
         return np.concatenate(steps), np.concatenate(weights)
 
     def example(self, player: int, step: int) -> int:
-        """The first sequence of a public step of a player."""
+        """Return the first sequence of a public step of a player."""
         form = self.form
         if step == 0:
             return int(form.player_sequences[player])
@@ -307,7 +314,8 @@ class _Probe:
         return int(form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket] + rank)
 
     def of_tree(self, player: int) -> tuple[np.ndarray, np.ndarray]:
-        """Payoffs of a player's public steps by the public tree, and the sums of absolute terms."""
+        """Compute the payoffs of a player's public steps from the public tree, and the sums of
+        absolute terms."""
         reader, tree = self.reader, self.reader.public
         kinds, kind = self._kinds
         value, size = np.zeros((2, len(kinds), 4))
@@ -320,6 +328,7 @@ class _Probe:
             table = table if player == 0 else table.T
             value[index] = (own @ table @ other.T).ravel()
             size[index] = (own @ np.abs(table) @ other.T).ravel()
+        # A table has four sums, for an empty or a non-empty sequence of either player.
         at = 4 * kind
         for who, factor in ((player, 2), (1 - player, 1)):
             at += factor * (reader.last_step[who, self._over] == 0)
@@ -332,12 +341,12 @@ class _Probe:
 
     @cached_property
     def _over(self) -> np.ndarray:
-        """int64 (terminals,): the public terminals that some deal reaches."""
+        """int64 (terminals,): public terminals that some deal reaches."""
         return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
 
     @cached_property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The pairs of weight and matrix that occur, and the pair of each public terminal."""
+        """Pairs of weight and matrix that occur, and the pair of each public terminal."""
         tree, over = self.reader.public, self._over
         matrices = len(tree.matrix_table)
         key = tree.weight[over].astype(np.int64) * matrices + tree.matrix[tree.payoff[over]]
@@ -347,12 +356,12 @@ class _Probe:
 
     @cached_property
     def _steps(self) -> list[np.ndarray]:
-        """int64 (terminals,), for each player: the public step before each public terminal."""
+        """Public step before each public terminal, for each player int64 (terminals,)."""
         last = self.reader.last_step
         return [self._tree_steps(who, last[who, self._over]) for who in range(2)]
 
     def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
-        """Public steps, from the nodes that they lead into."""
+        """Return the public steps that lead into nodes, int64 (nodes,)."""
         tree, form = self.reader.public, self.form
         above = tree.parent[node]
         action = node - tree.first_child[above]
@@ -363,7 +372,7 @@ class _Probe:
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:
-        """Payoffs of a player's public steps by the operator."""
+        """Compute the payoffs of a player's public steps from the operator."""
         weight, found = np.zeros((2, self.form.n_sequences))
         own, other = map(self.form.of_player, (player, 1 - player))
         steps, hands = self.of_sequences(1 - player)

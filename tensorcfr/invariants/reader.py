@@ -17,13 +17,13 @@ from ..payoff.program import Program
 
 
 class Reader:
-    """A game or a sequence form under check: names for error messages, and derived arrays.
+    """Game or sequence form that is being checked: names for error messages, and derived arrays.
 
     Args:
-        form: The sequence form to check: the game's own, its merged one; or of no whole game, a
-            trunk or a shape.
-        game: The game.  Its views are there where rows of the list ask for them.
-        expand: Whether to expand the histories of a game that does not have them.
+        form: The sequence form to check: the game's form, its merged form, a trunk or a shape.
+        game: The game, with the views that the checked rows of the list need; None for a trunk or a
+            shape.
+        expand: True to expand the histories of a game that does not have them.
     """
 
     def __init__(self, form: SequenceForm, game: Any = None, *, expand: bool = False) -> None:
@@ -37,23 +37,23 @@ class Reader:
 
     @property
     def tree(self) -> HistoryTree:
-        """The game as histories, expanded if need be."""
+        """Game as histories, expanded if necessary."""
         found: HistoryTree = self.game.tree
         return found
 
     @property
     def public(self) -> PublicTree:
-        """The public tree of a game that has one."""
+        """Public tree of a game that has one."""
         found: PublicTree = self.game.public.tree
         return found
 
     @cached_property
     def merged(self) -> Reader:
-        """The merged form of a game that has one."""
+        """Merged form of a game that has one."""
         return Reader(self.game.merged.form, self.game)
 
     def node(self, node: int) -> str:
-        """``node 4 (history [J, Q])``; valid only after T1 has been checked."""
+        """Describe a node, ``node 4 (history [J, Q])``; valid only after T1 has been checked."""
         try:
             labels = self.game.history(node)
         except (IndexError, TypeError):  # labels are checked last
@@ -61,14 +61,15 @@ class Reader:
         return f"node {node} (history [{', '.join(labels)}])" if labels else "the root"
 
     def infoset(self, infoset: int) -> str:
-        """``infoset 3 ('Jpb')``."""
+        """Describe an infoset, ``infoset 3 ('Jpb')``."""
         try:
             return f"infoset {infoset} ({self.labels[infoset]!r})"
         except IndexError:
             return f"infoset {infoset}"
 
     def sequence(self, sequence: int) -> str:
-        """``sequence 7 ('pass' at infoset 3 ('Jpb'))``; valid only after S1 to S5."""
+        """Describe a sequence, ``sequence 7 ('pass' at infoset 3 ('Jpb'))``; valid only after S1 to
+        S5."""
         form = self.form
         if sequence in form.player_sequences[:-1]:
             player = int(np.searchsorted(form.player_sequences, sequence))
@@ -91,29 +92,29 @@ class Reader:
 
     @cached_property
     def by_chance(self) -> np.ndarray:
-        """Whether the edge into each node is a chance outcome, bool (nodes,)."""
+        """Edges that are chance outcomes, by the node that they lead into, bool (nodes,)."""
         stepped = np.zeros(self.tree.n_nodes, dtype=bool)
         stepped[1:] = np.repeat(self.tree.player == CHANCE, self.children)
         return stepped
 
     @cached_property
     def chance_nodes(self) -> np.ndarray:
-        """int64 (chance nodes,): the chance nodes, ascending."""
+        """int64 (chance nodes,): chance nodes, ascending."""
         return np.flatnonzero(self.tree.player == CHANCE)
 
     @cached_property
     def deciding(self) -> np.ndarray:
-        """int64 (decision nodes,): the decision nodes, ascending."""
+        """int64 (decision nodes,): decision nodes, ascending."""
         return np.flatnonzero(self.tree.player >= 0)
 
     @cached_property
     def bucket_player(self) -> np.ndarray:
-        """int64 (buckets,): the player of each bucket."""
+        """int64 (buckets,): player of each bucket."""
         return self.form.bucket_player
 
     @cached_property
     def infoset_bucket(self) -> np.ndarray:
-        """int64 (infosets,): the bucket of each infoset."""
+        """int64 (infosets,): bucket of each infoset."""
         return np.repeat(np.arange(len(self.form.bucket_lanes)), self.form.bucket_lanes)
 
     @cached_property
@@ -126,22 +127,22 @@ class Reader:
 
     @cached_property
     def entry_row(self) -> np.ndarray:
-        """int64 (entries,): the sequence whose row each payoff entry is in."""
+        """int64 (entries,): sequence whose row each payoff entry is in."""
         return self.entries.entry_row
 
     @cached_property
     def entries(self) -> PayoffEntries:
-        """The single entries of the payoff operator; valid only if the operator has that part."""
+        """Single entries of the payoff operator; valid only if the operator has that part."""
         return self._part(PayoffEntries)
 
     @cached_property
     def blocks(self) -> PayoffBlocks:
-        """The blocks of the payoff operator; valid only if the operator has that part."""
+        """Blocks of the payoff operator; valid only if the operator has that part."""
         return self._part(PayoffBlocks)
 
     @cached_property
     def cards(self) -> PayoffCards:
-        """The payoffs of hands that are cards; valid only if the operator has that part."""
+        """Payoffs of hands that are cards; valid only if the operator has that part."""
         return self._part(PayoffCards)
 
     def _part(self, kind: type[Part]) -> Part:
@@ -149,7 +150,7 @@ class Reader:
 
     @cached_property
     def programs(self) -> list[Program]:
-        """The programs of the blocks; valid only after B2 and B3 have been checked."""
+        """Programs of the blocks; valid only after B2 and B3 have been checked."""
         return [self.blocks.program(index) for index in range(len(self.blocks.program_offset) - 1)]
 
     # ------------------------------------------------------------------------- hands x public tree
@@ -161,18 +162,18 @@ class Reader:
 
     @cached_property
     def exists(self) -> np.ndarray:
-        """Whether some deal reaches each public node, bool (nodes,)."""
+        """Public nodes that some deal reaches, bool (nodes,)."""
         return self.public.exists
 
     @cached_property
     def by_public_chance(self) -> np.ndarray:
-        """Whether the edge into each public node is a chance outcome, bool (nodes,)."""
+        """Public edges that are chance outcomes, by the node that they lead into, bool (nodes,)."""
         return np.append(False, self.public.player[self.public.parent[1:]] == CHANCE)
 
     @cached_property
     def last_step(self) -> np.ndarray:
-        """int32 (2, nodes): the public node that each player's last own step led into; 0 before
-        it."""
+        """int32 (2, nodes): node that the last action of each player leads into; 0 if there is
+        none."""
         tree = self.public
         last = np.zeros((2, tree.n_nodes), dtype=np.int32)
         for level in levels_below_root(tree.first_child):
@@ -182,7 +183,8 @@ class Reader:
         return last
 
     def public_node(self, node: int) -> str:
-        """``public node 4 (K bet)``; only once parents are known to come before children."""
+        """Describe a public node, ``public node 4 (K bet)``; valid only if parents come before
+        children."""
         try:
             labels = [self.game.public.edges[edge] for edge in self.game.public.path(node)]
         except (IndexError, TypeError):
@@ -190,12 +192,13 @@ class Reader:
         return f"public node {node} ({' '.join(map(str, labels))})" if labels else "the public root"
 
     def sequence_bucket(self, sequence: np.ndarray) -> np.ndarray:
-        """int64: the bucket of each sequence; undefined for empty sequences (-1, maybe)."""
+        """Return the bucket of each sequence, int64; undefined for empty sequences (it may be
+        -1)."""
         return np.searchsorted(self.form.bucket_sequence, sequence, side="right") - 1
 
 
 def fail(what: str) -> NoReturn:
-    """Say what breaks an invariant.
+    """Raise an error that describes the violation of an invariant.
 
     Raises:
         InvariantError: Always.
@@ -213,14 +216,15 @@ def named_after(before: str) -> Iterator[None]:
 
 
 def first_true(wrong: np.ndarray) -> int | None:
-    """Index of the first true value, or None."""
+    """Return the index of the first true value, or None."""
     if not wrong.any():
         return None
     return int(wrong.argmax())
 
 
 def outside(values: np.ndarray, low: int, high: int) -> int | None:
-    """Index of the first value outside a range, or None; fast if all values are inside."""
+    """Return the index of the first value outside a range, or None; fast if all values are
+    inside."""
     if not len(values) or (low <= values.min() and values.max() < high):
         return None
     return first_true((values < low) | (values >= high))
@@ -229,7 +233,16 @@ def outside(values: np.ndarray, low: int, high: int) -> int | None:
 def check_follow(
     what: str, unit: str, begin: np.ndarray, count: np.ndarray, end: int, units: str = ""
 ) -> None:
-    """Parts begin at 0, where others end, and end at ``end``; the arguments name them in errors."""
+    """Check that parts begin at 0, follow each other, and end at ``end``.
+
+    Args:
+        what: Name of a part, for errors.
+        unit: Name of the unit of the parts, for errors.
+        begin: int64 (parts,): begin of each part.
+        count: int64 (parts,): size of each part.
+        end: Expected end of the last part.
+        units: Noun after ``end`` in errors, with a space before it.
+    """
     ends = np.append(0, np.cumsum(count))
     if (at := first_true(begin != ends[:-1])) is not None:
         fail(f"{what} {at} begins at {unit} {begin[at]}, not {ends[at]}")
@@ -240,7 +253,8 @@ def check_follow(
 def check_ranges(
     name: str, starts: np.ndarray, end: int | None, least: int = 0, what: str = "player"
 ) -> None:
-    """Ranges begin at 0 and end at ``end``, if it is given; none has fewer than ``least``."""
+    """Check that ranges begin at 0, have at least ``least`` elements, and end at ``end`` if it is
+    given."""
     if starts[0] != 0:
         fail(f"{name} begins at {starts[0]}, not 0")
     if (at := first_true(starts[1:] < starts[:-1] + least)) is not None:

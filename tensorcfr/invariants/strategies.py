@@ -17,10 +17,10 @@ REACH_TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
 
 
 def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
-    """The error in a behaviour strategy, or None.
+    """Describe the error in a behaviour strategy; None if there is none.
 
     Args:
-        form: The game; its invariants are known to hold.
+        form: The game, whose invariants hold.
         strategy: float64 or float32 (sequences,): probabilities, 1 for the empty sequences.
     """
     empty = form.player_sequences[:-1]
@@ -28,8 +28,9 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
         return f"the empty sequences have the probabilities {strategy[empty].tolist()}, not 1"
     tolerance = SUM_TOLERANCE[str(strategy.dtype)]
     least, most = strategy.min(), strategy.max()
+    # Negated, so that NaN is refused.
     if not (least >= 0.0 and most <= 1.0 + tolerance):
-        return f"{float(least if not least >= 0.0 else most)!r} is no probability"
+        return f"{float(least if not least >= 0.0 else most)!r} is not a probability"
     buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes, form.bucket_infoset)
     for begin, actions, lanes, infoset in zip(*(b.tolist() for b in buckets), strict=True):
         table = strategy[begin : begin + actions * lanes].reshape(actions, lanes)
@@ -40,7 +41,8 @@ def wrong_strategy(form: SequenceForm, strategy: np.ndarray) -> str | None:
 
 
 def wrong_state(form: SequenceForm, state: Any) -> str | None:
-    """The error in the arrays of a solver, or None; shapes and dtypes have been checked.
+    """Describe the error in the arrays of a solver; None if there is none.  Shapes and dtypes have
+    been checked.
 
     Args:
         form: The game that the arrays are over.
@@ -54,7 +56,7 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
     for name in ("last", "touched"):
         counted = getattr(state, name, None)
         if counted is not None and counted.size and counted.min() < 0:
-            return f"{name} holds {counted.min()}, which counts something"
+            return f"{name} holds {counted.min()}, but it is a count"
     touched = getattr(state, "touched", None)
     if touched is not None and touched[1] > touched[0]:
         return f"touched is {touched.tolist()}: more decision nodes than nodes"
@@ -63,7 +65,8 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
 
 
 def wrong_reach(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> str | None:
-    """The error in the own reaches of a strategy, float (sequences,), or None."""
+    """Describe the error in the own reaches of a strategy, float (sequences,); None if there is
+    none."""
     plan = np.empty_like(reach)
     evaluation.realization_plan(form, strategy, plan)
     if (at := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:

@@ -12,7 +12,7 @@ Tree = HistoryTree | PublicTree
 
 
 def check_parent(reader: Reader, given: Tree | None = None) -> None:
-    """The root has no parent; every parent precedes its children."""
+    """Check that the root has no parent, and that every parent precedes its children."""
     parent = (given or reader.tree).parent
     if parent[0] != NO_PARENT:
         fail(f"node 0 has the parent {parent[0]}, not {NO_PARENT}")
@@ -22,7 +22,7 @@ def check_parent(reader: Reader, given: Tree | None = None) -> None:
 
 
 def check_child_ranges(reader: Reader, given: Tree | None = None) -> None:
-    """``first_child`` cuts the nodes after the root into ranges."""
+    """Check that ``first_child`` cuts the nodes after the root into ranges."""
     first_child = (given or reader.tree).first_child.astype(np.int64)
     if first_child[0] != 1:
         fail(f"first_child begins at {first_child[0]}, not 1")
@@ -33,7 +33,7 @@ def check_child_ranges(reader: Reader, given: Tree | None = None) -> None:
 
 
 def check_child(reader: Reader, given: Tree | None = None) -> None:
-    """``parent`` and ``first_child`` agree."""
+    """Check that ``parent`` and ``first_child`` agree."""
     tree = given or reader.tree
     said = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_child))
     if (at := first_true(tree.parent[1:] != said)) is not None:
@@ -44,7 +44,7 @@ def check_child(reader: Reader, given: Tree | None = None) -> None:
 
 
 def check_player(reader: Reader) -> None:
-    """The acting player exists."""
+    """Check that the acting player exists."""
     player, players = reader.tree.player, reader.form.n_players
     if (node := first_true((player < TERMINAL) | (player >= players))) is not None:
         fail(
@@ -54,7 +54,7 @@ def check_player(reader: Reader) -> None:
 
 
 def check_infoset(reader: Reader) -> None:
-    """Infosets exist; chance nodes and terminals have their sentinels."""
+    """Check that infosets exist, and that chance nodes and terminals have their sentinels."""
     tree, infosets = reader.tree, reader.form.n_infosets
     wrong = np.where(
         tree.player >= 0,
@@ -67,25 +67,25 @@ def check_infoset(reader: Reader) -> None:
 
 
 def check_leaf(reader: Reader) -> None:
-    """Exactly the terminals have no children."""
+    """Check that exactly the terminals have no children."""
     if (node := first_true((reader.tree.player == TERMINAL) != (reader.children == 0))) is not None:
-        kind = "a terminal" if reader.tree.player[node] == TERMINAL else "no terminal"
+        kind = "a terminal" if reader.tree.player[node] == TERMINAL else "not a terminal"
         fail(f"{reader.node(node)} is {kind} and has {reader.children[node]} children")
 
 
 def check_outcome(reader: Reader) -> None:
-    """Exactly the children of chance nodes have an outcome."""
+    """Check that exactly the children of chance nodes have an outcome."""
     outcome, outcomes = reader.tree.outcome, len(reader.game.outcome_labels)
     wrong = np.where(reader.by_chance, (outcome < 0) | (outcome >= outcomes), outcome != NO_OUTCOME)
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
-        # Name the parent, because a node without an outcome has no name.
+        # Name the parent, because a node without an outcome does not have a name.
         above = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
         fail(f"node {node}{above} has outcome {outcome[node]}, not {wanted}")
 
 
 def check_equal_outcomes(reader: Reader) -> None:
-    """The outcomes of a chance node differ."""
+    """Check that the outcomes of a chance node differ."""
     into = np.flatnonzero(reader.by_chance)
     key = reader.tree.parent[into] * np.int64(len(reader.game.outcome_labels))
     key += reader.tree.outcome[into]
@@ -96,7 +96,7 @@ def check_equal_outcomes(reader: Reader) -> None:
 
 
 def check_terminal(reader: Reader) -> None:
-    """``terminal`` lists the terminals."""
+    """Check that ``terminal`` lists the terminals."""
     terminal = reader.tree.terminal
     said = np.flatnonzero(reader.tree.player == TERMINAL)
     if len(terminal) != len(said):
@@ -106,7 +106,7 @@ def check_terminal(reader: Reader) -> None:
 
 
 def check_utility(reader: Reader) -> None:
-    """Utilities are finite."""
+    """Check that utilities are finite."""
     tree = reader.tree
     if (value := first_true(~np.isfinite(tree.utility.ravel()))) is not None:
         at = value // tree.utility.shape[1]
@@ -114,14 +114,14 @@ def check_utility(reader: Reader) -> None:
 
 
 def check_negative_chance(reader: Reader) -> None:
-    """Chance probabilities are finite and not negative."""
+    """Check that chance probabilities are finite and not negative."""
     probability = reader.tree.probability
     if (node := first_true(~((probability >= 0) & (probability < np.inf)))) is not None:
         fail(f"{reader.node(node)} has probability {probability[node]}")
 
 
 def check_chance_sum(reader: Reader) -> None:
-    """The probabilities of a chance node sum to 1."""
+    """Check that the probabilities of a chance node sum to 1."""
     tree, chance = reader.tree, reader.chance_nodes
     if not len(chance):
         return
@@ -132,7 +132,7 @@ def check_chance_sum(reader: Reader) -> None:
 
 
 def check_sure_step(reader: Reader) -> None:
-    """Nodes that follow an action have probability 1."""
+    """Check that nodes that follow an action have probability 1."""
     probability = reader.tree.probability
     if (node := first_true((probability != 1.0) & ~reader.by_chance)) is not None:
         fail(f"{reader.node(node)} has probability {probability[node]}, but chance did not act")

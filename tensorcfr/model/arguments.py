@@ -1,4 +1,4 @@
-"""What the arguments that are part of the model must be; see :mod:`tensorcfr._util.arguments`."""
+"""Requirements on arguments that are part of the model; see :mod:`tensorcfr._util.arguments`."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .team_game import TeamGame
 
 COMPILED = Kind((CompiledGame,), "a compiled game: compile_game makes one")
 Compiled = Annotated[CompiledGame, COMPILED]
-# Names of both kinds of games are alike where strategies are concerned.
+# A strategy needs only labels and numbers, which both kinds of games name in the same way.
 Played = Annotated[CompiledGame, Kind((CompiledGame, TeamGame), COMPILED.words)]
 CALLABLE = Kind((Callable,), "a function")
 
 
 @dataclass(frozen=True)
 class ByLabel(Kind):
-    """A mapping whose keys are texts."""
+    """Requirement of a mapping whose keys are texts."""
 
     def __call__(self, name: str, value: Any) -> Any:
         """Return the mapping.
 
         Raises:
-            TypeError: This is not a mapping, or a key is not a text.
+            TypeError: The value is not a mapping, or a key is not a text.
         """
         found = super().__call__(name, value)
         for label in found:
@@ -41,14 +41,14 @@ STRATEGIES = Kind((Mapping,), "a policy, or probabilities by infoset label and a
 
 
 def laid_out(game: CompiledGame, what: str) -> FlatGame:
-    """A game that is laid out already.
+    """Check that a game is laid out, and return it.
 
     Args:
         game: The game.
-        what: What works on such games: ``"the linear program"``.
+        what: The user of the game, for the error: ``"the linear program"``.
 
     Raises:
-        CutError: It is in chunks; says how to lay it out.
+        CutError: The game is in chunks; says how to lay it out.
     """
     if not isinstance(game, FlatGame):
         problem = f"{game.name} is in chunks, and {what} works on a game that is laid out"
@@ -58,13 +58,13 @@ def laid_out(game: CompiledGame, what: str) -> FlatGame:
 
 @dataclass(frozen=True)
 class LaidOut(Kind):
-    """A compiled game that is laid out."""
+    """Requirement of a compiled game that is laid out."""
 
     def __call__(self, name: str, value: Any) -> FlatGame:
-        """The game.
+        """Return the game.
 
         Raises:
-            CutError: It is in chunks; says how to lay it out.
+            CutError: The game is in chunks; says how to lay it out.
         """
         return laid_out(super().__call__(name, value), "this")
 

@@ -1,21 +1,21 @@
 """The flat arrays of a compiled game: its histories, its sequence form, its public tree.
 
-What every array must satisfy is written in ``docs/data-model.md`` and checked by
-:mod:`tensorcfr.invariants`.
+``docs/data-model.md`` has the invariants of every array, and :mod:`tensorcfr.invariants` checks
+them.
 
 Numbering, for all views:
 
-* A *node* of a tree is a history, or a public history.  Nodes are in breadth-first order: a
-  child's index is larger than its parent's, the children of a node are contiguous, and so are
-  the children of consecutive nodes.
-* An *infoset* index runs over all players: by player, then by level (how many
-  infosets of the same player lie before it), then by number of actions.
-* A *sequence* index runs over all players too.  The first sequence of each player is the
-  empty one.  The infosets of one player, level and number of actions form a *bucket*; the
-  sequences of a bucket are laid out ``[action, lane]`` with one lane per infoset, so that the
-  lanes of an action are contiguous.
-* Where private hands meet a public tree, the lanes of a bucket are a rectangle, hands x public
-  nodes, laid out ``[hand, node]``: a hand's nodes are contiguous.
+* A *node* of a tree is a history, or a public history.  Nodes are in breadth-first order: a child's
+  index is larger than its parent's, the children of a node are contiguous, and so are the children
+  of consecutive nodes.
+* An *infoset* index runs over all players: by player, then by level (the number of infosets of the
+  same player before it), then by number of actions.
+* A *sequence* index runs over all players too.  The first sequence of each player is the empty one.
+  The infosets of one player, level and number of actions form a *bucket*.  The sequences of a
+  bucket are laid out ``[action, lane]`` with one lane per infoset, so that the lanes of an action
+  are contiguous.
+* In a game of private hands and a public tree, the lanes of a bucket are a rectangle, hands x
+  public nodes, laid out ``[hand, node]``: the nodes of a hand are contiguous.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ TERMINAL = -2
 NO_PARENT = -1
 """``HistoryTree.parent`` of the root."""
 NO_OUTCOME = -1
-"""``HistoryTree.outcome`` of a node that chance did not step into."""
+"""``HistoryTree.outcome`` of the root, and of a node after an action."""
 
 View = TypeVar("View")
 
 
 def there(view: View | None) -> View:
-    """A view of a game that has it: code that asks for it runs for no other game."""
+    """Return a view that the game must have: the caller never runs for a game without it."""
     assert view is not None
     return view
 
@@ -53,52 +53,57 @@ HANDS_0, HANDS_1 = "hands of player 0", "hands of player 1"
 
 
 class HistoryTree(NamedTuple):
-    """The game as a tree of histories."""
+    """Game as a tree of histories."""
 
     parent: Annotated[np.ndarray, np.int64, "nodes"]
-    """int64 (nodes,): the history one step shorter; ``NO_PARENT`` for the root, node 0."""
+    """int64 (nodes,): history one action or chance outcome shorter; ``NO_PARENT`` for the root,
+    node 0."""
     first_child: Annotated[np.ndarray, np.int64, "nodes + 1"]
     """int64 (nodes + 1,): the children of node ``h`` are ``first_child[h]`` to
-    ``first_child[h + 1] - 1``, in the order of the actions; this is the action offset."""
+    ``first_child[h + 1] - 1``, in the order of the actions."""
     player: Annotated[np.ndarray, np.int8, "nodes"]
-    """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """int8 (nodes,): acting player; ``CHANCE`` or ``TERMINAL`` otherwise."""
     infoset: Annotated[np.ndarray, np.int64, "nodes"]
-    """int64 (nodes,): infoset of the player who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """int64 (nodes,): infoset of the acting player; ``CHANCE`` or ``TERMINAL`` otherwise."""
     probability: Annotated[np.ndarray, np.float64, "nodes"]
-    """float64 (nodes,): chance probability of the step into the node; 1 where the parent is no
-    chance node, and for the root."""
+    """float64 (nodes,): probability of the chance outcome that leads into the node; 1 for the root
+    and after an action."""
     outcome: Annotated[np.ndarray, np.int32, "nodes"]
-    """int32 (nodes,): which of ``CompiledGame.outcome_labels`` chance chose to step into the
-    node; ``NO_OUTCOME`` where the parent is no chance node, and for the root."""
+    """int32 (nodes,): index in ``CompiledGame.outcome_labels`` of the chance outcome that leads
+    into the node; ``NO_OUTCOME`` for the root and after an action."""
     terminal: Annotated[np.ndarray, np.int64, "terminals"]
-    """int64 (terminals,): the terminal nodes, ascending."""
+    """int64 (terminals,): terminal nodes, ascending."""
     utility: Annotated[np.ndarray, np.float64, "terminals", "players"]
-    """float64 (terminals, players): what each terminal pays, as multiples of
-    ``CompiledGame.unit``."""
+    """float64 (terminals, players): utilities, as multiples of ``CompiledGame.unit``."""
 
     @property
     def n_nodes(self) -> int:
-        """Histories: decision nodes, chance nodes and terminals."""
+        """Number of histories: decision nodes, chance nodes and terminals."""
         return len(self.parent)
 
     def traced(
         self, empty: np.ndarray, first: np.ndarray, stride: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Each player's last sequence at every node, int64 (players, nodes), and the probability
-        with which chance leads there, float64 (nodes,).
+        """Compute each player's last sequence and the chance reach of every node.
 
         Args:
-            empty: int64 (players,): the empty sequence of each player.
+            empty: int64 (players,): empty sequence of each player.
             first: int64 (infosets,): sequence of the first action of each infoset.
             stride: int64 (infosets,): distance between the sequences of consecutive actions.
+
+        Returns:
+            int64 (players, nodes): last sequences; float64 (nodes,): product of the chance
+            probabilities on the path to the node.
         """
         last = np.empty((len(empty), self.n_nodes), dtype=np.int64)
         last[:, 0] = empty
         reach = np.ones(self.n_nodes)
+        # A level depends only on the level above, so each level is one vectorised operation.
         for level in levels_below_root(self.first_child):
             above = self.parent[level]
             last[:, level] = last[:, above]
             reach[level] = reach[above] * self.probability[level]
+            # Only an action of the player changes their last sequence.
             moved = np.flatnonzero(self.player[above] >= 0)
             node, above = level.start + moved, above[moved]
             infoset, action = self.infoset[above], node - self.first_child[above]
@@ -107,7 +112,7 @@ class HistoryTree(NamedTuple):
 
 
 class PublicTree(NamedTuple):
-    """The game as private hands x public tree, where it has that form.
+    """Game as private hands x public tree, if it has that form.
 
     Small integers are kept in the smallest signed type that holds them.
     """
@@ -119,27 +124,27 @@ class PublicTree(NamedTuple):
     first_child: Annotated[np.ndarray, np.signedinteger, "nodes + 1"]
     """int (nodes + 1,): as in :class:`HistoryTree`."""
     player: Annotated[np.ndarray, np.int8, "nodes"]
-    """int8 (nodes,): who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """int8 (nodes,): acting player; ``CHANCE`` or ``TERMINAL`` otherwise."""
     edge: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): label of the action or outcome that leads into the node; -1 for the root."""
     chance: Annotated[np.ndarray, np.signedinteger, "nodes"]
-    """int (nodes,): row of ``chance_table`` for the step into the node; -1 where the parent is
-    no chance node."""
+    """int (nodes,): row of ``chance_table`` for the outcome that leads into the node; -1 for the
+    root and after an action."""
     chance_table: Annotated[
         np.ndarray, np.float64, "tables", "hands of player 0", "hands of player 1"
     ]
-    """float64 (tables, hands of player 0, ...): probability of the step given the hands."""
+    """float64 (tables, hands of player 0, ...): probability of the outcome given the hands."""
     weight: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): row of ``weight_table``."""
     weight_table: Annotated[
         np.ndarray, np.float64, "weights", "hands of player 0", "hands of player 1"
     ]
-    """float64 (weights, hands of player 0, ...): product of the chance probabilities on the way
-    to the node, given the hands."""
+    """float64 (weights, hands of player 0, ...): product of the chance probabilities on the path to
+    the node, given the hands."""
     payoff: Annotated[np.ndarray, np.signedinteger, "nodes"]
-    """int (nodes,): which payoff a terminal has; -1 elsewhere."""
+    """int (nodes,): index of a terminal's payoff; -1 elsewhere."""
     coefficient: Annotated[np.ndarray, np.float64, "payoffs"]
-    """float64 (payoffs,): multiple of the matrix."""
+    """float64 (payoffs,): factor of the matrix."""
     matrix: Annotated[np.ndarray, np.int64, "payoffs"]
     """int64 (payoffs,): row of ``matrix_table``."""
     matrix_table: Annotated[
@@ -149,76 +154,82 @@ class PublicTree(NamedTuple):
     bucket: Annotated[np.ndarray, np.signedinteger, "nodes"]
     """int (nodes,): bucket of a decision node's infosets; -1 elsewhere."""
     rank: Annotated[np.ndarray, np.signedinteger, "nodes"]
-    """int (nodes,): place of a decision node among those of its bucket; -1 elsewhere."""
+    """int (nodes,): position of a decision node among the nodes of its bucket; -1 elsewhere."""
 
     @property
     def n_nodes(self) -> int:
-        """Public nodes."""
+        """Number of public nodes."""
         return len(self.parent)
 
     @property
     def n_players(self) -> int:
-        """Players."""
+        """Number of players."""
         return self.prior.ndim
 
     @property
     def by_place(self) -> np.ndarray:
-        """int64 (decision nodes that some deal gets to,): by bucket, then by rank."""
+        """int64 (nodes,): decision nodes that some deal reaches, by bucket, then by rank."""
         deciding = np.flatnonzero(self.bucket >= 0)
         return deciding[np.lexsort((self.rank[deciding], self.bucket[deciding]))]
 
     @property
     def exists(self) -> np.ndarray:
-        """Whether some deal gets to each public node, bool (nodes,)."""
+        """Public nodes that some deal reaches, bool (nodes,)."""
         by_weight: np.ndarray = np.any(self.alive.reshape(len(self.weight_table), -1), axis=1)
         return by_weight[self.weight]
 
     @property
     def alive(self) -> np.ndarray:
-        """The deals that chance lets get there, bool (weights, hands of player 0, ...)."""
+        """Deals with positive probability for each row of ``weight_table``, bool (weights, hands of
+        player 0, ...)."""
         return (self.weight_table > 0) & (self.prior > 0)
 
     @property
     def n_deals(self) -> np.ndarray:
-        """How many deals get to each public node, int64 (nodes,)."""
+        """int64 (nodes,): number of deals that reach each public node."""
         by_weight: np.ndarray = self.alive.reshape(len(self.weight_table), -1).sum(axis=1)
         return by_weight[self.weight]
 
     def dealt(self, weight: int) -> np.ndarray:
-        """The probability of every deal and of the chance on the way to nodes of a row of
-        ``weight_table``, float64 (hands of player 0, ...)."""
+        """Return the probability of each deal and of the chance outcomes on the path to the nodes
+        with a row of ``weight_table``, float64 (hands of player 0, ...)."""
         return np.where(self.prior > 0, self.prior * self.weight_table[weight], 0.0)
 
     def expected_utility(self, weight: np.ndarray | int, matrix: np.ndarray | int) -> np.ndarray:
-        """Probability times utility of every deal at terminals, their coefficients left out.
+        """Return probability times utility of every deal at terminals, without their coefficients.
 
         Args:
             weight: int, or int (terminals,): row of ``weight_table``.
-            matrix: Likewise: row of ``matrix_table``.
+            matrix: int, or int (terminals,): row of ``matrix_table``.
 
         Returns:
-            float64 (..., players, hands of player 0, ...), of the shape of ``weight`` before that;
-            0 for the deals that chance does not let get there, whatever they would pay.
+            float64 (..., players, hands of player 0, ...), with the shape of ``weight`` in front; 0
+            for deals of probability 0, even if their utility is infinite or NaN.
         """
+        # Matrices have an axis of players in front of the hands, so probabilities get one too.
         before_hands = -1 - self.n_players
         given = self.weight_table[weight]
         alive = np.expand_dims((given > 0) & (self.prior > 0), before_hands)
         probability = np.expand_dims(self.prior * given, before_hands)
+        # Deals that cannot occur may have infinite utilities; ``where`` drops 0 times infinity.
         with np.errstate(invalid="ignore"):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
 
 
 class SequenceForm(NamedTuple):
-    """The game as the solver sweeps it."""
+    """Game in sequence form: the arrays that solvers pass over."""
 
     player_infosets: Annotated[np.ndarray, np.int64, "players + 1"]
     """int64 (players + 1,): player ``i`` owns infosets ``[i]`` to ``[i + 1] - 1``."""
     player_sequences: Annotated[np.ndarray, np.int64, "players + 1"]
-    """int64 (players + 1,): likewise for sequences; the first one is the empty sequence."""
+    """int64 (players + 1,): player ``i`` owns sequences ``[i]`` to ``[i + 1] - 1``; the first one
+    is the empty sequence."""
     player_buckets: Annotated[np.ndarray, np.int64, "players + 1"]
-    """int64 (players + 1,): likewise for buckets, shallow levels first."""
+    """int64 (players + 1,): player ``i`` owns buckets ``[i]`` to ``[i + 1] - 1``, shallow levels
+    first."""
     bucket_level: Annotated[np.ndarray, np.int64, "buckets"]
-    """int64 (buckets,): from 0; greater than those of the own infosets passed before."""
+    """int64 (buckets,): level, from 0; larger than the level of any infoset of the player earlier
+    on the path."""
     bucket_actions: Annotated[np.ndarray, np.int64, "buckets"]
     """int64 (buckets,): actions of every infoset in the bucket."""
     bucket_lanes: Annotated[np.ndarray, np.int64, "buckets"]
@@ -229,23 +240,22 @@ class SequenceForm(NamedTuple):
     """int64 (buckets,): first sequence of the bucket; action ``a`` of lane ``l`` is sequence
     ``[b] + a * lanes + l``."""
     bucket_stride: Annotated[np.ndarray, np.int64, "buckets"]
-    """int64 (buckets,): lanes per hand, which is the public nodes of the bucket."""
+    """int64 (buckets,): lanes per hand, that is the number of public nodes of the bucket."""
     bucket_mask: Annotated[np.ndarray, np.int64, "buckets"]
-    """int64 (buckets,): row of ``hand_rank``: which hands the lanes of the bucket stand for."""
+    """int64 (buckets,): row of ``hand_rank``, which has the hands of the bucket's lanes."""
     hand_rank: Annotated[np.ndarray, np.int64, "masks", "most hands + 1"]
-    """int64 (masks, most hands + 1): how many of the hands before ``h`` are possible, under each
-    mask; the last column is the number of possible hands.  Games without private hands
-    have one hand."""
+    """int64 (masks, most hands + 1): number of possible hands before hand ``h``, for each mask; the
+    last column is the number of possible hands.  Games without private hands have one hand."""
     infoset_parent: Annotated[np.ndarray, np.uint32, "infosets"]
-    """uint32 (infosets,): the owner's last sequence before the infoset."""
+    """uint32 (infosets,): last sequence of the owner before the infoset."""
     operator: tuple[PayoffPart, ...]
-    """The payoff operator ``g = A x``: the sum of these parts, at most one of each kind, none of
-    them empty; see :mod:`tensorcfr.payoff`."""
+    """Payoff operator ``g = A x``, the sum of these parts; at most one part of each kind, and no
+    empty part.  See :mod:`tensorcfr.payoff`."""
 
     @property
     def owners(self) -> tuple[np.ndarray, np.ndarray]:
-        """The infoset of each sequence, and the number of its action there, int64 (sequences,)
-        each; -1 for the empty ones."""
+        """Infoset of each sequence, and the index of its action there, int64 (sequences,) each; -1
+        for the empty sequences."""
         infoset, action = np.full((2, self.n_sequences), -1)
         shapes = (self.bucket_infoset, self.bucket_sequence, self.bucket_actions, self.bucket_lanes)
         for begin, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
@@ -267,7 +277,7 @@ class SequenceForm(NamedTuple):
 
     @property
     def infoset_player(self) -> np.ndarray:
-        """int64 (infosets,): who acts."""
+        """int64 (infosets,): acting player."""
         return np.repeat(np.arange(self.n_players), np.diff(self.player_infosets))
 
     @property
@@ -277,26 +287,30 @@ class SequenceForm(NamedTuple):
 
     @property
     def bucket_player(self) -> np.ndarray:
-        """int64 (buckets,): who acts."""
+        """int64 (buckets,): acting player."""
         return np.repeat(np.arange(self.n_players), np.diff(self.player_buckets))
 
     def of_player(self, player: int) -> slice:
-        """The sequences of a player, the empty one first."""
+        """Return the sequences of a player, the empty one first."""
         return slice(*self.player_sequences[player : player + 2].tolist())
 
     def held(self, bucket: int) -> np.ndarray:
-        """int64: the hands that are possible at the infosets of a bucket."""
+        """Return the hands that are possible at the infosets of a bucket, int64 (hands,)."""
         return np.flatnonzero(np.diff(self.hand_rank[self.bucket_mask[bucket]]))
 
     def carried(self, to: SequenceForm, infoset: np.ndarray) -> np.ndarray:
-        """int64 (sequences,): the sequence of another form in place of each.
+        """Map each sequence to a sequence of another form.
 
         Args:
             to: The other form, with the same players.
-            infoset: int64 (infosets,): its infoset in place of each, with the same actions.
+            infoset: int64 (infosets,): infoset of ``to`` for each infoset, with the same actions.
+
+        Returns:
+            int64 (sequences,): sequence of ``to``; the empty sequences map to the empty sequences.
         """
         found = np.repeat(to.player_sequences[:-1], np.diff(self.player_sequences))
         own, action = self.owners
+        # The empty sequences keep this entry; all others get theirs.
         acts = own >= 0
         at = infoset[own[acts]]
         found[acts] = to.infoset_sequence[at] + action[acts] * to.infoset_stride[at]
@@ -304,36 +318,36 @@ class SequenceForm(NamedTuple):
 
     @property
     def n_players(self) -> int:
-        """Players."""
+        """Number of players."""
         return len(self.player_infosets) - 1
 
     def part(self, kind: type[Part]) -> Part | None:
-        """The part of the payoff operator of a kind, or None."""
+        """Return the part of the payoff operator that has the given kind, or None."""
         return next((part for part in self.operator if isinstance(part, kind)), None)
 
     @property
     def bare(self) -> SequenceForm:
-        """The form without payoffs: kernels that do not look at them are compiled once for all
-        kinds of payoffs."""
+        """Form without payoffs.  Kernels that do not read payoffs are compiled once for it, and not
+        again for each kind of payoff."""
         return self._replace(operator=())
 
     @property
     def n_infosets(self) -> int:
-        """Infosets of all players."""
+        """Number of infosets of all players."""
         return len(self.infoset_parent)
 
     @property
     def n_sequences(self) -> int:
-        """Sequences of all players, the empty ones included."""
+        """Number of sequences of all players, the empty ones included."""
         return int(self.player_sequences[-1])
 
 
 FREE = -1.0
-"""In place of a probability: the action is not locked."""
+"""Mark of an action that is not locked, in place of its probability."""
 
 
 class LockedLanes(NamedTuple):
-    """The lanes that are locked, bucket by bucket."""
+    """Locked lanes, bucket by bucket."""
 
     bucket: np.ndarray
     """int64 (buckets + 1,): bucket ``b`` has the locks ``[b]`` to ``[b + 1] - 1``."""
@@ -342,22 +356,22 @@ class LockedLanes(NamedTuple):
     offset: np.ndarray
     """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
     probability: np.ndarray
-    """float64: probabilities; :data:`FREE` where the action is not locked.  An infoset has none
+    """float64: probabilities; :data:`FREE` if the action is not locked.  An infoset has either none
     or at least two free actions."""
 
 
 def bucket_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, lanes: np.ndarray, n_players: int
 ) -> dict[str, np.ndarray]:
-    """The fields of a :class:`SequenceForm` without private hands, but for ``infoset_parent`` and
-    ``operator``.
+    """Return the fields of a :class:`SequenceForm` without private hands, except ``infoset_parent``
+    and ``operator``.
 
     Args:
         owner: int64 (buckets,): player of each bucket, ascending.
-        level: int64 (buckets,): its level.
+        level: int64 (buckets,): level of each bucket.
         actions: int64 (buckets,): actions of its infosets.
-        lanes: int64 (buckets,): its infosets.
-        n_players: Players.
+        lanes: int64 (buckets,): number of its infosets.
+        n_players: Number of players.
     """
     players = np.arange(n_players + 1)
     buckets = np.searchsorted(owner, players)
@@ -370,8 +384,9 @@ def bucket_layout(
         "bucket_actions": actions,
         "bucket_lanes": lanes,
         "bucket_infoset": infosets[:-1],
+        # The empty sequences of the players up to the owner come before.
         "bucket_sequence": sequences[:-1] + owner + 1,
-        # To those who divide lanes by hands, there is one hand.
+        # Without private hands all lanes are of one hand.
         "bucket_stride": lanes,
         "bucket_mask": np.zeros_like(lanes),
         "hand_rank": np.array([[0, 1]]),
@@ -381,25 +396,36 @@ def bucket_layout(
 def infoset_layout(
     owner: np.ndarray, level: np.ndarray, actions: np.ndarray, n_players: int
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """Infosets by player, level and number of actions: int64 (infosets,), their order; and the
-    fields of :func:`bucket_layout`.  Arguments are as there, int64 (infosets,) each."""
+    """Sort infosets by player, level and number of actions.
+
+    Args:
+        owner: int64 (infosets,): player of each infoset.
+        level: int64 (infosets,): its level.
+        actions: int64 (infosets,): its actions.
+        n_players: Number of players.
+
+    Returns:
+        int64 (infosets,): the infosets in order; the fields of :func:`bucket_layout`.
+    """
     key = np.stack([owner, level, actions])
+    # A bucket is a set of infosets with equal keys; unique sorts buckets as lexsort sorts infosets.
     kinds, lanes = np.unique(key, axis=1, return_counts=True)
     owner, level, actions = np.ascontiguousarray(kinds)
     return np.lexsort(key[::-1]), bucket_layout(owner, level, actions, lanes, n_players)
 
 
 def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``parent`` and ``first_child`` of a :class:`HistoryTree`.
+    """Return ``parent`` and ``first_child`` of a :class:`HistoryTree`.
 
     Args:
-        children: int64 (nodes,): how many children each node has, in breadth-first order.
+        children: int64 (nodes,): number of children of each node, in breadth-first order.
 
     Returns:
         int64 (nodes,) and int64 (nodes + 1,).
     """
     nodes = len(children)
     first_child = np.empty(nodes + 1, dtype=np.int64)
+    # The root is not a child, so the first child is node 1.
     first_child[0] = 1
     np.cumsum(children, out=first_child[1:])
     first_child[1:] += 1
@@ -410,7 +436,7 @@ def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:
-    """Every array of a view by name; those of a part of the payoff operator are named
+    """Yield every array of a view by name; an array of a part of the payoff operator is named
     ``"kind/array"``."""
     for name, value in view._asdict().items():
         if name == "operator":
@@ -421,14 +447,17 @@ def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]
 
 
 def frozen_arrays(value: Any) -> Any:
-    """A tuple of arrays and tuples with every array read-only and in one piece, as kernels take
-    what they only read: for a kernel, an array that may be written to is of another type, and a
-    kernel is compiled again for other types.  A copy where an array is not in one piece."""
+    """Return a tuple of arrays and tuples with every array read-only and contiguous.
+
+    Kernels take the arrays that they only read in this form.  Numba compiles a kernel once per
+    type, and a writable array has another type than a read-only one.  Arrays that are not
+    contiguous are copied.
+    """
     return changed_arrays(value, lambda array: frozen_array(np.ascontiguousarray(array)))
 
 
 def changed_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
-    """An array that is changed, or a tuple of such values; what is neither stays."""
+    """Apply a function to every array of a tuple of arrays and tuples; other values stay."""
     if isinstance(value, np.ndarray):
         return change(value)
     if not isinstance(value, tuple):
@@ -438,7 +467,7 @@ def changed_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> An
 
 
 def frozen_array(array: np.ndarray) -> np.ndarray:
-    """The array, read-only; a view where others may write to it."""
+    """Return a read-only view of an array."""
     own = array.view()
     own.flags.writeable = False
     return own

@@ -1,18 +1,18 @@
 """The decisions of a team that agrees on plans before the play: its belief DAG.
 
-A *belief* is all that the members know together and chose before: the set of histories that may
-have come about, as far as members still act differently upon them.  At a belief the team chooses a
+A *belief* is all that the members know together and chose before: the set of histories that are
+possible, as far as members still act differently upon them.  At a belief the team chooses a
 *prescription*, an action for every infoset of a member who acts now.  After it, histories that no
 later infoset connects are separate beliefs, and the play is at one in each of them at once, as at
-the children of a chance node.  A belief is the same whatever the way to it, so that beliefs are a
-directed acyclic graph and no tree.
+the children of a chance node.  A belief is the same for every path to it, so beliefs form a
+directed acyclic graph rather than a tree.
 
-Histories that the members' sequences and infosets do not tell apart are one here.  Where a *leaf*
-ends a play, all that counts is the last sequence of every member.
+Histories that the members' sequences and infosets do not tell apart are one here.  A *leaf* ends a
+play; only the last sequence of every member matters there.
 
 Source: B. H. Zhang, G. Farina, T. Sandholm, "Team belief DAG: generalizing the sequence form to
-team games for fast computation of correlated team max-min equilibria via regret minimization",
-ICML 2023.
+team games for fast computation of correlated team max-min equilibria via regret minimization", ICML
+2023.
 """
 
 from __future__ import annotations
@@ -33,52 +33,54 @@ from .flat_game import FlatGame
 from .levels import levels_below_root
 
 BYTES_PER_PRESCRIPTION = 650
-"""Bytes that a prescription takes, with its links, until it is in the arrays of a game: 620 were
-measured on kuhn(players=3, cards=6) and leduc(players=3, ranks=5, suits=1, raise_cap=1)."""
+"""Bytes per prescription, links included, until it is in the arrays of a game.  620 were measured
+on kuhn(players=3, cards=6) and leduc(players=3, ranks=5, suits=1, raise_cap=1)."""
 BYTES_PER_HISTORY = 500
-"""Of a history at which a member acts, while public states are worked out, in addition to a bit for
-every infoset of the team."""
+"""Bytes per history at which a member acts, while the public states are computed.  A bit for every
+infoset of the team is added."""
 
 
 class BeliefDag(NamedTuple):
-    """The belief DAG of a team: beliefs, their prescriptions, and what follows upon these.
+    """Belief DAG of a team: beliefs, their prescriptions, and the links to later beliefs and
+    leaves.
 
-    *Prescriptions* are numbered over all beliefs; -1 is in the place of one before the first
-    belief.
+    *Prescriptions* are numbered over all beliefs.  The number -1 is the start, before the first
+    beliefs.
     """
 
     members: tuple[int, ...]
-    """The players of the team."""
+    """Players of the team."""
     depth: np.ndarray
-    """int64 (beliefs,): how many beliefs come before, at most."""
+    """int64 (beliefs,): largest number of beliefs before each belief."""
     prescriptions: np.ndarray
     """int64 (beliefs + 1,): belief ``b`` has the prescriptions ``[b]`` to ``[b + 1] - 1``: all
-    combinations of actions, that of its last infoset changing first."""
+    combinations of actions, in lexicographic order (the action of its last infoset changes
+    first)."""
     infosets: np.ndarray
-    """int64: the infosets of the game at which members act, of all beliefs one after another."""
+    """int64: infosets of the game at which members act, belief by belief."""
     infosets_end: np.ndarray
-    """int64 (beliefs,): where those of each belief end."""
+    """int64 (beliefs,): end of each belief's infosets in ``infosets``."""
     belief_links: np.ndarray
-    """int64 (2, links): prescription and the belief that follows."""
+    """int64 (2, links): a prescription, and a belief that follows it."""
     leaf_links: np.ndarray
-    """int64 (2, links): prescription and the leaf that follows."""
+    """int64 (2, links): a prescription, and a leaf that follows it."""
     leaves: np.ndarray
-    """int64 (members, leaves): the last sequence of each member."""
+    """int64 (members, leaves): last sequence of each member."""
     terminal_leaf: np.ndarray
-    """int64 (terminals,): the leaf of each terminal of the game."""
+    """int64 (terminals,): leaf of each terminal of the game."""
 
     @property
     def n_beliefs(self) -> int:
-        """Beliefs."""
+        """Number of beliefs."""
         return len(self.depth)
 
     @property
     def n_leaves(self) -> int:
-        """Leaves."""
+        """Number of leaves."""
         return int(self.leaves.shape[1])
 
     def infosets_of(self, belief: int) -> np.ndarray:
-        """The infosets at which members act at a belief."""
+        """Return the infosets at which members act at a belief, int64 (infosets,)."""
         begin = int(self.infosets_end[belief - 1]) if belief else 0
         return self.infosets[begin : int(self.infosets_end[belief])]
 
@@ -86,7 +88,7 @@ class BeliefDag(NamedTuple):
 def belief_dag(
     game: FlatGame, members: Sequence[int], *, memory_limit: int | None = None
 ) -> BeliefDag:
-    """The belief DAG of a team.
+    """Build the belief DAG of a team.
 
     Args:
         game: The game.
@@ -94,9 +96,9 @@ def belief_dag(
         memory_limit: Bytes that it may take; by default the machine's free memory.
 
     Raises:
-        ValueError: The members' infosets have no order: of two, each is before the other in some
-            play, so that nobody can say which decision is next; names them.
-        MemoryLimitError: It may not fit; said before it is built.
+        ValueError: The members' infosets have no order.  Of two infosets, each is before the other
+            in some play, so that the next decision is undefined; names them.
+        MemoryLimitError: It may not fit; raised before it is built.
     """
     limit = free_memory() if memory_limit is None else memory_limit
     views = _Views(game, tuple(members), limit)
@@ -113,17 +115,17 @@ class _Class:
 
     infoset: int
     reach: int
-    """The members' infosets here and below, a bit for each."""
+    """Bit set of the members' infosets here and below."""
     last: tuple[int, ...]
-    """The last sequence of each member."""
+    """Last sequence of each member."""
     children: list[set[int]]
-    """For each action, the classes that follow."""
+    """Classes that follow each action."""
     leaves: list[set[int]]
-    """For each action, the leaves that follow."""
+    """Leaves that follow each action."""
 
 
 class _Views:
-    """What a team sees of a game: the classes of its histories, and the order of its infosets."""
+    """Game as a team sees it: the classes of its histories, and the order of its infosets."""
 
     def __init__(self, game: FlatGame, members: tuple[int, ...], limit: int) -> None:
         self.game, self.members, self.limit = game, members, limit
@@ -141,6 +143,7 @@ class _Views:
         at: dict[int, int] = {}
         self.first: set[int] = set()
         self.first_leaves: set[int] = set()
+        # Nodes are in breadth-first order, so the class of ``above[node]`` is known already.
         for node in np.flatnonzero(acts).tolist():
             key = int(tree.infoset[node]), reach[node], tuple(last[:, node].tolist())
             if key not in known:
@@ -162,10 +165,10 @@ class _Views:
         self.time = self._times()
 
     def check_memory(self, what: str, needed: int) -> None:
-        """Make sure that the team's beliefs fit.
+        """Check that a table of the team's beliefs fits.
 
         Raises:
-            MemoryLimitError: They may not.
+            MemoryLimitError: It does not fit.
         """
         team = "+".join(map(str, self.members))
         require(
@@ -173,8 +176,12 @@ class _Views:
         )
 
     def _trace(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For every history, the members' last sequences, int64 (members, nodes); the last history
-        above it at which a member acted, or -1; and the action there."""
+        """Trace the members' decisions to every history.
+
+        Returns:
+            int64 (members, nodes): last sequence of each member; int64 (nodes,): last history above
+            at which a member acted, or -1; int64 (nodes,): the action there, or -1.
+        """
         form, tree = self.game.form, self.game.tree
         last, _ = tree.traced(
             form.player_sequences[:-1], form.infoset_sequence, form.infoset_stride
@@ -188,17 +195,23 @@ class _Views:
         return last[list(self.members)], above, action
 
     def _reaches(self, acts: np.ndarray, above: np.ndarray) -> dict[int, int]:
-        """For every history at which a member acts, the members' infosets there and below."""
+        """Return the bit set of the members' infosets at and below each history where a member
+        acts."""
         infoset = self.game.tree.infoset
         bit = {one: 1 << k for k, one in enumerate(np.unique(infoset[acts]).tolist())}
         reach = {node: bit[int(infoset[node])] for node in acts.tolist()}
+        # Children come after their parents, so the reverse order has all of a history's bits.
         for node in reversed(acts.tolist()):
             if (before := int(above[node])) >= 0:
                 reach[before] |= reach[node]
         return reach
 
     def _times(self) -> dict[int, int]:
-        """For every infoset how many others of the team come before it, at most."""
+        """Return the largest number of the team's infosets before each infoset.
+
+        Raises:
+            ValueError: The infosets have no order.
+        """
         after: dict[int, set[int]] = {one.infoset: set() for one in self.classes}
         for one in self.classes:
             after[one.infoset].update(self.classes[c].infoset for c in chain(*one.children))
@@ -207,6 +220,7 @@ class _Views:
             waits[infoset] += 1
         time = {infoset: 0 for infoset, count in waits.items() if not count}
         ready = list(time)
+        # Topological sort: an infoset is ready when all infosets before it have their time.
         while ready:
             infoset = ready.pop()
             for later in after[infoset]:
@@ -225,15 +239,16 @@ class _Views:
 
 
 def _split(views: _Views, classes: Iterable[int]) -> list[list[int]]:
-    """Classes in groups that no infoset of the team connects, at or below them."""
+    """Split classes into groups that no infoset of the team at or below them connects."""
     return _groups(sorted(classes), [views.classes[one].reach for one in sorted(classes)])
 
 
 def _groups(items: Iterable[int], reaches: Iterable[int]) -> list[list[int]]:
-    """Items in groups whose reaches, sets of bits, overlap."""
+    """Split items into groups whose reaches, sets of bits, overlap."""
     groups: list[tuple[int, list[int]]] = []
     for item, reach in zip(items, reaches, strict=True):
         together, apart = [item], []
+        # An item joins all groups that it overlaps into one.
         for other, members in groups:
             if other & reach:
                 reach |= other
@@ -252,14 +267,15 @@ class _PublicState:
     depth: int
     classes: list[int]
     beliefs: dict[int, int] = field(default_factory=dict)
-    """The beliefs found so far, by their bits: each one's number among those of this state."""
+    """Beliefs so far: from the bits of a belief to its number in this state."""
     found: dict[int, tuple[int, ...]] = field(default_factory=lambda: {0: ()})
-    """For classes that may follow a prescription, as bits, the beliefs that they are."""
+    """Beliefs by the bits of the classes that follow a prescription."""
     links: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """Prescriptions, and the beliefs of this state that follow them."""
 
     def __post_init__(self) -> None:
         views = self.views
+        # The earliest infosets act now.  Classes of later infosets wait and pass on unchanged.
         times = [views.time[views.classes[one].infoset] for one in self.classes]
         acts = [time == min(times) for time in times]
         later: set[int] = set()
@@ -275,10 +291,10 @@ class _PublicState:
             for bit, one in enumerate(state.classes)
         }
         self.acting: dict[int, int] = {}
-        """The bits of each infoset at which a member acts now."""
+        """Bits of the classes at each infoset at which a member acts now."""
         self.next: list[list[list[int]]] = []
-        """For each bit and action the bits of each state after this one; a class at which nobody
-        acts now has one entry."""
+        """Bits in each state after this one, for each bit and action.  A class at which nobody acts
+        now has one entry in place of its actions."""
         for bit, (one, acting) in enumerate(zip(self.classes, acts, strict=True)):
             own = views.classes[one]
             if acting:
@@ -294,17 +310,18 @@ class _PublicState:
 
     @property
     def most_prescriptions(self) -> int:
-        """A bound of the prescriptions here: a belief has a set of last sequences of each member
-        who acted before."""
+        """Bound on the number of prescriptions here: a belief has a set of last sequences of each
+        member who acted before."""
         views, form = self.views, self.views.game.form
         options = {last: 1 for one in self.classes for last in views.classes[one].last}
         for infoset in self.acting:
             options[int(form.infoset_parent[infoset])] *= int(views.n_actions[infoset])
         empty = set(form.player_sequences.tolist())
+        # A belief may lack a last sequence that is not empty, which is one more option.
         return prod(count + (last not in empty) for last, count in options.items())
 
     def beliefs_of(self, bits: int) -> tuple[int, ...]:
-        """The beliefs that classes are, by number."""
+        """Return the numbers of the beliefs into which classes, given as bits, split."""
         if bits not in self.found:
             own = list(_bits(bits))
             groups = _groups(own, [self.reaches[bit] for bit in own])
@@ -324,30 +341,32 @@ class _PublicState:
 
 
 def _in_order(states: list[_PublicState]) -> Iterator[_PublicState]:
-    """Public states, those above before those below."""
+    """Yield the public states, level by level from the top."""
     while states:
         yield from states
         states = [below for state in states for below in state.after]
 
 
 def _bits(bits: int) -> Iterator[int]:
-    """The places of the bits that are set."""
+    """Yield the positions of the bits that are set."""
     while bits:
         yield (bits & -bits).bit_length() - 1
         bits &= bits - 1
 
 
 def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -> BeliefDag:
-    """The DAG, public state by public state: all beliefs of one are known when its turn comes."""
+    """Build the DAG, public state by public state: all beliefs of a state are known when its turn
+    comes."""
     depth, counts, infosets, ends = array("q"), array("q"), array("q"), array("q")
     leaf_links = [np.array([[-1] * len(views.first_leaves), sorted(views.first_leaves)], np.int64)]
     belief_links = []
+    # The play begins in the belief of all classes of each top state.
     for state in top:
         state.follow(-1, [(1 << len(state.classes)) - 1])
     first = 0
     for state in states:
-        # Few games have more prescriptions than counted before: where members learn secrets before
-        # they act.
+        # The bound of :attr:`_PublicState.most_prescriptions` may be too low where members learn
+        # secrets before they act.
         views.check_memory(f"{first:,} prescriptions and more", first * BYTES_PER_PRESCRIPTION)
         begin = len(depth)
         for bits in state.beliefs:
@@ -358,7 +377,8 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
             infosets.extend(infoset for infoset, _ in own)
             ends.append(len(infosets))
             for k, below in enumerate(state.after):
-                # What follows without a choice, then for each infoset and action what it adds.
+                # Begin with the bits that follow without a choice; each infoset then adds the bits
+                # of its action.
                 after = [_union(state.next[bit][0][k] for bit in _bits(bits & state.waiting))]
                 for (_, at), actions in zip(own, shape, strict=True):
                     adds = [
@@ -367,6 +387,8 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
                     ]
                     after = [one | more for one in after for more in adds]
                 below.follow(first, after)
+            # Axis k is the k-th infoset that acts, in the order in which prescriptions are
+            # numbered.
             number = np.arange(first, first + counts[-1]).reshape(shape)
             for axis, (_, at) in enumerate(own):
                 for action in range(shape[axis]):
@@ -383,6 +405,7 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
         links = np.array(state.links, dtype=np.int64)
         links[1] += begin
         belief_links.append(links)
+        # Later states do not need the beliefs of this one.
         state.beliefs.clear()
         state.found.clear()
     none = np.empty((2, 0), dtype=np.int64)
@@ -400,5 +423,5 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
 
 
 def _union(sets: Iterable[int]) -> int:
-    """All bits of some sets of bits."""
+    """Return the union of sets of bits."""
     return reduce(or_, sets, 0)

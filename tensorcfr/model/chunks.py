@@ -1,16 +1,17 @@
 """A game in chunks: the arrays of its trunk, of the shapes of its chunks, and of the chunks.
 
-The public tree of a game is cut.  What is above the cut is the *trunk*, a sequence form whose
-leaves may lead on.  What is below it is grouped into *chunks*: forests of subtrees.  A chunk is
-entered through its *entries*, the last sequences of both players in the trunk, and gives their
-values back to them.  Chunks of equal structure have one *shape*: a sequence form, whose first
-sequences are the entries of player 0, and whose last ones are those of player 1.
+The public tree of a game is cut.  The part above the cut is the *trunk*, a sequence form whose
+leaves may lead into chunks.  The part below it is grouped into *chunks*: forests of subtrees.  A
+chunk is entered through its *entries*, the last sequences of both players in the trunk, and returns
+the values of its entries to them.  Chunks of equal structure have one *shape*: a sequence form,
+whose first sequences are the entries of player 0, and whose last sequences are the entries of
+player 1.
 
-The tree may be cut again below a cut.  Then a chunk is entered from another chunk as it would be
-from the trunk.  A chunk that is entered from the trunk, and all chunks below it, are a *branch*.
+The tree may be cut again below a cut.  Then a chunk is entered from another chunk in the same way
+as from the trunk.  A chunk that is entered from the trunk, and all chunks below it, are a *branch*.
 
-A solver's arrays over such a game hold the trunk's sequences first and then those of one chunk
-after the other, without the entries.
+A solver's arrays over such a game hold the trunk's sequences first and then the sequences of one
+chunk after the other, without the entries.
 """
 
 from __future__ import annotations
@@ -26,56 +27,57 @@ from ..payoff import ARRAYS
 from .arrays import SequenceForm, frozen_array, frozen_arrays, named_arrays, there
 
 ALIGNED = 16
-"""Numbers: the buckets of a chunk begin at multiples of it, which is a line of the cache in
-single precision and two in double precision."""
+"""Alignment of a chunk's buckets, in numbers: one cache line of float32, two of float64."""
 ROW = 64
-"""Numbers that share a scale where a solver keeps them in 16 bits.  The sequences of chunks begin
-at multiples of it, so that no row belongs to two chunks."""
+"""Numbers that share a scale if a solver keeps them in 16 bits.  The sequences of a chunk begin at
+a multiple of it, so no row of numbers belongs to two chunks."""
 
 
 def _fields(*kinds: str) -> tuple[str, ...]:
-    """The arrays of a sequence form with some kinds of parts, which are ``"kind/array"``."""
+    """Return the names of a sequence form's arrays, where ``kinds`` are the kinds of its payoff
+    parts: ``"kind/array"``."""
     return (*FORM_FIELDS, *(f"{kind}/{name}" for kind in kinds for name in ARRAYS[kind]))
 
 
 FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
-"""The arrays of a sequence form without its operator, in the order in which they are placed."""
+"""Names of the arrays of a sequence form without its operator, in the order in which they are
+placed."""
 FIELDS = _fields("payoff", "blocks")
-"""The arrays of a sequence form, in the order in which :class:`Shapes` places them."""
+"""Names of the arrays of a sequence form, in the order in which :class:`Shapes` places them."""
 CARD_FIELDS = _fields("cards")
-"""The arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
+"""Names of the arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
 
 
 class Shapes(NamedTuple):
     """Sequence forms of two players, one after the other in three pools of numbers.
 
-    Kernels take the form of a shape apart with :func:`tensorcfr.kernels.shapes.shape_form`: a
-    tuple of forms would be a type of its own for every number of shapes.
+    Kernels unpack the form of a shape with :func:`tensorcfr.kernels.shapes.shape_form`.  A tuple of
+    forms would not do: its type, and so every kernel, would differ for each number of shapes.
     """
 
     place: np.ndarray
-    """int64 (shapes, fields, 3): where each array of :data:`FIELDS` begins in its pool, how many
-    numbers it has, and how long its rows are."""
+    """int64 (shapes, fields, 3): for each array of :data:`FIELDS` its offset in its pool, its size,
+    and the length of its last axis."""
     integers: np.ndarray
-    """int64: the pool of the arrays of int64."""
+    """int64: pool of the int64 arrays."""
     indices: np.ndarray
-    """uint32: the pool of the arrays of uint32."""
+    """uint32: pool of the uint32 arrays."""
     reals: np.ndarray
-    """float64: the pool of the arrays of float64."""
+    """float64: pool of the float64 arrays."""
 
     @property
     def n_shapes(self) -> int:
-        """Shapes."""
+        """Number of shapes."""
         return len(self.place)
 
     def array(self, shape: int, name: str) -> np.ndarray:
-        """An array of a shape, int64 and flat; ``name`` is one of :data:`FORM_FIELDS`."""
+        """Return an array of a shape, int64 and flat; ``name`` is one of :data:`FORM_FIELDS`."""
         begin, size, _ = self.place[shape, FORM_FIELDS.index(name)]
         return self.integers[begin : begin + size]
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The arrays of a shape, in their order in ``place``."""
+        """Names of the arrays of a shape, in their order in ``place``."""
         return FIELDS
 
     @property
@@ -85,9 +87,9 @@ class Shapes(NamedTuple):
 
     @property
     def spans(self) -> np.ndarray:
-        """int64 (shapes, 2): the first sequence of each shape that is no entry of player 0, and the
-        one after the last that is no entry of player 1, but for gaps before the entries."""
-        # Where nobody acts any more, both are where player 1 begins.
+        """int64 (shapes, 2): begin and end of the sequences that are neither entries nor gaps next
+        to the entries."""
+        # A shape without decisions has no such sequences: both bounds are where player 1 begins.
         middle = self._numbers("player_sequences", 1)
         acts = self.place[:, FORM_FIELDS.index("bucket_sequence"), 1] > 0
         first = self._numbers("bucket_sequence", 0)
@@ -100,25 +102,27 @@ class Shapes(NamedTuple):
     def structures(self) -> tuple[np.ndarray, np.ndarray]:
         """int64 (structures,): a shape of each structure; int64 (shapes,): the structure of each
         shape.  Shapes of one structure have the same betting and the same numbers of hands."""
-        # The array is in the pool once for all shapes of a structure.
+        # Shapes of one structure share this array in the pool, so its offset identifies the
+        # structure.
         begin = self.place[:, FORM_FIELDS.index("player_sequences"), 0]
         _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
         return examples, structure
 
     def _numbers(self, name: str, at: int) -> np.ndarray:
-        """One number of an array of each shape, int64 (shapes,); any where there is none."""
+        """Return element ``at`` of an array of each shape, int64 (shapes,); an arbitrary number if
+        the array is empty."""
         begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
         return self.integers[np.minimum(begin + at % np.maximum(size, 1), len(self.integers) - 1)]
 
 
 class BareShapes(Shapes):
-    """Shapes without their operators, with the arrays of :data:`FORM_FIELDS`."""
+    """Shapes without their payoff operators, with the arrays of :data:`FORM_FIELDS`."""
 
     __slots__ = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """See :attr:`Shapes.fields`."""
+        """Names of the arrays of a shape, without those of the operator."""
         return FORM_FIELDS
 
 
@@ -126,15 +130,16 @@ class CardShapes(Shapes):
     """Shapes whose operator is a :class:`~tensorcfr.payoff.cards.PayoffCards`, with the arrays of
     :data:`CARD_FIELDS`.
 
-    Every chunk is a shape of its own, but what it has in common with others lies in the pools
-    once: boards differ in their walks, and in weights where these vary by board.
+    Every chunk has its own shape, but arrays that several shapes share are in the pools once.
+    Shapes of different boards differ in the array ``walk``, the order of the hands by strength, and
+    in their weights if these vary by board.
     """
 
     __slots__ = ()
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """See :attr:`Shapes.fields`."""
+        """Names of the arrays of a shape, those of its card operator included."""
         return CARD_FIELDS
 
 
@@ -145,20 +150,24 @@ class SubsetShapes(CardShapes):
 
 
 class CardShapesBesideEntries(CardShapes):
-    """Card shapes in a game whose trunk pays by entries: their forms have entries that pay nothing,
-    because kernels take one type of form for trunk and chunks.  Three zeros end ``integers``."""
+    """Card shapes of a game whose trunk has payoff entries.
+
+    Kernels take one type of form for trunk and chunks, so these forms have empty payoff entries
+    too.  Three zeros at the end of ``integers`` hold them.
+    """
 
     __slots__ = ()
 
 
 class SubsetShapesBesideEntries(SubsetShapes):
-    """The same as :class:`CardShapesBesideEntries` of shapes of hands of three or four cards."""
+    """Card shapes of hands of three or four cards, in a game whose trunk has payoff entries."""
 
     __slots__ = ()
 
 
 def beside_entries(shapes: CardShapes) -> CardShapes:
-    """The shapes in a game whose trunk pays by entries; see :class:`CardShapesBesideEntries`."""
+    """Return the shapes for a game whose trunk has payoff entries; see
+    :class:`CardShapesBesideEntries`."""
     wide = isinstance(shapes, SubsetShapes)
     kind = SubsetShapesBesideEntries if wide else CardShapesBesideEntries
     integers = np.concatenate([shapes.integers, np.zeros(3, dtype=np.int64)])
@@ -166,60 +175,68 @@ def beside_entries(shapes: CardShapes) -> CardShapes:
 
 
 class ChunkedForm(NamedTuple):
-    """A game of two players as trunk and chunks."""
+    """Sequence form of a two-player game, split into a trunk and chunks.
+
+    A chunk is entered from the part above it: the trunk, or another chunk.  Chunks with the same
+    structure share one shape.  Solver arrays hold the numbers of the trunk first, then those of
+    chunk 0, 1, ...
+    """
 
     trunk: SequenceForm
     """The part above the cut."""
     shapes: Shapes | None
     """The structures of the chunks; None without chunks."""
     shape: Annotated[np.ndarray, np.int64, "chunks"]
-    """int64 (chunks,): shape of each chunk."""
+    """int64 (chunks,): index into ``shapes`` of each chunk's structure."""
     first: Annotated[np.ndarray, np.int64, "chunks + 1"]
-    """int64 (chunks + 1,): where the numbers of each chunk begin in a solver's arrays; the last one
-    is the length of those arrays."""
+    """int64 (chunks + 1,): start of each chunk's numbers in solver arrays; the last element is the
+    length of these arrays."""
     base: Annotated[np.ndarray, np.int64, "chunks"]
-    """int64 (chunks,): sequence ``s`` of a chunk has the number ``base + s``, unless it is an
-    entry."""
+    """int64 (chunks,): sequence ``s`` of chunk ``c`` has the number ``base[c] + s``.  Entries are
+    the exception: their numbers belong to the part above."""
     above: Annotated[np.ndarray, np.int64, "chunks"]
-    """int64 (chunks,): the part that each chunk is entered from: 0 for the trunk, ``c + 1`` for
-    chunk ``c``.  The chunks below a chunk come right after it."""
+    """int64 (chunks,): part that each chunk is entered from, 0 for the trunk and ``c + 1`` for
+    chunk ``c``.  The chunks below a chunk directly follow it."""
     entry_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
-    """int64 (chunks, players + 1): the entries of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1``
-    of those of all chunks, in the order of the shape's sequences.  Those behind the trunk come
-    first."""
+    """int64 (chunks, players + 1): player ``i`` has the entries ``[c, i]`` to ``[c, i + 1] - 1`` of
+    chunk ``c``.  They are numbered over all chunks, in the order of the shape's sequences, the
+    entries from the trunk first."""
     row_offset: Annotated[np.ndarray, np.int64, "chunks", 3]
-    """int64 (chunks, players + 1): the rows of player ``i`` are ``[c, i]`` to ``[c, i + 1] - 1`` of
-    ``row``."""
+    """int64 (chunks, players + 1): player ``i`` has the rows ``[c, i]`` to ``[c, i + 1] - 1`` of
+    ``row`` in chunk ``c``."""
     row: Annotated[np.ndarray, np.uint32, "rows", 3]
-    """uint32 (rows, 3): entries that follow each other: how many, a sequence of the part that the
-    chunk is entered from, and where in ``beyond`` it says how far beyond it the sequence behind
-    each entry is."""
+    """uint32 (rows, 3): runs of consecutive entries.  The columns are the number of entries, the
+    smallest sequence behind them in the part above, and an index into ``beyond``, which holds the
+    distance of each entry's sequence from the smallest one."""
     beyond: Annotated[np.ndarray, np.uint32, "distances"]
-    """uint32 (distances,): see ``row``.  Most rows have the same hands as others."""
+    """uint32 (distances,): distances of ``row``.  Rows with the same distances share them; most
+    rows do."""
     room: Annotated[np.ndarray, np.int64, "chunks"]
-    """int64 (chunks,): where in the scratch of a branch the sequences of each chunk begin: at 0
-    unless a chunk is below it, which needs the numbers of all chunks above it."""
+    """int64 (chunks,): start of each chunk's sequences in the scratch arrays of its branch.  It is
+    0 for a chunk with no chunks below it.  Any other chunk has the space of its depth, because the
+    chunks below it need its numbers."""
     visit: Annotated[np.ndarray, np.int64, "visits"]
-    """int64 (visits,): the parts in the order in which a pass visits them: ``part`` on the way
-    down, ``~part`` on the way up.  A chunk with none below it has one visit for both."""
+    """int64 (visits,): parts in the order in which a pass visits them, ``part`` for the forward and
+    ``~part`` for the backward direction.  A chunk with none below it is visited once for both."""
     branch: Annotated[np.ndarray, np.int64, "branches + 3"]
-    """int64 (branches + 3,): where the visits begin of the trunk on the way down, of each branch,
-    and of the trunk on the way up; the last one is the number of visits."""
+    """int64 (branches + 3,): index into ``visit`` of the forward visit of the trunk, of the first
+    visit of each branch, and of the backward visit of the trunk; the last element is the number of
+    visits."""
 
     @property
     def bare(self) -> ChunkedForm:
-        """The game without payoffs; see :attr:`~tensorcfr.model.arrays.SequenceForm.bare`."""
+        """Form without payoffs; see :attr:`~tensorcfr.model.arrays.SequenceForm.bare`."""
         shapes = None if self.shapes is None else BareShapes(*self.shapes)
         return self._replace(trunk=self.trunk.bare, shapes=shapes)
 
     @property
     def n_chunks(self) -> int:
-        """Chunks."""
+        """Number of chunks; 0 for a flat game."""
         return len(self.shape)
 
     @property
     def n_players(self) -> int:
-        """Players."""
+        """Number of players."""
         return self.trunk.n_players
 
     @property
@@ -229,17 +246,17 @@ class ChunkedForm(NamedTuple):
 
     @property
     def n_branches(self) -> int:
-        """Branches: chunks that are entered from the trunk."""
+        """Number of branches: chunks that are entered from the trunk."""
         return len(self.branch) - 3
 
     @property
     def n_entries(self) -> int:
-        """Entries of the chunks that are entered from the trunk."""
+        """Number of entries of the chunks that are entered from the trunk."""
         return int(self.entry_offset[self.above == 0].max(initial=0))
 
     def rows(self, chunk: int, player: int) -> list[np.ndarray]:
-        """The sequences behind a player's entries into a chunk, in the part that it is entered
-        from, row by row, int64 each."""
+        """Return the sequences behind a player's entries into a chunk, row by row, int64 each.
+        They are sequences of the part above the chunk."""
         begin, end = self.row_offset[chunk, player : player + 2].tolist()
         return [
             after + self.beyond[at : at + count].astype(np.int64)
@@ -247,24 +264,26 @@ class ChunkedForm(NamedTuple):
         ]
 
     def entries(self, chunk: int, player: int) -> np.ndarray:
-        """The sequences behind a player's entries into a chunk, in the part that it is entered
-        from, int64 (entries,)."""
+        """Return the sequences behind a player's entries into a chunk, int64 (entries,).  They are
+        sequences of the part above the chunk."""
         return np.concatenate(self.rows(chunk, player))
 
     @property
     def most_sequences(self) -> int:
-        """Sequences of scratch that a branch needs, at most: those of the largest chunk and of the
-        chunks above it, entries included; 0 without chunks."""
+        """Sequences of scratch that a branch needs at most, entries included; 0 without chunks.
+
+        They are the sequences of the largest chunk and of the chunks above it.
+        """
         if not self.n_chunks:
             return 0
         return int((self.room + there(self.shapes).sequences[self.shape]).max())
 
 
 class ChunkLocks(NamedTuple):
-    """Locked infosets of a game in chunks, those of the trunk first and then chunk by chunk."""
+    """Locked infosets of a game in chunks, first of the trunk and then chunk by chunk."""
 
     part: np.ndarray
-    """int64 (chunks + 2,): the trunk has the locks before ``[1]``, chunk ``c`` those from
+    """int64 (chunks + 2,): the trunk has the locks before ``[1]``, chunk ``c`` the locks from
     ``[c + 1]`` to ``[c + 2] - 1``."""
     bucket: np.ndarray
     """int64 (locks,): bucket of each lock in the form of its part, ascending within a part."""
@@ -273,13 +292,13 @@ class ChunkLocks(NamedTuple):
     offset: np.ndarray
     """int64 (locks,): action ``a`` of a lock has the probability ``[offset + a]``."""
     probability: np.ndarray
-    """float64: as in :class:`tensorcfr.model.arrays.LockedLanes`."""
+    """float64: probabilities; see :class:`tensorcfr.model.arrays.LockedLanes`."""
     most_buckets: np.ndarray
-    """int64 (1,): buckets of the form that has most."""
+    """int64 (1,): largest number of buckets of a form."""
 
 
 def trunk_alone(form: SequenceForm) -> ChunkedForm:
-    """A sequence form as a trunk without chunks."""
+    """Return a sequence form as a trunk without chunks."""
     none = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
     return ChunkedForm(
         trunk=form,
@@ -297,7 +316,7 @@ def trunk_alone(form: SequenceForm) -> ChunkedForm:
 
 
 class Entered(NamedTuple):
-    """How chunks are entered; see :class:`ChunkedForm`."""
+    """Arrays that describe how chunks are entered; see :class:`ChunkedForm`."""
 
     above: np.ndarray
     entry_offset: np.ndarray
@@ -307,7 +326,7 @@ class Entered(NamedTuple):
 
 
 class Entries:
-    """The entries of chunks while they are found."""
+    """Builder of the entries of chunks."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, int] = {}
@@ -317,11 +336,17 @@ class Entries:
         self._above: list[int] = []
 
     def add(self, rows: Sequence[Sequence[np.ndarray]], above: int = 0) -> None:
-        """A chunk: for each player and row the sequences, one at least, of the part that it is
-        entered from."""
+        """Add a chunk.
+
+        Args:
+            rows: For each player and row the sequences of the part above, at least one, int64 each.
+            above: The part that the chunk is entered from, as in :class:`ChunkedForm`.
+        """
         self._above.append(above)
         self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
         for own in chain(*rows):
+            # Many rows differ only in their smallest sequence, so distances are stored, each list
+            # once.
             after = int(own.min())
             beyond = (own - after).astype(np.uint32)
             if (key := beyond.tobytes()) not in self._known:
@@ -329,7 +354,7 @@ class Entries:
             self._rows.append(np.array([len(own), after, self._known[key]]))
 
     def finish(self) -> Entered:
-        """The arrays."""
+        """Return the arrays of all chunks that were added."""
         rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
         above = np.array(self._above, dtype=np.int64)
         return Entered(
@@ -342,19 +367,26 @@ class Entries:
 
 
 def tiled(counts: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
-    """Where the parts of each player and chunk begin and end, chunk by chunk, int64 (chunks,
-    players + 1), from how many there are, int64 (chunks, players); ``later``, bool (chunks,), is
-    whether a chunk comes after those for which it is False."""
+    """Return the offsets of items that are laid out chunk by chunk and player by player.
+
+    Args:
+        counts: int64 (chunks, players): number of items.
+        later: bool (chunks,): chunks whose items follow the items of all other chunks.
+
+    Returns:
+        int64 (chunks, players + 1): begin of each player's items, and their end.
+    """
     found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
     np.cumsum(counts, axis=1, out=found[:, 1:])
     order = np.arange(len(counts)) if later is None else np.argsort(later, kind="stable")
+    # So far the offsets are relative to the chunk; add the sizes of all chunks before it.
     own = found[order, -1]
     found[order] += (np.cumsum(own) - own)[:, None]
     return found
 
 
 class Tour(NamedTuple):
-    """How a pass goes through the chunks; see :class:`ChunkedForm`."""
+    """Order in which a pass visits the chunks; see :class:`ChunkedForm`."""
 
     room: np.ndarray
     visit: np.ndarray
@@ -362,18 +394,20 @@ class Tour(NamedTuple):
 
 
 def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
-    """The way of a pass.
+    """Compute the order in which a pass visits the chunks.
 
     Args:
-        above: As in :class:`ChunkedForm`.
+        above: int64 (chunks,): as in :class:`ChunkedForm`.
         sequences: int64 (chunks,): sequences of each chunk, entries included.
     """
     visit, branch, depth = [0], [0], [0]
     way = [0]  # The trunk, and the chunks that were entered and not left.
+    # The part -1 at the end is nobody's parent, so it closes all parts that are still open.
     for part, before in enumerate([*above.tolist(), -1], start=1):
         while way and way[-1] != before:
             if (done := way.pop()) == 0:
                 branch.append(len(visit))
+            # A chunk that was left right after it was entered has one visit for both directions.
             if done == 0 or visit[-1] != done:
                 visit.append(~done)
         if len(way) == 1:
@@ -383,7 +417,8 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
             way.append(part)
             visit.append(part)
     branch.append(len(visit))
-    # Chunks with none below them take turns in the first room, the others in one for each depth.
+    # Chunks with none below them share the space at 0.  A chunk with others below it must keep its
+    # numbers meanwhile, so there is a space for each depth.
     level = np.array(depth[1:-1], dtype=np.int64)
     level[np.isin(np.arange(1, len(level) + 1), above, invert=True)] = 0
     most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
@@ -397,23 +432,23 @@ Numbering = TypeVar("Numbering", int, np.ndarray)
 
 
 def whole_rows(numbers: Numbering) -> Numbering:
-    """How many numbers, up to the next whole :data:`ROW`."""
+    """Round a count of numbers up to a multiple of :data:`ROW`."""
     return -(-numbers // ROW) * ROW
 
 
 def chunked(
     trunk: SequenceForm, shapes: Shapes, shape: np.ndarray, entered: Entered
 ) -> ChunkedForm:
-    """A trunk and chunks, one after the other, each from a whole row on.
+    """Combine a trunk and chunks; the numbers of each chunk begin at a multiple of :data:`ROW`.
 
     Args:
-        trunk: As in :class:`ChunkedForm`.
+        trunk: The part above the cut.
         shapes: The structures.
         shape: int64 (chunks,): structure of each chunk.
-        entered: How the chunks are entered.
+        entered: The entries of the chunks.
     """
     before, last = whole_rows(shapes.spans[shape]).T
-    # So much that ``base`` is nowhere below 0.
+    # Leave enough space before the first chunk that ``base`` is never negative.
     begin = max(whole_rows(trunk.n_sequences), int(before.max(initial=0)))
     first = np.cumsum([begin, *(last - before).tolist()])
     tour = tour_of(entered.above, shapes.sequences[shape])
@@ -422,22 +457,22 @@ def chunked(
 
 
 class Pools:
-    """The pools of :class:`Shapes` while they are filled."""
+    """Builder of the pools of :class:`Shapes`."""
 
     def __init__(self) -> None:
         self._arrays = {kind: GrowingArray(kind) for kind in ("int64", "uint32", "float64")}
 
     def put(self, array: np.ndarray) -> tuple[int, int, int]:
-        """Add an array; returns a row of :attr:`Shapes.place`."""
+        """Add an array and return its row of :attr:`Shapes.place`."""
         return self._arrays[str(array.dtype)].append(array), array.size, array.shape[-1]
 
     def finish(self) -> tuple[np.ndarray, ...]:
-        """The pools, in the order in which :class:`Shapes` has them."""
+        """Return the pools, in the order in which :class:`Shapes` has them."""
         return tuple(pool.finish() for pool in self._arrays.values())
 
 
 def pack(forms: list[SequenceForm]) -> Shapes:
-    """The given sequence forms, one after the other."""
+    """Pack sequence forms into shapes, in the given order."""
     pools = Pools()
     place = np.zeros((len(forms), len(FIELDS), 3), dtype=np.int64)
     for shape, form in enumerate(forms):
@@ -448,7 +483,7 @@ def pack(forms: list[SequenceForm]) -> Shapes:
 
 
 def most_buckets(form: ChunkedForm) -> int:
-    """Buckets of the trunk, or of the shape that has most."""
+    """Return the largest number of buckets of the trunk or a shape."""
     most = len(form.trunk.bucket_lanes)
     if not form.n_chunks:
         return most
@@ -457,8 +492,8 @@ def most_buckets(form: ChunkedForm) -> int:
 
 
 def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
-    """First sequence, actions and lanes of every bucket of the trunk, part 0, or of chunk
-    ``part - 1``; int64 (buckets,) each."""
+    """Return first sequence, actions and lanes of every bucket of a part, int64 (buckets,) each;
+    the trunk is part 0, chunk ``c`` part ``c + 1``."""
     names = ("bucket_sequence", "bucket_actions", "bucket_lanes")
     if part == 0:
         return tuple(getattr(form.trunk, name) for name in names)
@@ -466,24 +501,25 @@ def buckets_of(form: ChunkedForm, part: int) -> tuple[np.ndarray, ...]:
 
 
 def own_buckets(form: ChunkedForm, part: int) -> np.ndarray:
-    """Where the buckets of each player begin among those of a part, int64 (players + 1,)."""
+    """Return the first bucket of each player among the buckets of a part, int64 (players + 1,)."""
     if part == 0:
         return form.trunk.player_buckets
     return there(form.shapes).array(int(form.shape[part - 1]), "player_buckets")
 
 
 def buckets_by_part(form: ChunkedForm) -> Iterator[tuple[int, tuple[list[int], ...]]]:
-    """The base of each part, and first sequence, actions and lanes of its buckets."""
+    """Yield the base of each part, and first sequence, actions and lanes of its buckets."""
     for part, base in enumerate([0, *form.base.tolist()]):
         yield base, tuple(array.tolist() for array in buckets_of(form, part))
 
 
 def bounds_of_parts(form: ChunkedForm) -> np.ndarray:
-    """int64 (chunks + 2,): where the numbers of each part begin, and the end of the last one."""
+    """Return the start of each part's numbers and the end of the last part, int64 (chunks + 2,)."""
     return np.append(0, form.first)
 
 
 def part_of(game: ChunkedForm, numbers: np.ndarray) -> int:
-    """The part that some numbers lie in: 0 for the trunk, ``c + 1`` for chunk ``c``."""
+    """Return the part that some numbers lie in: 0 for the trunk, ``c + 1`` for chunk ``c``."""
+    # All numbers lie in one part, so the first one determines it.
     first = int(numbers.flat[0]) if numbers.size else 0
     return int(np.searchsorted(game.first[:-1], first, side="right"))

@@ -1,4 +1,4 @@
-"""A compiled game in chunks: nothing is over all its sequences but the arrays of a policy."""
+"""A compiled game in chunks: only the arrays of a policy cover all its sequences."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ from .public_nodes import PublicNodes
 
 
 class Counts(NamedTuple):
-    """What there is of a game, counted and not laid out."""
+    """Sizes of a game, counted without laying it out."""
 
     player_infosets: tuple[int, ...]
-    """Infosets of each player."""
+    """Number of infosets of each player."""
     sequences: int
-    """Sequences of all players, the empty ones included."""
+    """Number of sequences of all players, the empty ones included."""
     histories: int
-    """Histories, the root, chance nodes and terminals included."""
+    """Number of histories, the root, chance nodes and terminals included."""
     decision_nodes: int
-    """Histories where a player acts."""
+    """Number of histories where a player acts."""
     public_nodes: int
-    """Nodes of the public tree."""
+    """Number of nodes of the public tree."""
 
     @property
     def infosets(self) -> int:
-        """Infosets of all players."""
+        """Number of infosets of all players."""
         return sum(self.player_infosets)
 
 
 class CutGame(CompiledGame):
-    """A game of private hands in chunks.
+    """Game of private hands in chunks.
 
     Args:
-        name: How the game was asked for.
+        name: Name and parameters with which the game was requested.
         chunks: The game in chunks.
         nodes: Its public nodes.
-        counts: What there is of it.
-        recipe: How to compile it again.
-        utilities: float64 (some, players): all utilities that occur.
-        merges_hands: Whether hands or outcomes that the payoffs cannot tell apart are one in it.
-        lay_out: Makes the flat game, from a limit in bytes.
+        counts: Its sizes.
+        recipe: The arguments that compile it again.
+        utilities: float64 (n, players): all utilities that occur, in any order, possibly repeated.
+        merges_hands: True if hands or outcomes that the payoffs cannot tell apart are merged.
+        lay_out: Function that makes the flat game, from a limit in bytes.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class CutGame(CompiledGame):
         return self.counts.player_infosets[player]
 
     def rows(self, player: int) -> Iterator[InfosetRows]:
-        """The infosets of a player, public node by public node."""
+        """Yield the infosets of a player, public node by public node."""
         return map(self.nodes.rows, self.nodes.deciding(player))
 
     def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
@@ -126,34 +126,37 @@ class CutGame(CompiledGame):
             hands = np.flatnonzero(locked)
             at = layout.numbers(hands)
             before = (found[at] != FREE).any(axis=1)
+            # Hands that are merged write to the same numbers.  Compare before and after the write:
+            # a difference means that one infoset got two strategies.
             is_apart |= bool((found[at] != table[hands])[before].any())
             found[at] = table[hands]
             is_apart |= bool((found[at] != table[hands]).any())
             firsts.append(at[:, 0])
             counts.append(np.rint(layout.stands_for[hands]).astype(np.int64))
-        # Every infoset that was merged into one must be locked.
+        # Every infoset that was merged into one must be locked, so count the locks of each.
         _, which, times = np.unique(np.concatenate(firsts), return_inverse=True, return_counts=True)
         if is_apart or (times[which] != np.concatenate(counts)).any():
             raise ValueError(
-                f"the locks tell infosets apart that {self.name} has merged: compile it with "
+                f"the locks distinguish infosets that {self.name} has merged: compile it with "
                 "symmetry=False"
             )
         return found
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``, ..."""
+        """Return every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``,
+        ..."""
         chunks = self.chunks
         found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
         if chunks.shapes is not None:
             shapes = named_arrays(chunks.shapes, "shapes/")
             found |= {f"chunks/{name}": array for name, array in shapes}
-        # Files know games that are cut once by a digest without this.
+        # Digests in files of games that are cut once were made without ``above``.
         own = ("shape", *Entered._fields[0 if chunks.above.any() else 1 :])
         return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the arrays and of the labels of hands and steps."""
+        """Fingerprint of the arrays and of the labels of hands and steps."""
         digest = hashlib.sha256(repr(self.nodes.hands).encode() + self.nodes.wording())
         for name, array in self.arrays().items():
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
@@ -161,7 +164,7 @@ class CutGame(CompiledGame):
         return digest.hexdigest()
 
     def summary(self) -> str:
-        """A short text: counts, the cut, bytes."""
+        """Return a short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
         hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
         cut = "solved in one piece"

@@ -1,4 +1,4 @@
-"""The history tree of private hands x public tree: the public tree, once for every deal."""
+"""The history tree of a game of private hands: the public tree, once for every deal."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from .arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, PublicTree, tree_
 from .levels import levels
 
 BYTES_PER_HISTORY = 130
-"""Bytes per history that an expansion takes at its peak."""
+"""Peak memory of an expansion per history, in bytes."""
 
 
 def count_histories(tree: PublicTree) -> int:
-    """Histories of the expanded game: those of the deal, and one per public node and deal that
-    gets there."""
+    """Count the histories of the expanded game: one per chance node that deals a hand, and one per
+    public node and deal that reaches it."""
     return count_dealing(tree) + int(tree.n_deals.sum())
 
 
 def count_dealing(tree: PublicTree) -> int:
-    """Chance nodes at which a hand is dealt, one player after the other."""
+    """Count the chance nodes at which a hand is dealt, one player after the other."""
     deals = np.argwhere(tree.prior > 0)
     return sum(len(np.unique(deals[:, :player], axis=0)) for player in range(tree.n_players))
 
@@ -38,10 +38,10 @@ def expand(
 
     Args:
         tree: The public tree.
-        infoset_of: The infosets, int64, of players who act at public nodes (int64) with hands
-            (int64).
-        hand_outcomes: For each player, int64 (hands,): number of the chance outcome that deals
-            the hand.
+        infoset_of: Function from public nodes and hands of the acting players, int64 (n,) each, to
+            their infosets, int64 (n,).
+        hand_outcomes: For each player int64 (hands,): number of the chance outcome that deals the
+            hand.
         edge_outcomes: int64 (edges,): number of the chance outcome with each public label.
     """
     histories = _Histories(tree, infoset_of, hand_outcomes, edge_outcomes)
@@ -54,7 +54,7 @@ def expand(
 
 @dataclass
 class _Histories:
-    """The levels of the history tree, from the top down; arguments as in :func:`expand`."""
+    """Levels of the history tree, from the top down; arguments as in :func:`expand`."""
 
     tree: PublicTree
     infoset_of: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -65,7 +65,7 @@ class _Histories:
         self.deals = np.argwhere(self.tree.prior > 0)
         """int64 (deals, players): hands of each deal."""
         self.possible = self.tree.alive[(slice(None), *self.deals.T)]
-        """bool (weights, deals): whether chance lets the deal get there."""
+        """Deals that chance can bring to nodes of each weight, bool (weights, deals)."""
         self.player: list[np.ndarray] = []
         self.infoset: list[np.ndarray] = []
         self.children: list[np.ndarray] = []
@@ -74,8 +74,10 @@ class _Histories:
         self.utility: list[np.ndarray] = []
 
     def deal(self, player: int) -> None:
-        """Add a level of chance nodes, which deal a player's hand, given the hands dealt before."""
+        """Add a level of chance nodes, which deal a player's hand given the hands dealt before."""
         prefix = self.deals[:, : player + 1]
+        # Deals are sorted, so equal prefixes are adjacent; a history begins where the prefix
+        # changes.
         first = np.flatnonzero(_changes(prefix))
         mass = np.add.reduceat(self.tree.prior[tuple(self.deals.T)], first)
         parent_new = _changes(prefix[first, :player])
@@ -90,9 +92,9 @@ class _Histories:
         self.outcome.append(outcome.astype(np.int32))
 
     def follow(self, level: slice) -> None:
-        """Add the histories of one public level, and the steps into them."""
-        # Deal by deal, then in the order of the public tree: so are the children of the level
-        # above.
+        """Add the histories of one public level, and the chance outcomes that lead into them."""
+        # The order is by deal, then by public node: the children of the level above have this
+        # order.
         tree, node = self.tree, np.arange(level.start, level.stop)
         deal, at = np.nonzero(self.possible[tree.weight[node]].T)
         node, hands = node[at], self.deals[deal]
@@ -104,6 +106,7 @@ class _Histories:
         for index in np.unique(node[player == CHANCE]).tolist():
             here = node == index
             after = slice(tree.first_child[index], tree.first_child[index + 1])
+            # The children of a chance node are the outcomes that are possible with the deal.
             children[here] = self.possible[tree.weight[after]].sum(axis=0)[deal[here]]
         payoff = tree.payoff[node[over]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
@@ -125,7 +128,7 @@ class _Histories:
         self.outcome.append(outcome)
 
     def assemble(self) -> HistoryTree:
-        """The tree of all levels."""
+        """Return the tree of all levels."""
         player = np.concatenate(self.player)
         parent, first_child = tree_links(np.concatenate(self.children))
         return HistoryTree(
@@ -141,7 +144,7 @@ class _Histories:
 
 
 def _changes(rows: np.ndarray) -> np.ndarray:
-    """Whether each row differs from the one before, bool (rows,); the first one does."""
+    """Return whether each row differs from the one before, bool (rows,); True for the first one."""
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (rows[1:] != rows[:-1]).any(axis=1)
     return new

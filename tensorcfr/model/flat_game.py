@@ -1,6 +1,6 @@
 """A game that is laid out: one sequence form, and labels and numbers of all its infosets.
 
-The arrays themselves are declared in :mod:`tensorcfr.model.arrays`.
+:mod:`tensorcfr.model.arrays` declares the arrays.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ from .ties import FORGETS, Tied, tied_form
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """A smaller game with the same solutions: what the payoffs cannot tell apart is one.
+    """Smaller game with the same solutions: infosets that the payoffs cannot tell apart are one.
 
     Infosets that a symmetry of the game maps to each other (suits renamed, say) have equal
-    strategies; the solver sweeps one for all of them.
+    strategies.  The solver stores and updates one for all of them.
     """
 
     form: SequenceForm
-    """The smaller game."""
+    """Sequence form of the smaller game."""
     sequence: np.ndarray
-    """uint32 (sequences,): for every sequence of the full game, the one that stands for it."""
+    """uint32 (sequences,): sequence of the smaller game for each sequence of the full game."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatGame(InfosetNumbers, CompiledGame):
-    """A compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
+    """Compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
 
-    All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`; or from a game in
+    All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`, or from a game in
     chunks with :meth:`CompiledGame.flat`.
     """
 
     name: str
-    """How the game was asked for."""
+    """Name and parameters with which the game was requested."""
     form: SequenceForm
-    """The game in sequence form: infosets, sequences, payoff operator."""
+    """Game in sequence form: infosets, sequences, payoff operator."""
     infoset_labels: Sequence[str]
     """Label of each infoset."""
     infoset_actions: Sequence[tuple[str, ...]]
@@ -69,21 +69,21 @@ class FlatGame(InfosetNumbers, CompiledGame):
     outcome_labels: Sequence[str]
     """Labels of the chance outcomes."""
     histories: HistoryTree | None = None
-    """The game as histories, if that is how it came in; :attr:`tree` has them in any case."""
+    """Game as histories, if it was compiled from them; :attr:`tree` has them in every game."""
     public: PublicGame | None = None
-    """The game as private hands x public tree, if it has that form."""
+    """Game as private hands x public tree, if it has that form."""
     merged: Merged | None = None
-    """The smaller game that stands for this one, if it has symmetries."""
+    """Smaller game that is solved for this one, if it has symmetries."""
     tied_to: np.ndarray | None = None
-    """See :attr:`CompiledGame.tied_to`."""
+    """Infosets that share strategies; see :attr:`CompiledGame.tied_to`."""
     unit: float = 1.0
-    """See :attr:`CompiledGame.unit`."""
+    """Unit of the payoffs in the arrays; see :attr:`CompiledGame.unit`."""
 
     is_laid_out = True
 
     @property
     def layout(self) -> str:  # type: ignore[override]
-        """See :attr:`CompiledGame.layout`."""
+        """Layout for solvers; see :attr:`CompiledGame.layout`."""
         return "tied" if self.forgets else "flat"
 
     def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
@@ -93,34 +93,34 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @cached_property
     def nodes(self) -> LaidOutNodes | None:
-        """The public nodes, if the game is private hands x public tree."""
+        """Public nodes, if the game is private hands x public tree."""
         return None if self.public is None else LaidOutNodes(self)
 
     @property
     def public_game(self) -> PublicGame:
-        """:attr:`public`, in games that have it."""
+        """View :attr:`public`, of a game that has it."""
         return there(self.public)
 
     @property
     def public_tree(self) -> PublicTree:
-        """The tree of :attr:`public`, in games that have it."""
+        """Tree of :attr:`public`, of a game that has it."""
         return self.public_game.tree
 
     @cached_property
     def places(self) -> InfosetPlaces:
-        """Where the infosets of :attr:`public` are, in games that have it."""
+        """Map between infosets and the nodes and hands of :attr:`public`, of a game that has it."""
         return InfosetPlaces(self.public_game, self.form)
 
     def flat(self, memory_limit: int | None = None) -> FlatGame:
-        """The game itself."""
+        """Return the game itself."""
         return self
 
     @cached_property
     def tree(self) -> HistoryTree:
-        """The game as histories.
+        """Game as histories.
 
-        A game of private hands is expanded when this is first asked for: every deal over the
-        whole public tree.
+        A game of private hands is expanded at the first access: every deal over the whole public
+        tree.
 
         Raises:
             MemoryLimitError: There is not enough memory for that; says both figures.
@@ -140,13 +140,14 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @cached_property
     def n_histories(self) -> int:
-        """Histories, the root, chance nodes and terminals included; counted, not expanded."""
+        """Number of histories, the root, chance nodes and terminals included; counted, not
+        expanded."""
         game = self._counted
         return game.tree.n_nodes if game.by_histories else count_histories(game.public_tree)
 
     @cached_property
     def n_decision_nodes(self) -> int:
-        """Histories where a player acts; counted, not expanded."""
+        """Number of histories where a player acts; counted, not expanded."""
         game = self._counted
         if game.by_histories:
             return int(np.count_nonzero(game.tree.player >= 0))
@@ -154,33 +155,32 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @property
     def _counted(self) -> FlatGame:
-        """The game whose histories are counted: itself, unless it was made without them."""
+        """Game whose histories are counted: itself, unless it was made without them."""
         return self
 
     @property
     def solver_form(self) -> SequenceForm:
-        """What a solver sweeps: the merged form, if there is one."""
+        """Sequence form that a solver works on: the merged form, if there is one."""
         return self.form if self.merged is None else self.merged.form
 
     @cached_property
     def tied(self) -> Tied | None:
-        """The infosets that share strategies, one by one; None in a game of perfect recall."""
+        """Infosets that share strategies, each once; None in a game of perfect recall."""
         return tied_form(self.form, there(self.tied_to)) if self.forgets else None
 
     @property
     def by_histories(self) -> bool:
-        """Whether traversals go through :attr:`tree`, and not through the public tree."""
+        """True if traversals go through :attr:`tree`, and not through the public tree."""
         return self.histories is not None
 
     @property
     def joins_labels(self) -> bool:
-        """Whether labels of infosets are made when they are asked for, from those of hands and
-        public nodes."""
+        """True if infoset labels are made on demand, from the labels of hands and public nodes."""
         return isinstance(self.infoset_labels, InfosetLabels)
 
     @property
     def caveat(self) -> str:
-        """What the promises of an algorithm leave out in this game; empty in most games."""
+        """Caveat to the algorithm's guarantee in this game; usually empty."""
         return FORGETS if self.forgets else ""
 
     @property
@@ -190,13 +190,13 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return None if self.merged is None else self.merged.sequence
 
     def without_merging(self) -> FlatGame:
-        """The same game, to be solved infoset by infoset."""
+        """Return the same game, to be solved infoset by infoset."""
         return self if self.merged is None else replace(self, merged=None)
 
     @property
     def views(self) -> dict[str, Any]:
-        """The records of arrays that there are: ``"form"``, ``"tree"`` (:attr:`histories`),
-        ``"public"``, ``"merged"``."""
+        """Records of arrays of this game: ``"form"``, ``"tree"`` (:attr:`histories`), ``"public"``,
+        ``"merged"``."""
         views = {
             "form": self.form,
             "tree": self.histories,
@@ -206,7 +206,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return {name: view for name, view in views.items() if view is not None}
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
+        """Return every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
         found = {
             f"{view}/{name}": array
             for view, record in self.views.items()
@@ -218,15 +218,15 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @cached_property
     def utilities(self) -> np.ndarray:
-        """float64 (some, players): all utilities that occur at terminals, in the game's own unit,
-        in no order, some of them more than once."""
+        """float64 (n, players): all utilities that occur at terminals, in the game's own unit, in
+        any order, possibly repeated."""
         game = self._counted
         found = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
         return found if self.unit == 1.0 else found * self.unit
 
     @cached_property
     def infoset_index(self) -> Mapping[str, int]:
-        """Infoset by label."""
+        """Mapping from labels to infosets."""
         return InfosetIndex(self.infoset_labels)
 
     def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
@@ -236,7 +236,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return found
 
     def history(self, node: int) -> tuple[str, ...]:
-        """The labels of the actions and chance outcomes that lead to a node.
+        """Return the labels of the actions and chance outcomes that lead to a node.
 
         Raises:
             ValueError: There is no such node.
@@ -246,16 +246,18 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of arrays and labels; name and merging are not of the game itself."""
+        """Fingerprint of arrays and labels, independent of the name and of merging."""
         digest = hashlib.sha256()
         if self.unit != 1.0:
             digest.update(f"unit {self.unit!r}".encode())
         for name, array in self.arrays().items():
+            # Merging is optional and must not change the fingerprint.
             if name.startswith("merged/"):
                 continue
             digest.update(f"{name} {array.dtype} {array.shape}".encode())
             digest.update(np.ascontiguousarray(array).data)
         if self.joins_labels:
+            # Labels that are made on demand would be too many; their parts determine them.
             digest.update(repr(self.public_game[1:]).encode())
         else:
             labels = (self.infoset_labels, self.infoset_actions, self.outcome_labels)
@@ -263,7 +265,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return digest.hexdigest()
 
     def summary(self) -> str:
-        """A short text: counts, levels, what the payoff operator is made of, bytes."""
+        """Return a short text: counts, levels, parts of the payoff operator, bytes."""
         form = self.form
         per_player = ", ".join(
             f"player {i}: {infosets:,} infosets, {sequences:,} sequences, {levels} levels"
@@ -315,9 +317,10 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
 
 def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
-    """For each pair of a payoff and a row of the weight table that terminals have, what the deals
-    that get there are paid, float64 (players, deals)."""
+    """Yield the utilities of deals, for each pair of a payoff and a row of the weight table at a
+    terminal, float64 (players, deals)."""
     over, weights = tree.payoff >= 0, len(tree.weight_table)
+    # Terminals with the same pair pay the same deals the same amounts.
     pairs = np.unique(tree.payoff[over].astype(np.int64) * weights + tree.weight[over])
     alive = tree.alive
     for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
@@ -325,7 +328,8 @@ def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
 
 
 def utilities_of(tree: PublicTree) -> np.ndarray:
-    """As :attr:`CompiledGame.utilities`, of a public tree, or of public states."""
+    """Return the utilities of a public tree, or of public states; see
+    :attr:`CompiledGame.utilities`."""
     return np.concatenate([np.empty((0, tree.n_players)), *(paid.T for paid in payoffs_of(tree))])
 
 
@@ -335,7 +339,7 @@ def history_labels(
     outcome_labels: Sequence[object],
     node: int,
 ) -> tuple[str, ...]:
-    """The labels of the actions and chance outcomes on the way from the root to a node."""
+    """Return the labels of the actions and chance outcomes from the root to a node."""
     labels: list[str] = []
     while (parent := int(tree.parent[node])) != NO_PARENT:
         if tree.player[parent] == CHANCE:
@@ -348,6 +352,6 @@ def history_labels(
 
 
 def _describe_payoff(form: SequenceForm) -> str:
-    """Buckets of one sequence form, and the parts of its payoff operator."""
+    """Describe the buckets of one sequence form, and the parts of its payoff operator."""
     parts = [f"{len(form.bucket_lanes):,} buckets", *(part.describe() for part in form.operator)]
     return ", ".join(parts)

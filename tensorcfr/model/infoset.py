@@ -1,4 +1,4 @@
-"""An infoset as policies see it that are functions."""
+"""The infoset that is passed to policies written as functions."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from .._util.arguments import brief
 from ..errors import suggest
 
 EXACT_TOLERANCE = 1e-9
-"""How far probabilities given as Python numbers or float64 may be from summing to 1."""
+"""Largest difference from 1 of the sum of probabilities, for Python numbers and float64."""
 SINGLE_TOLERANCE = 1e-5
-"""How far probabilities of single precision, or less, may be from that; they are normalised."""
+"""Largest difference from 1 of the sum of probabilities in single precision or less, which are then
+normalised."""
 
 
 class Infoset(str):
-    """The label of an infoset, which also knows who acts there, and how.
+    """Label of an infoset, with its player and its actions.
 
     It is a text, so a table of strategies may be indexed with it.
     """
 
     __slots__ = ("actions", "player")
     player: int
-    """Who acts."""
+    """Acting player."""
     actions: tuple[str, ...]
-    """The labels of the actions, in order."""
+    """Labels of the actions, in order."""
 
     def __new__(cls, label: str, player: int, actions: tuple[str, ...]) -> Infoset:
-        """An infoset that is equal to its label."""
+        """Create an infoset that is equal to its label."""
         infoset = super().__new__(cls, label)
         infoset.player, infoset.actions = player, actions
         return infoset
@@ -39,15 +40,14 @@ class Infoset(str):
 
 
 Strategies = Callable[[Infoset], Mapping[str, float] | Sequence[float] | np.ndarray]
-"""A policy as a function: from an infoset to a probability for each action, by label or in
-order."""
+"""Policy as a function: from an infoset to a probability for each action, by label or in order."""
 
 
 def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any:
-    """What a policy that is a function answers.
+    """Call a policy that is a function.
 
     Raises:
-        ValueError: It raised an error itself; names the infoset.
+        ValueError: The function raised an error; names the infoset.
     """
     try:
         return strategies(infoset)
@@ -56,7 +56,7 @@ def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any
 
 
 def refuse_unknown(label: str, given: Iterable[Any], actions: tuple[str, ...]) -> None:
-    """Refuse what is given for an action that an infoset does not have.
+    """Refuse actions that an infoset does not have.
 
     Raises:
         ValueError: There is such an action; names it and the infoset.
@@ -69,18 +69,18 @@ def refuse_unknown(label: str, given: Iterable[Any], actions: tuple[str, ...]) -
 
 
 def distribution(infoset: Infoset, given: Any) -> np.ndarray:
-    """The probabilities that a policy gives for an infoset, checked.
+    """Check the probabilities that a policy gives for an infoset, and return them.
 
     Args:
         infoset: The infoset.
-        given: A mapping of action labels to probabilities, where those left out are 0; or as many
-            numbers as there are actions, in any form that NumPy, JAX or PyTorch has.
+        given: A mapping of action labels to probabilities, 0 for labels left out; or one number per
+            action, in any form that NumPy, JAX or PyTorch has.
 
     Returns:
         float64 (actions,), with sum 1.
 
     Raises:
-        ValueError: They are no distribution over the actions; names the infoset.
+        ValueError: The numbers are not a distribution over the actions; names the infoset.
     """
     actions = infoset.actions
     if isinstance(given, Mapping):
@@ -96,16 +96,24 @@ def distribution(infoset: Infoset, given: Any) -> np.ndarray:
 
 
 def plain_array(given: Any, what: str) -> tuple[np.ndarray, float]:
-    """Numbers of NumPy, JAX or PyTorch as float64, and how far a sum of them may be off.
+    """Convert numbers of NumPy, JAX or PyTorch to float64.
+
+    Args:
+        given: The numbers.
+        what: Their name, for the error.
+
+    Returns:
+        float64 (...,): the numbers; and the tolerance of their sum.
 
     Raises:
-        ValueError: They are no real numbers; says what they should have been.
+        ValueError: They are not real numbers; names them.
     """
     for method in ("detach", "cpu"):  # PyTorch: off the graph, off the device.
         if hasattr(given, method):
             given = getattr(given, method)()
     try:
         found = np.asarray(given)
+        # bfloat16 and arrays of objects have a dtype of another kind, but may hold numbers.
         if found.dtype.kind not in "fiu" and str(found.dtype) not in ("bfloat16", "object"):
             raise TypeError
         single = found.dtype.kind != "i" and found.dtype.itemsize < 8
@@ -115,16 +123,16 @@ def plain_array(given: Any, what: str) -> tuple[np.ndarray, float]:
 
 
 def normalised(numbers: np.ndarray, tolerance: float, infoset: Infoset) -> np.ndarray:
-    """Probabilities whose sum is 1 up to a tolerance, divided by it where they are rounded.
+    """Check that probabilities sum to 1 up to a tolerance; normalise them if they are rounded.
 
     Raises:
-        ValueError: They are none; names the infoset.
+        ValueError: They are not a distribution; names the infoset.
     """
     total = float(numbers.sum())
-    # Written so that NaN fails.
+    # NaN fails every comparison, so test for the valid case.
     if not ((numbers >= 0.0).all() and abs(total - 1.0) <= tolerance):
         raise ValueError(
-            f"the probabilities of infoset {str(infoset)!r} are no distribution: "
+            f"the probabilities of infoset {str(infoset)!r} are not a distribution: "
             f"{dict(zip(infoset.actions, numbers.tolist(), strict=True))}"
         )
     return numbers if tolerance == EXACT_TOLERANCE else numbers / total

@@ -1,4 +1,4 @@
-"""The numbers of players, infosets and sequences, for whatever has a sequence form."""
+"""The numbers of players, infosets and sequences of a game in sequence form."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .game import InfosetRows, Located
 from .labels import InfosetLabels
 
 TOGETHER = 16_384
-"""Infosets whose labels are made together."""
+"""Number of infosets whose labels are made together."""
 INFOSET = Whole(counts="the number of an infoset")
 
 
 class InfosetNumbers:
-    """What follows from the layout of a sequence form alone."""
+    """Properties that follow from the layout of a sequence form."""
 
     if TYPE_CHECKING:
 
         @property
         def form(self) -> SequenceForm:
-            """The sequence form."""
+            """Sequence form of the game."""
 
         @property
         def infoset_labels(self) -> Sequence[str]:
@@ -39,26 +39,26 @@ class InfosetNumbers:
 
         @property
         def infoset_index(self) -> Mapping[str, int]:
-            """Infoset by label."""
+            """Mapping from labels to infosets."""
 
     @cached_property
     def chunks(self) -> ChunkedForm:
-        """A trunk without chunks."""
+        """Game as a trunk without chunks."""
         return trunk_alone(self.form)
 
     @property
     def n_players(self) -> int:
-        """Players; they are numbered from 0."""
+        """Number of players; they are numbered from 0."""
         return self.form.n_players
 
     @property
     def n_infosets(self) -> int:
-        """Infosets of all players."""
+        """Number of infosets of all players."""
         return self.form.n_infosets
 
     @property
     def n_sequences(self) -> int:
-        """Sequences of all players, the empty ones included."""
+        """Number of sequences of all players, the empty ones included."""
         return self.form.n_sequences
 
     @property
@@ -78,22 +78,22 @@ class InfosetNumbers:
 
     @cached_property
     def infoset_player(self) -> np.ndarray:
-        """int64 (infosets,): who acts."""
+        """int64 (infosets,): acting player."""
         return self.form.infoset_player
 
     def labels_of(self, player: int) -> Iterator[str]:
-        """The labels of a player's infosets, in the order of the game."""
+        """Yield the labels of a player's infosets, in the order of the game."""
         first, end = self.form.player_infosets[player : player + 2].tolist()
         labels = self.infoset_labels
         return (labels[infoset] for infoset in range(first, end))
 
     def count_of(self, player: int) -> int:
-        """How many infosets a player has."""
+        """Return the number of infosets of a player."""
         first, end = self.form.player_infosets[player : player + 2].tolist()
         return int(end - first)
 
     def locate(self, label: str) -> Located:
-        """An infoset by its label.
+        """Return an infoset by its label.
 
         Raises:
             KeyError: There is no such infoset.
@@ -107,9 +107,10 @@ class InfosetNumbers:
         )
 
     def rows(self, player: int) -> Iterator[InfosetRows]:
-        """The infosets of a player, some at a time, in their order."""
+        """Yield the infosets of a player in order, some at a time."""
         form = self.form
         for bucket in range(*form.player_buckets[player : player + 2].tolist()):
+            # Consecutive actions of an infoset are ``lanes`` sequences apart.
             action = int(form.bucket_lanes[bucket]) * np.arange(form.bucket_actions[bucket])
             for lane, labels, actions in self._labelled(bucket):
                 first = form.bucket_sequence[bucket] + lane + np.arange(len(labels))
@@ -117,7 +118,7 @@ class InfosetNumbers:
                 yield InfosetRows(player, labels, actions, first[:, None] + action, alone)
 
     def rows_of(self, infosets: list[int]) -> InfosetRows:
-        """Some infosets of one player with equally many actions."""
+        """Return some infosets of one player with equally many actions."""
         actions = [self.infoset_actions[infoset] for infoset in infosets]
         action = np.arange(len(actions[0]))
         return InfosetRows(
@@ -130,7 +131,7 @@ class InfosetNumbers:
         )
 
     def _labelled(self, bucket: int) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
-        """First lane, labels and actions of some lanes of a bucket at a time."""
+        """Yield first lane, labels and actions of some lanes of a bucket at a time."""
         if isinstance(self.infoset_labels, InfosetLabels):
             yield from self.infoset_labels.of_bucket(bucket, TOGETHER)
             return
@@ -140,22 +141,25 @@ class InfosetNumbers:
             yield lane, list(self.infoset_labels[at]), list(self.infoset_actions[at])
 
     def sequences(self, infoset: int) -> slice:
-        """The sequences of an infoset, in the order of its actions, as a slice.
+        """Return the sequences of an infoset as a slice, in the order of its actions.
 
         Raises:
             IndexError: There is no such infoset.
-            ValueError: It is no whole number.
+            ValueError: The argument is not a whole number.
         """
         infoset = range(self.n_infosets)[INFOSET("infoset", infoset)]
         begin, sequence, lanes, actions = self._buckets
+        # First infosets ascend, so the bucket is the last one that begins at or before the infoset.
         bucket = bisect_right(begin, infoset) - 1
         first, stride = sequence[bucket] + infoset - begin[bucket], lanes[bucket]
         return slice(first, first + stride * actions[bucket], stride)
 
     @cached_property
     def _buckets(self) -> list[list[int]]:
-        """First infoset, first sequence, lanes and actions of the buckets, of which there are few:
-        as lists, which are quicker to look into one by one."""
+        """First infoset, first sequence, lanes and actions of the buckets.
+
+        They are lists because single look-ups in a list are faster than in an array.
+        """
         form = self.form
         arrays = (form.bucket_infoset, form.bucket_sequence, form.bucket_lanes, form.bucket_actions)
         return [array.tolist() for array in arrays]

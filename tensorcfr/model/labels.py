@@ -1,6 +1,6 @@
-"""Labels of the infosets of private hands x public tree, made on demand.
+"""Labels of the infosets of a game of private hands, made on demand.
 
-Such a game has one label per hand and public node; large games have too many to keep.
+Such a game has one label per hand and public node; a large game has too many labels to store.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ Item = TypeVar("Item")
 
 
 class PublicGame(NamedTuple):
-    """A game as private hands x public tree: arrays and labels."""
+    """Game as private hands x public tree: arrays and labels."""
 
     tree: PublicTree
-    """The public tree."""
+    """Public tree of the game."""
     hands: tuple[tuple[str, ...], ...]
     """Labels of each player's hands."""
     edges: tuple[str, ...]
     """Labels of the public actions and outcomes."""
     node_labels: tuple[str | None, ...] | None
-    """The public part of the infoset labels by node.  Without it, the public part is the steps that
-    lead to the node, each after a space."""
+    """Public part of the infoset labels, by node.  If it is None, the public part of a label is the
+    labels of the edges to the node, each after a space."""
 
     def named(self) -> dict[str, int]:
-        """The nodes with labels of their own, by label."""
+        """Return the nodes that have a label in ``node_labels``, by label."""
         labels = self.node_labels or ()
         return {label: node for node, label in enumerate(labels) if label is not None}
 
     def readings(self, label: str) -> Iterator[tuple[int, int, str]]:
-        """The ways to read a label of an infoset: player, hand, and the public label."""
+        """Yield the readings of an infoset label: player, hand, and public label."""
         for player, hands in enumerate(self.hands):
             for index, hand in enumerate(hands):
                 if label.startswith(hand):
                     yield player, index, label[len(hand) :]
 
     def node_label(self, node: int) -> str:
-        """The public part of the labels of a decision node."""
+        """Return the public part of the labels of a decision node."""
         given = self.node_labels[node] if self.node_labels is not None else None
         if given is not None:
             return given
         return "".join(f" {self.edges[edge]}" for edge in self.path(node))
 
     def path(self, node: int) -> list[int]:
-        """The edges from the root to a node."""
+        """Return the edges from the root to a node."""
         edges: list[int] = []
         while node:
             edges.append(int(self.tree.edge[node]))
@@ -59,25 +59,27 @@ class PublicGame(NamedTuple):
         return edges[::-1]
 
     def outcome_codes(self, outcome_labels: Sequence[str]) -> tuple[list[np.ndarray], np.ndarray]:
-        """The numbers of the chance outcomes that deal hands or are public steps.
+        """Return the numbers of the chance outcomes that deal hands or are public.
 
         Args:
             outcome_labels: The labels of all chance outcomes.
 
         Returns:
             For each player int64 (hands,): number of the outcome that deals each hand; int64
-            (edges,): number of the outcome of each public label, ``NO_OUTCOME`` of an action.
+            (edges,): number of the outcome with each public label, ``NO_OUTCOME`` for an action.
         """
         number = {label: index for index, label in enumerate(outcome_labels)}
         dealt = [np.array([number[hand] for hand in own]) for own in self.hands]
         return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
 
     def ambiguity(self) -> str | None:
-        """Why two infosets might have one label, since hand and public label are joined.
+        """Find a reason for which two infosets might have the same label.
+
+        A label is the hand and the public label, joined.
 
         Returns:
-            None if every label can be split into hand and public label in one way only, which is
-            decided without making any label; otherwise the step, public label or hand at fault.
+            None if every label can be split into hand and public label in one way only.  This is
+            decided without making the labels.  Otherwise the step, public label or hand at fault.
         """
         labels = self.node_labels
         given = [label for label in labels or () if label is not None]
@@ -91,6 +93,8 @@ class PublicGame(NamedTuple):
                 if not label or label[0] == " ":
                     return f"the public label {label!r} is like one of steps"
         hands = dict.fromkeys(chain(*self.hands))
+        # If a hand began with another hand, the rest could be part of the public label.  Labels of
+        # steps begin with a space, so without other public labels only a space is ambiguous.
         for hand in hands:
             for end, following in enumerate(hand):
                 if hand[:end] in hands and (given or following == " "):
@@ -98,18 +102,18 @@ class PublicGame(NamedTuple):
         return None
 
     def actions(self, node: int) -> tuple[str, ...]:
-        """The labels of a node's actions."""
+        """Return the labels of a node's actions."""
         return self.steps(node)[0]
 
     def steps(self, node: int) -> tuple[tuple[str, ...], range]:
-        """The labels of the steps from a node, and the nodes that they lead to."""
+        """Return the labels of the edges from a node, and the nodes that they lead to."""
         below = range(int(self.tree.first_child[node]), int(self.tree.first_child[node + 1]))
         edges = self.tree.edge[below.start : below.stop].tolist()
         return tuple(self.edges[edge] for edge in edges), below
 
 
 class InfosetPlaces:
-    """The public node and the hand of every infoset, and the reverse.
+    """Map between infosets and pairs of a public node and a hand.
 
     Args:
         game: The game as hands x public tree.
@@ -122,29 +126,30 @@ class InfosetPlaces:
 
     @cached_property
     def nodes(self) -> np.ndarray:
-        """int64 (public decision nodes,): by bucket, then by rank."""
+        """int64 (public decision nodes,): decision nodes by bucket, then by rank."""
         return self.game.tree.by_place
 
     @cached_property
     def first(self) -> np.ndarray:
-        """int64 (buckets,): the first of :attr:`nodes` in each bucket."""
+        """int64 (buckets,): index in :attr:`nodes` of the first node of each bucket."""
         nodes = self.form.bucket_stride
         return np.cumsum(nodes) - nodes
 
     @cached_property
     def named(self) -> dict[str, int]:
-        """The public nodes with labels of their own, by label."""
+        """Public nodes that have a label in ``node_labels``, by label."""
         return self.game.named()
 
     def infosets(self, node: np.ndarray, hand: np.ndarray) -> np.ndarray:
-        """The infosets of hands at public decision nodes, int64."""
+        """Return the infosets of hands at public decision nodes, int64 (n,)."""
         form, tree = self.form, self.game.tree
         bucket = tree.bucket[node].astype(np.int64)
+        # Lanes are laid out [hand, node], with only the hands that are possible in the bucket.
         nth = form.hand_rank[form.bucket_mask[bucket], hand]
         return form.bucket_infoset[bucket] + nth * form.bucket_stride[bucket] + tree.rank[node]
 
     def place(self, infoset: int) -> tuple[int, int]:
-        """Public node and hand of an infoset."""
+        """Return public node and hand of an infoset."""
         form = self.form
         bucket = int(np.searchsorted(form.bucket_infoset, infoset, side="right")) - 1
         nth, rank = divmod(
@@ -153,7 +158,7 @@ class InfosetPlaces:
         return int(self.nodes[self.first[bucket] + rank]), int(form.held(bucket)[nth])
 
     def find(self, label: str) -> int | None:
-        """The infoset with a label, or None."""
+        """Return the infoset with a label, or None."""
         tree, form = self.game.tree, self.form
         for player, hand, rest in self.game.readings(label):
             if (node := self.named.get(rest)) is None:
@@ -172,17 +177,16 @@ def follow(
     root: int,
     children: Callable[[int], tuple[Sequence[str], Sequence[int]]],
 ) -> tuple[list[int], list[int]] | None:
-    """The way to the node of some steps, or of a public label that has every step after a space.
+    """Follow steps, or a public label with a space before each step, from a node.
 
     Args:
         label: The steps, or the label.
         root: The node to begin at.
-        children: From a node, the labels of the steps, and the nodes that they lead to.  A step may
-            have spaces of its own.
+        children: Function from a node to the labels of its steps and the nodes that they lead to.
+            A step may contain spaces.
 
     Returns:
-        The nodes from the root on, and the number of the child at each step; None if there is no
-        such way.
+        The nodes from the root on, and the index of the child at each step; None if no step fits.
     """
     nodes: list[int] = [root]
     taken: list[int] = []
@@ -190,6 +194,8 @@ def follow(
     while rest:
         steps, below = children(nodes[-1])
         if isinstance(rest, str):
+            # Compare up to the next space, so that a step does not fit the beginning of a longer
+            # one.
             fits = [f"{rest} ".startswith(f" {step} ") for step in steps]
         else:
             fits = [rest[0] == step for step in steps]
@@ -198,12 +204,13 @@ def follow(
         child = fits.index(True)
         taken.append(child)
         nodes.append(int(below[child]))
+        # Remove the step and the space before it.
         rest = rest[1 + len(steps[child]) if isinstance(rest, str) else 1 :]
     return nodes, taken
 
 
 class _OnDemand(Sequence[Item], ABC):
-    """One thing for every infoset, made when it is asked for.
+    """Sequence of one item per infoset, made on demand.
 
     Args:
         places: The infosets.
@@ -214,7 +221,7 @@ class _OnDemand(Sequence[Item], ABC):
 
     @abstractmethod
     def _make(self, node: int, hand: int) -> Item:
-        """That of an infoset, from its public node and its hand."""
+        """Make the item of an infoset, from its public node and its hand."""
 
     def __len__(self) -> int:
         return self.places.form.n_infosets
@@ -230,7 +237,7 @@ class _OnDemand(Sequence[Item], ABC):
 
 
 class InfosetLabels(_OnDemand[str]):
-    """Hand, then public label, of every infoset."""
+    """Labels of all infosets: the hand, then the public label."""
 
     def _make(self, node: int, hand: int) -> str:
         game = self.places.game
@@ -239,8 +246,10 @@ class InfosetLabels(_OnDemand[str]):
     def of_bucket(
         self, bucket: int, together: int
     ) -> Iterator[tuple[int, list[str], list[tuple[str, ...]]]]:
-        """First lane, labels and actions of about ``together`` lanes of a bucket at a time.  Lanes
-        are hands x public nodes: each public label is made once."""
+        """Yield first lane, labels and actions of about ``together`` lanes of a bucket at a time.
+
+        Lanes are hands x public nodes, so each public label is made once.
+        """
         places, form, public = self.places, self.places.form, self.places.game
         stride, first = int(form.bucket_stride[bucket]), int(places.first[bucket])
         nodes = places.nodes[first : first + stride]
@@ -248,6 +257,7 @@ class InfosetLabels(_OnDemand[str]):
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
         held = form.held(bucket).tolist()
+        # Take whole hands, so that the labels of the nodes are used again for each.
         step = max(1, together // stride)
         for nth in range(0, len(held), step):
             hands = [names[hand] for hand in held[nth : nth + step]]
@@ -256,12 +266,13 @@ class InfosetLabels(_OnDemand[str]):
 
 
 def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
-    """:meth:`PublicGame.node_label` of many nodes, which share most of their steps."""
+    """Return :meth:`PublicGame.node_label` of many nodes, which share most of their edges."""
     if public.node_labels is not None:
         return [public.node_label(node) for node in nodes.tolist()]
     tree = public.tree
     levels: list[tuple[np.ndarray, np.ndarray]] = []
     above = nodes
+    # Collect the ancestors level by level, each once, so that shared prefixes are joined once.
     while len(above) > 1 or above[0]:
         parents, place = np.unique(np.where(above > 0, tree.parent[above], 0), return_inverse=True)
         levels.append((above, place))
@@ -274,16 +285,16 @@ def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
 
 
 class InfosetActions(_OnDemand[tuple[str, ...]]):
-    """Action labels of every infoset."""
+    """Action labels of all infosets."""
 
     def _make(self, node: int, hand: int) -> tuple[str, ...]:
         return self.places.game.actions(node)
 
 
 class InfosetIndex(Mapping[str, int]):
-    """Infoset by label, with or without a blank at the end of the label.
+    """Mapping from labels to infosets, with or without a space at the end of the label.
 
-    Labels of Leduc ended in a blank after the board card, and those in older files still do.
+    Labels of Leduc ended in a space after the board card, and labels in older files still do.
 
     Args:
         labels: The label of every infoset.

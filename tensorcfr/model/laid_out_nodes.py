@@ -1,4 +1,4 @@
-"""The public nodes of a game that is laid out: the nodes of its public tree, by their numbers."""
+"""The public nodes of a game that is laid out: the nodes of its public tree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LaidOutNodes(TabledNodes):
-    """The public nodes of a game that is laid out.
+    """Public nodes of a game that is laid out.
 
     Args:
         game: A game with a public tree.
@@ -98,9 +98,12 @@ class LaidOutNodes(TabledNodes):
     # ---------------------------------------------------------------------- hands by their deals
 
     def shown(self, player: int) -> tuple[tuple[str, ...], np.ndarray]:
-        """Hands that were found in histories are named by the chance outcomes that all their deals
-        share, without what all these names begin with; by number where there is no such outcome, or
-        where it does not tell them apart."""
+        """Return the names of a player's hands, and the hands in the order of display.
+
+        A game that was compiled from histories has no names of hands.  A hand is then named by the
+        chance outcomes that all its deals share, without their common prefix.  It keeps its number
+        if there is no such outcome, or if the outcomes do not tell the hands apart.
+        """
         if not self.game.by_histories:
             return super().shown(player)
         numbers, outcomes = self.hands[player], self.game.outcome_labels
@@ -112,7 +115,8 @@ class LaidOutNodes(TabledNodes):
         return tuple(_without_prefix(own)), np.array([hand for _, hand in by_outcome])
 
     def _shared_outcomes(self, player: int) -> dict[int, tuple[int, ...]]:
-        """The chance outcomes that all deals of a hand have in the same place, by hand."""
+        """Return the chance outcomes that all deals of a hand have in the same position, by
+        hand."""
         tree, public = self.game.tree, self.tables
         found: dict[int, tuple[int, ...]] = {}
         for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
@@ -122,6 +126,7 @@ class LaidOutNodes(TabledNodes):
             at = self.places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
             for hand, infoset in zip(held, at.tolist(), strict=True):
                 deals = [self._dealt(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
+                # Compare all deals of the hand, position by position.
                 columns = zip(*deals, strict=False)
                 found[hand] = tuple(own[0] for own in columns if len(set(own)) == 1)
             if len(found) == len(self.hands[player]):
@@ -129,19 +134,20 @@ class LaidOutNodes(TabledNodes):
         return found
 
     def _dealt(self, node: int) -> list[int]:
-        """The chance outcomes on the way to a history before anybody acts."""
+        """Return the chance outcomes on the path to a history, before any action."""
         tree, codes = self.game.tree, list[int]()
         while (parent := int(tree.parent[node])) != NO_PARENT:
             if tree.player[parent] == CHANCE:
                 codes.append(int(tree.outcome[node]))
             else:
+                # An action: the outcomes after it are not part of the deal.
                 codes.clear()
             node = parent
         return codes[::-1]
 
 
 def _without_prefix(names: list[str]) -> list[str]:
-    """The names without the words that all of them begin with: ``Deal:1`` becomes ``1``."""
+    """Remove the words that all names begin with: ``Deal:1`` becomes ``1``."""
     prefix = names[0]
     while not all(name.startswith(prefix) for name in names):
         prefix = prefix[:-1]

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def levels(first_child: np.ndarray, top: slice = slice(0, 1)) -> Iterator[slice]:
-    """The levels of a tree as ranges of nodes, from the top down.
+    """Yield the levels of a tree as ranges of nodes, from the top down.
 
     Nodes are in breadth-first order, so the children of a range of nodes are a range too.
 
@@ -29,5 +29,5 @@ def levels(first_child: np.ndarray, top: slice = slice(0, 1)) -> Iterator[slice]
 
 
 def levels_below_root(first_child: np.ndarray) -> Iterator[slice]:
-    """The levels of a tree without the root's."""
+    """Yield the levels of a tree below the root."""
     return levels(first_child, slice(int(first_child[0]), int(first_child[1])))

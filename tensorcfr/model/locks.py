@@ -1,4 +1,4 @@
-"""Node locks: infosets whose strategy, or a part of it, is given and not solved for."""
+"""Node locks: infosets with a fixed strategy, or with some fixed probabilities."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ LocksLike = Mapping[str, Mapping[str, float]]
 
 
 class Locks(Mapping[str, dict[str, float]]):
-    """The locks of a game: infoset label to action to probability.
+    """Locks of a game: infoset label to action to probability.
 
-    An action that is not among those of its infoset is free: the free actions of an infoset
-    share what is left, in proportion to what the rule says for them alone.
+    An action without a probability is free.  The free actions of an infoset share the remaining
+    probability in proportion to the strategy that the local rule computes for them.
 
     >>> from tensorcfr import compile_game
     >>> Locks(compile_game("kuhn"), {"K": {"bet": 1}})["K"]
     {'pass': 0.0, 'bet': 1.0}
 
-    In a game of cards a label names hands and a line, and may lock many infosets at once:
+    In a card game a label names hands and a line, and may lock many infosets at once:
     ``"AA-TT,AKs check bet66"``, ``"* check check 7s"`` for all hands, and ``"QQ+ check check *"``
-    for all cards that can come.  A later lock takes precedence where two name the same infoset.
+    for all cards that can come.  If two locks name the same infoset, the later one takes
+    precedence.
 
     Args:
         game: The game.
-        given: For some infoset labels, probabilities of some or all actions.  Where they sum to 1
-            the other actions have probability 0; where one action is left it has the rest.
+        given: For some infoset labels, probabilities of some or all actions.  If they sum to 1, the
+            other actions have probability 0; if one action is left, it has the rest.
 
     Raises:
-        ValueError: An infoset or an action is unknown, or the probabilities of an infoset cannot
-            be part of a distribution; names the infoset.
+        ValueError: An infoset or an action is unknown, or the probabilities of an infoset cannot be
+            part of a distribution; names the infoset.
     """
 
     @checked()
@@ -57,6 +58,8 @@ class Locks(Mapping[str, dict[str, float]]):
                 ) from None
             row = _row(label, actions, given[label])
             if (row != FREE).any() and len(actions) > 1:
+                # Remove it first, so that the later lock is also the last in the order of
+                # iteration.
                 self._rows.pop(name, None)
                 self._rows[name] = row
                 self._actions[name] = actions
@@ -75,20 +78,23 @@ class Locks(Mapping[str, dict[str, float]]):
         return f"<{len(self):,} locks of {self.game.name}>"
 
     def probabilities(self) -> np.ndarray:
-        """float64 (numbers,): the locked probabilities in the arrays of a policy, ``FREE``
+        """Return the locked probabilities as an array of a policy, float64 (numbers,), ``FREE``
         elsewhere.
 
         Raises:
-            ValueError: Infosets that the game takes for one are locked differently.
+            ValueError: Infosets that are merged in the game are locked differently.
         """
         return self.game.locked(self._rows)
 
     def numbers(self, form: ChunkedForm) -> np.ndarray:
-        """float64 (numbers,): the same over the numbers of what a solver works on; see
-        :func:`part_locks`.
+        """Return the locked probabilities over the numbers of a solver, float64 (numbers,),
+        ``FREE`` elsewhere.
+
+        Args:
+            form: The form that the solver works on; see :func:`part_locks`.
 
         Raises:
-            ValueError: Infosets that the game takes for one are locked differently.
+            ValueError: Infosets that are merged in the game are locked differently.
         """
         whole = self.probabilities()
         folded = whole if form.trunk is self.game.chunks.trunk else self.game.folded(whole)
@@ -96,28 +102,28 @@ class Locks(Mapping[str, dict[str, float]]):
 
     @property
     def keep_symmetry(self) -> bool:
-        """Whether infosets that a merged game takes for one are locked alike."""
+        """True if infosets that are merged in the merged game are locked in the same way."""
         return not self or self.game.folded(self.probabilities()) is not None
 
 
 def locks_for(game: CompiledGame, given: LocksLike | None) -> Locks:
-    """The locks of a game; none if nothing is given."""
+    """Return the locks of a game; no locks if none are given."""
     if isinstance(given, Locks) and given.game is game:
         return given
     return Locks(game, given or {})
 
 
 def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> ChunkLocks | None:
-    """Locks of trunk and chunks as kernels take them; None without any.
+    """Return locks of trunk and chunks in the form that kernels take; None without locks.
 
     Args:
         game: The game.
-        form: What a solver of it works on: the game in chunks; or a trunk alone, the game or its
-            merged game where the locks keep the symmetry.
+        form: The form that its solver works on: the game in chunks, the flat game as a trunk, or
+            its merged game if the locks keep the symmetry.
         locks: The locks.
 
     Raises:
-        ValueError: Infosets that the game takes for one are locked differently.
+        ValueError: Infosets that are merged in the game are locked differently.
     """
     if not locks:
         return None
@@ -131,6 +137,7 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
         own = locked[parts == part] - base[part]
         bucket = np.searchsorted(sequence, own, side="right") - 1
         lane = (own - sequence[bucket]) % lanes[bucket]
+        # A lock has a number for each action; take each pair of bucket and lane once, in order.
         for b, at in np.unique(np.stack([bucket, lane]), axis=1).T.tolist():
             first = base[part] + sequence[b] + at
             rows.append((part, b, at, found[first + lanes[b] * np.arange(actions[b])]))
@@ -147,10 +154,11 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
 
 
 def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
-    """The locked probabilities of an infoset, ``FREE`` where an action is free."""
+    """Return the locked probabilities of an infoset, ``FREE`` for a free action."""
     if not isinstance(given, Mapping):
-        raise TypeError(f"locks: a lock of {label!r} says action: probability, not {brief(given)}")
+        raise TypeError(f"locks: a lock of {label!r} maps actions to numbers, not {brief(given)}")
     refuse_unknown(label, given, actions)
+    # An infoset with one action has only one strategy.
     if len(given) < len(actions) == 1:
         return np.ones(1)
 
@@ -161,6 +169,7 @@ def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np
     row = np.array([locked_to(action) for action in actions])
     locked = np.array([action in given for action in actions])
     total = float(row[locked].sum())
+    # Negated, so that NaN is refused.
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
         raise ValueError(f"infoset {label!r} cannot be locked to {dict(given)}: no distribution")
     if locked.all() and total < 1 - SUM_TOLERANCE:

@@ -21,29 +21,29 @@ from .tables import Tabular
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
-"""Infosets per player that a notebook shows."""
+"""Number of infosets per player that a notebook shows."""
 MOST_COMPARED = 10_000
-"""Infosets of a game, at most, with all of whose labels a wrong one is compared."""
+"""Largest number of infosets of a game whose labels are all compared with an unknown label."""
 SUM_TOLERANCE = 1e-9
-"""How far the probabilities given for an infoset may be from summing to 1."""
+"""Largest difference from 1 of the sum of an infoset's probabilities."""
 
 
 MadeFrom = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | None]
-"""See :meth:`Policy.made_from`."""
+"""Result of :meth:`Policy.made_from`."""
 
 
 class KnownValues(NamedTuple):
-    """What a policy of a game in chunks is worth, in the unit of the arrays."""
+    """Values of a policy of a game in chunks, in the unit of the arrays."""
 
     trunk: np.ndarray
     """float64 (sequences of the trunk,): counterfactual values."""
     best: np.ndarray
-    """float64 (entries,): counterfactual values of the entries of the chunks if their player goes
-    on with a best response."""
+    """float64 (entries,): counterfactual values of the entries of the chunks if their player plays
+    a best response from there."""
 
 
 class Policy(Tabular, Mapping[str, dict[str, float]]):
-    """A behaviour strategy for every player: infoset label to action to probability.
+    """Behaviour strategy of every player: infoset label to action to probability.
 
     >>> policy["K"]["bet"]  # doctest: +SKIP
     0.72...
@@ -51,11 +51,12 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
     Args:
         game: The game.
         probabilities: float64 (numbers,): probability of each infoset's action, over the sequences
-            of a game that is laid out or the numbers of a game in chunks; 1 for the empty
-            sequences.  Kept, not copied, and made read-only.
+            of a flat game or the numbers of a game in chunks; 1 for the empty sequences.  The array
+            is not copied, and becomes read-only.
 
     Raises:
-        ValueError: The array has another shape or dtype, or holds what is no probability.
+        ValueError: The array has another shape or dtype, or holds a number that is not a
+            probability.
     """
 
     @checked()
@@ -69,20 +70,21 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
                 f"the probabilities of {game.name} are float64 ({game.n_numbers},), not "
                 f"{probabilities.dtype} {probabilities.shape}"
             )
+        # Negated, so that NaN is refused.
         wrong = ~((probabilities >= 0.0) & (probabilities <= 1.0 + SUM_TOLERANCE))
         if wrong.any():
-            raise ValueError(f"{float(probabilities[wrong][0])!r} in a policy is no probability")
+            raise ValueError(f"{float(probabilities[wrong][0])!r} in a policy is not a probability")
         self.game = game
         self.probabilities = probabilities
         probabilities.flags.writeable = False
 
     known: KnownValues | None = None
-    """Values that need not be worked out from the chunks, where these take long to make."""
+    """Values that are known without the chunks, which take long to compute; None otherwise."""
 
     @classmethod
     @checked()
     def uniform(cls, game: Played) -> Policy:
-        """Every action of an infoset equally likely."""
+        """Return the policy that plays all actions of an infoset with equal probability."""
         probabilities = np.ones(game.n_numbers)
         for base, buckets in buckets_by_part(game.chunks):
             for first, actions, lanes in zip(*buckets, strict=True):
@@ -94,7 +96,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
     def from_mapping(
         cls, game: Compiled, given: Annotated[Mapping[str, Mapping[str, float]], STRATEGIES]
     ) -> Policy:
-        """A policy from probabilities by label.
+        """Return a policy from probabilities by label.
 
         Args:
             game: The game.
@@ -103,8 +105,8 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
         Raises:
             ValueError: An infoset is missing or unknown, an action is unknown, the probabilities of
-                an infoset are no distribution, or those of infosets that are one in the game
-                differ; names the infoset.
+                an infoset are not a distribution, or infosets that are merged in the game have
+                different strategies; names the infoset.
         """
         for label in given:
             try:
@@ -125,14 +127,14 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
     def from_rows(
         cls, game: CompiledGame, row: Callable[[str, tuple[str, ...]], np.ndarray]
     ) -> Policy:
-        """A policy from a function of infosets.
+        """Return a policy from a function of infosets.
 
         Args:
             game: The game.
-            row: From a label and its actions, float64 (actions,): a distribution.
+            row: Function from a label and its actions to float64 (actions,), a distribution.
 
         Raises:
-            ValueError: Infosets that are one in the game have different strategies.
+            ValueError: Infosets that are merged in the game have different strategies.
         """
         filling = Filling(game)
         for player in range(game.n_players):
@@ -142,7 +144,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return cls(game, filling.probabilities)
 
     def to_dict(self, player: int | None = None) -> dict[str, dict[str, float]]:
-        """Infoset label to action to probability, of all players or of one.
+        """Return a dict from infoset label to action to probability, of all players or of one.
 
         ``solve(game, locks=policy.to_dict(0))`` fixes player 0 to the policy.
 
@@ -162,11 +164,11 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return self.first_of(player)
 
     def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
-        """The strategies at the first infosets of a player, in the order of the game.
+        """Return the strategies at the first infosets of a player, in the order of the game.
 
         Args:
             player: The player.
-            most: How many infosets; None for all.
+            most: Number of infosets; None for all.
         """
         listed = chain.from_iterable(
             zip(rows.labels, rows.actions, self.at(rows.numbers).tolist(), strict=True)
@@ -175,11 +177,11 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return {name: dict(zip(own, row, strict=True)) for name, own, row in islice(listed, most)}
 
     def moved_to(self, game: CompiledGame) -> Policy:
-        """The same strategies in a game with the same infosets, in chunks or laid out.
+        """Return the same strategies in a game with the same infosets, in chunks or laid out.
 
         Raises:
-            ValueError: The game has another infoset, or infosets that are one in it have different
-                strategies.
+            ValueError: The game has another infoset, or infosets that are merged in it have
+                different strategies.
         """
         if game is self.game:
             return self
@@ -196,31 +198,36 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return Policy.from_rows(game, row)
 
     def at(self, numbers: slice | np.ndarray) -> np.ndarray:
-        """The probabilities at some numbers of the game, all of them in one chunk or in the trunk;
-        of a game in chunks, the others need not be worked out for them."""
+        """Return the probabilities at some numbers of the game, all of them in one chunk or in the
+        trunk.  In a game in chunks, only that part is computed."""
         return self.probabilities[numbers]
 
     def parts(self, first: int, last: int) -> np.ndarray:
-        """The probabilities in the parts from ``first`` to ``last - 1``, float64 (numbers of these
-        parts,); the trunk is part 0, and chunk ``c`` part ``c + 1``."""
+        """Return the probabilities in the parts from ``first`` to ``last - 1``, float64 (numbers of
+        these parts,); the trunk is part 0, and chunk ``c`` part ``c + 1``."""
         begin, end = bounds_of_parts(self.game.chunks)[[first, last]].tolist()
         return self.probabilities[begin:end]
 
     def part(self, part: int) -> np.ndarray:
-        """The probabilities in one part, as :meth:`parts` has them; not to be written to."""
+        """Return the probabilities in one part, as :meth:`parts` does; the array must not be
+        changed."""
         return self.parts(part, part + 1)
 
     def made_from(self) -> MadeFrom:
-        """What regret matching makes the strategies from: numbers, their scales if they are in 16
-        bits, and the numbers of the trunk; and the locks that stand in place of it."""
+        """Return the inputs of regret matching, from which the strategies are made.
+
+        Returns:
+            The numbers, their scales if they have 16 bits, and the numbers of the trunk; the locks
+            that replace some strategies.
+        """
         return (self.probabilities, None, self.probabilities), None
 
     def count_of(self, player: int) -> int:
-        """How many infosets a player has."""
+        """Return the number of infosets of a player."""
         return self.game.count_of(player)
 
     def rows(self, player: int) -> Iterator[InfosetRows]:
-        """The infosets of a player, some at a time, with their places for :meth:`at`."""
+        """Yield the infosets of a player, some at a time, with their numbers for :meth:`at`."""
         return self.game.rows(player)
 
     @property
@@ -257,14 +264,14 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
 
 class PolicyByParts(Policy):
-    """A policy whose parts are worked out where they are looked at: the trunk, and each chunk.
+    """Policy whose parts, the trunk and each chunk, are computed on access.
 
-    Derived classes set ``game``, call :meth:`forget`, and define :meth:`parts`, whose arrays are
-    new.
+    Derived classes set ``game``, call :meth:`forget`, and define :meth:`parts`, which returns new
+    arrays.
     """
 
     def forget(self) -> None:
-        """Keep no part."""
+        """Drop the parts that are cached."""
         self._kept = Recent()
 
     def at(self, numbers: slice | np.ndarray) -> np.ndarray:  # noqa: D102
@@ -276,25 +283,25 @@ class PolicyByParts(Policy):
         return found
 
     def part(self, part: int) -> np.ndarray:
-        """The probabilities in one part, which are kept if they are few."""
+        """Return the probabilities in one part; a small part is cached."""
         return self._kept.get(part, super().part)
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
-        """float64 (numbers,)."""
+        """float64 (numbers,): probability of each action, of all parts."""
         found = self.parts(0, 1 + self.game.chunks.n_chunks)
         found.flags.writeable = False
         return found
 
 
 class Filling:
-    """The probabilities of a policy, or of some of its parts, while they are put together.
+    """Builder of the probabilities of a policy, or of some of its parts.
 
     Args:
         game: The game.
         begin: The first number.
         end: The number after the last one; by default all are filled.
-        rounding: How far apart the strategies of infosets that are one in the game may be.
+        rounding: Largest difference between strategies of infosets that are merged in the game.
     """
 
     def __init__(
@@ -305,41 +312,50 @@ class Filling:
         self._given = np.zeros(len(self.probabilities), bool) if game.merges_hands else None
 
     def put(self, rows: InfosetRows, table: np.ndarray) -> None:
-        """The strategies of some infosets, float64 (infosets, actions).
+        """Store the strategies of some infosets, float64 (infosets, actions).
 
         Raises:
-            ValueError: Infosets that are one in the game have different strategies.
+            ValueError: Infosets that are merged in the game have different strategies.
         """
         self.put_at(rows.numbers, table, rows.labels.__getitem__)
 
     def put_at(self, numbers: np.ndarray, table: np.ndarray, label: Callable[[int], str]) -> None:
-        """The same by numbers of the game, int64 (infosets, actions); ``label`` makes the label of
-        one of the infosets."""
+        """Store the strategies at some numbers of the game.
+
+        Args:
+            numbers: int64 (infosets, actions): the numbers.
+            table: float64 (infosets, actions): the strategies.
+            label: Function from the index of one of the infosets to its label.
+
+        Raises:
+            ValueError: Infosets that are merged in the game have different strategies.
+        """
         found, at = self.probabilities, numbers - self._begin
         if self._given is None:
             found[at] = table
             return
+        # Rows of the same call may share numbers too, so compare before and after the write.
         before = self._given[at] & (np.abs(found[at] - table) > self._rounding)
         found[at] = table
         apart = (before | (np.abs(found[at] - table) > self._rounding)).any(axis=1)
         if apart.any():
             raise ValueError(
-                f"infoset {label(int(apart.argmax()))!r} is one with others in "
-                f"{self.game.name}, which the policy plays differently: compile it with "
+                f"infoset {label(int(apart.argmax()))!r} is merged with others in "
+                f"{self.game.name}, and the policy plays them differently: compile it with "
                 "symmetry=False, or lay it out with game.flat()"
             )
         self._given[at] = True
 
 
 def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
-    """The strategy of an infoset, checked."""
+    """Check the strategy of an infoset and return it."""
     STRATEGIES(f"the strategy at infoset {label!r}", given)
     refuse_unknown(label, given, actions)
     name = "the probability of {!r} at infoset {!r}"
     row = np.array([PROBABILITY(name.format(a, label), given.get(a, 0.0)) for a in actions])
     if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
         raise ValueError(
-            f"the probabilities of infoset {label!r} are no distribution: {dict(given)}"
+            f"the probabilities of infoset {label!r} are not a distribution: {dict(given)}"
         )
     return row
 
@@ -361,12 +377,13 @@ def located(game: CompiledGame, label: str) -> Located:
 
 
 def suggest_label(game: CompiledGame, label: object) -> str:
-    """A near label, or an example of what labels look like here."""
+    """Return a suggestion for an unknown label: a similar label, or an example."""
+    # In a large game a comparison with all labels would take long.
     if isinstance(label, str) and game.n_infosets <= MOST_COMPARED:
         return suggest(label, list(islice(_labels(game), None if label else 1)))
     return f"labels look like {next(_labels(game))!r}"
 
 
 def _labels(game: CompiledGame) -> Iterator[str]:
-    """The labels of all players' infosets."""
+    """Yield the labels of all players' infosets."""
     return chain.from_iterable(map(game.labels_of, range(game.n_players)))

@@ -1,7 +1,7 @@
-"""Shares of a game in chunks: consecutive branches as a game of their own.
+"""Shares of a game in chunks: consecutive branches as a game that another process works on.
 
-Another process works on a share.  It needs the reaches of the trunk's sequences through which its
-chunks are entered, and gives the values of its entries back.
+The process needs the reaches of the trunk's sequences through which the chunks of its share are
+entered, and returns the values of the entries.
 """
 
 from __future__ import annotations
@@ -19,29 +19,34 @@ class Share(NamedTuple):
     """Consecutive branches of a game."""
 
     begin: int
-    """The first chunk."""
+    """First chunk of the share."""
     end: int
-    """The chunk after the last one."""
+    """Chunk after the last one."""
     form: ChunkedForm
-    """The chunks alone.  The trunk has no infosets, and of the sequences those through which the
-    chunks are entered, and the empty sequences."""
+    """Form of these chunks only.  Its trunk has no infosets, and as sequences only the empty ones
+    and those through which the chunks are entered."""
     down: tuple[np.ndarray, np.ndarray]
-    """For each player int64: the sequences of the game's trunk that the trunk of ``form`` has."""
+    """Sequences of the game's trunk that the trunk of ``form`` has, for each player int64."""
     up: tuple[np.ndarray, np.ndarray]
-    """For each player int64: the entries of the branches, as the game numbers them."""
+    """Entries of the branches, as the game numbers them, for each player int64."""
     first_entry: int
-    """The first of these entries."""
+    """First of these entries."""
 
 
 def divide(form: ChunkedForm, count: int) -> list[tuple[int, int]]:
-    """Consecutive branches for each of some shares, with about equally many numbers.
+    """Divide the branches into runs of consecutive branches with about equally many numbers.
+
+    Args:
+        form: The game.
+        count: Number of shares.
 
     Returns:
-        For each share its first chunk and the one after its last; ``count`` of them, or fewer
-        where there are fewer branches.
+        For each share its first chunk and the chunk after its last; ``count`` shares, or fewer if
+        there are fewer branches.
     """
     bounds = np.append(np.flatnonzero(form.above == 0), form.n_chunks)
     ends = form.first[bounds] - form.first[0]
+    # Cut at the branch boundary that is nearest to each goal.
     goals = ends[-1] * np.arange(1, count) / count
     above = np.searchsorted(ends, goals)
     nearest = above - (goals - ends[above - 1] < ends[above] - goals) if form.n_chunks else above
@@ -49,10 +54,10 @@ def divide(form: ChunkedForm, count: int) -> list[tuple[int, int]]:
 
 
 def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
-    """The chunks from ``begin`` to ``end - 1``, whole branches.
+    """Return the share of the chunks from ``begin`` to ``end - 1``, which must be whole branches.
 
-    The dtypes of the arrays, and that they are read-only, are those of the game: kernels compiled
-    for the game take the share.
+    The arrays have the dtypes of the game's arrays and are read-only like them, so that kernels
+    compiled for the game accept the share.
     """
     behind_trunk = form.above[begin:end] == 0
     offset = form.entry_offset[begin:end][behind_trunk]
@@ -68,8 +73,10 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     needed, entries = np.concatenate(down), Entries()
     for c in range(begin, end):
         rows, above = [form.rows(c, player) for player in range(2)], int(form.above[c])
+        # Renumber the sequences of the trunk; chunks below other chunks keep their sequences.
         if above == 0:
             rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
+        # Parts of the share are numbered from 1; the trunk stays 0.
         entries.add(rows, max(above - begin, 0))
     entered = frozen_arrays(entries.finish())
     trunk = changed_arrays(form.trunk, lambda array: array[:0])._replace(
@@ -81,10 +88,12 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
 
 
 def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
-    """The chunks from ``begin`` to ``end - 1``, whole branches, under the whole trunk, with numbers
-    of their own."""
+    """Return a form of the chunks from ``begin`` to ``end - 1``, which must be whole branches.
+
+    The trunk is whole; the numbers of the chunks are shifted to follow it.
+    """
     assert form.shapes is not None
-    # So much that ``base`` is nowhere below 0.
+    # Leave enough space before the first chunk that ``base`` is never negative.
     before = form.first[begin:end] - form.base[begin:end]
     shift = form.first[begin] - before.max()
     above = np.maximum(form.above[begin:end] - begin, 0)
@@ -101,11 +110,13 @@ def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
 
 
 def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
-    """The game with visits to one chunk alone: to the chunks above it on the way down, and to it
-    and all chunks below it both ways."""
+    """Return the game with visits to one chunk only: the chunks above it in the forward direction,
+    the chunk and all chunks below it in both."""
+    # Go up from the chunk to the trunk.
     way = [chunk + 1]
     while above := int(form.above[way[0] - 1]):
         way.insert(0, above)
+    # The visits of the chunk and of all chunks below it are contiguous.
     first, *last = np.flatnonzero((form.visit == chunk + 1) | (form.visit == ~(chunk + 1)))
     own = form.visit[first : max(last, default=first) + 1]
     visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])
@@ -114,7 +125,8 @@ def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
 
 
 def share_of_locks(locks: ChunkLocks | None, begin: int, end: int) -> ChunkLocks | None:
-    """The locks of the chunks from ``begin`` to ``end - 1``; the trunk of the share has none."""
+    """Return the locks of the chunks from ``begin`` to ``end - 1``; the trunk of the share has
+    none."""
     if locks is None:
         return None
     first, last = int(locks.part[begin + 1]), int(locks.part[end + 1])

@@ -25,11 +25,11 @@ from ..errors import suggest
 from .game import CompiledGame, InfosetRows
 
 PYARROW = ("pyarrow", "tables")
-"""The package and its extra."""
+"""Package and its extra."""
 TOGETHER = 16_384
-"""Rows that are written together."""
+"""Number of rows that are written together."""
 KEYS = ("player", "infoset", "action")
-"""The columns that say which sequence a row is about."""
+"""Columns that identify the sequence of a row."""
 
 
 class Piece(NamedTuple):
@@ -41,11 +41,11 @@ class Piece(NamedTuple):
     actions: list[tuple[str, ...]]
     """Action labels of each infoset."""
     numbers: list[np.ndarray]
-    """For each column float64 (infosets, actions)."""
+    """Numbers of each column, float64 (infosets, actions)."""
 
 
 def all_rows(game: CompiledGame) -> Iterator[InfosetRows]:
-    """All infosets of a game in order, some at a time."""
+    """Yield all infosets of a game in order, some at a time."""
     return (rows for player in range(game.n_players) for rows in game.rows(player))
 
 
@@ -54,9 +54,9 @@ class SequenceTable(Frames):
 
     Args:
         game: The game.
-        columns: Their names.
-        pieces: Makes all infosets with the numbers of the columns, in order.
-        n_rows: How many rows there are: one for each action of each infoset.
+        columns: Names of the columns.
+        pieces: Function that yields all infosets in order, with the numbers of the columns.
+        n_rows: Number of rows: one for each action of each infoset.
     """
 
     def __init__(
@@ -77,11 +77,11 @@ class SequenceTable(Frames):
 
     @property
     def names(self) -> list[str]:
-        """The names of all columns."""
+        """Names of all columns."""
         return [*KEYS, *self.columns]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Player, infoset, action and the numbers, row by row."""
+        """Yield player, infoset, action and the numbers of each row."""
         for piece in self.pieces():
             n_infosets, n_actions = piece.numbers[0].shape
             numbers = [column.ravel().tolist() for column in piece.numbers]
@@ -91,7 +91,8 @@ class SequenceTable(Frames):
             yield from zip(players, labels, actions, *numbers, strict=True)
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """Infoset to action to the number; to a dict of numbers where there are several."""
+        """Return a dict from infoset to action to the number, or to a dict of numbers if there are
+        several columns."""
         return {label: dict(row) for label, row in self._nested()}
 
     def _nested(self) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -104,10 +105,10 @@ class SequenceTable(Frames):
                 yield label, dict(zip(actions, cells, strict=True))
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``; labels are dictionary-encoded.
+        """Return a ``pyarrow.Table``; labels are dictionary-encoded.
 
         Raises:
-            MissingExtraError: pyarrow is not installed; says what installs it.
+            MissingExtraError: pyarrow is not installed; names the command that installs it.
         """
         pa = needs(*PYARROW)
         return pa.Table.from_batches(list(self._batches(pa)), self._schema(pa)).unify_dictionaries()
@@ -118,11 +119,11 @@ class SequenceTable(Frames):
         return pa.schema([*fields, *((name, pa.float64()) for name in self.columns)])
 
     def _batches(self, pa: Any) -> Iterator[Any]:
-        """Record batches, in which labels are numbers and every label is there once."""
+        """Yield record batches with dictionary-encoded labels, each label once."""
         schema = self._schema(pa)
         for piece in self.pieces():
             infosets, n_actions = piece.numbers[0].shape
-            # Few infosets differ in their actions.
+            # Many infosets have the same actions, so encode each tuple of actions once.
             kinds = {own: index for index, own in enumerate(dict.fromkeys(piece.actions))}
             number: dict[str, int] = {}
             table = [[number.setdefault(a, len(number)) for a in own] for own in kinds]
@@ -142,18 +143,18 @@ class SequenceTable(Frames):
         WRITERS[format](self, file)
 
     def save(self, path: str | Path, format: str | None = None) -> Path:
-        """Write the table to a file; one that is there is replaced when the new one is complete.
+        """Write the table to a file; an existing file is replaced when the new one is complete.
 
         Args:
-            path: Where to.
-            format: ``"csv"``, ``"json"`` or ``"parquet"`` (the extra ``tensorcfr[tables]``);
-                by default the suffix of the path.
+            path: The file.
+            format: ``"csv"``, ``"json"`` or ``"parquet"`` (the extra ``tensorcfr[tables]``); by
+                default the suffix of the path.
 
         Returns:
             The path.
 
         Raises:
-            MissingExtraError: pyarrow is not installed; says what installs it.
+            MissingExtraError: pyarrow is not installed; names the command that installs it.
             ValueError: There is no such format.
         """
         path = Path(path)
@@ -164,21 +165,23 @@ class SequenceTable(Frames):
 
 
 PROBABILITY = "probability"
-"""The column of a table that holds a policy."""
+"""Column of a table that holds a policy."""
 
 
 class Tabular(Frames):
-    """A policy as a table, in memory and in files."""
+    """Policy as a table, in memory and in files."""
 
     game: Any
-    """The game."""
+    """Game of the policy."""
     probabilities: np.ndarray
-    """float64: probability of each action."""
+    """float64 (numbers,): probability of each action."""
 
     def table(self) -> SequenceTable:
-        """The policy as a table; it has the one column ``probability``.  That of a game in chunks
-        is in the order of public nodes, and read chunk by chunk; that of a game that is not
-        compiled has the infosets that were met."""
+        """Return the policy as a table with the single column ``probability``.
+
+        The table of a game in chunks is in the order of public nodes, and is read chunk by chunk.
+        The table of a game that is not compiled has the infosets that were visited.
+        """
         policy: Any = self
 
         def pieces() -> Iterator[Piece]:
@@ -189,15 +192,14 @@ class Tabular(Frames):
         return SequenceTable(policy.game, [PROBABILITY], pieces, policy.n_rows)
 
     def to_arrow(self) -> Any:
-        """As :meth:`SequenceTable.to_arrow`."""
+        """Return a ``pyarrow.Table``, as :meth:`SequenceTable.to_arrow` does."""
         return self.table().to_arrow()
 
     def save(self, path: str | Path, format: str | None = None) -> Path:
-        """Write the policy to a file, which :func:`tensorcfr.formats.read_policy` reads back to the
-        same bits.
+        """Write the policy to a file; :func:`tensorcfr.formats.read_policy` reads it back exactly.
 
         Args:
-            path: Where to; a file that is there is replaced when the new one is complete.
+            path: The file; an existing one is replaced when the new one is complete.
             format: ``"csv"`` and ``"json"`` write a line for every action or infoset; ``"parquet"``
                 the same table in columns (the extra ``tensorcfr[tables]``); ``"npz"`` the
                 probabilities by sequence without any label, for games of any size.  By default the
@@ -215,7 +217,7 @@ class Tabular(Frames):
             return self.table().save(path, format)
         if self.game.chunks is None:
             raise ValueError(
-                f"{path}: {self.game.name} is not compiled, and its policy is written with "
+                f"{path}: {self.game.name} is not compiled, so its policy can only be written with "
                 "labels: csv, json or parquet"
             )
         with replacing(path) as file:
@@ -225,13 +227,14 @@ class Tabular(Frames):
 
 
 def policy_of(source: Any) -> Any:
-    """The policy of what has one as its ``policy``, such as a solution; anything else as it is."""
+    """Return the policy of an object with a ``policy``, such as a solution; any other object
+    unchanged."""
     owned = getattr(source, "policy", None)
     return owned if isinstance(owned, Tabular) else source
 
 
 def find_format(path: Path, format: str | None, known: Collection[str]) -> str:
-    """The format asked for, or that of the suffix.
+    """Return the requested format, or by default the suffix of the path.
 
     Raises:
         ValueError: There is no such format.
@@ -251,7 +254,7 @@ def _write_csv(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     rows = chain([tuple(table.names)], table.rows())
     while some := list(islice(rows, TOGETHER)):
-        # The file is written in large pieces.  csv writes floats with as many digits as they have.
+        # Write large pieces, because many small writes are slow.  csv writes floats exactly.
         piece = io.StringIO()
         csv.writer(piece, lineterminator="\n").writerows(some)
         text.write(piece.getvalue())
@@ -263,7 +266,7 @@ def _write_json(table: SequenceTable, file: BinaryIO) -> None:
     begin = "{\n"
     rows = table._nested()
     while some := list(islice(rows, TOGETHER)):
-        # JSON has no number for "not reached".
+        # ``plain`` turns NaN, "not reached", into null, because JSON has no such number.
         lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in some]
         text.write(begin + ",\n".join(lines))
         begin = ",\n"
@@ -283,4 +286,4 @@ WRITERS: Mapping[str, Callable[[SequenceTable, BinaryIO], None]] = {
     "json": _write_json,
     "parquet": _write_parquet,
 }
-"""What writes a table, by format."""
+"""Writers of a table, by format."""

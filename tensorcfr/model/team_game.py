@@ -26,48 +26,50 @@ TMECOR = "The equilibrium is a team-maxmin equilibrium with correlation (TMECor)
 
 
 class Links(NamedTuple):
-    """The sequences that lead to each infoset, of which there may be several."""
+    """Sequences that lead to each infoset; there may be several."""
 
     first: np.ndarray
     """int64 (infosets + 1,): infoset ``I`` has the links ``[I]`` to ``[I + 1] - 1``."""
     sequence: np.ndarray
-    """int64 (links,): a sequence that leads there."""
+    """int64 (links,): sequence that leads to the infoset."""
 
 
 class Numbered(NamedTuple):
-    """Where the prescriptions, beliefs and leaves of belief DAGs are in their sequence form."""
+    """Positions of the prescriptions, beliefs and leaves of belief DAGs in their sequence form."""
 
     place: tuple[np.ndarray, ...]
-    """For each side int64 (prescriptions + 1,): their sequences, and the empty one at the end."""
+    """Sequences of the prescriptions, and the empty sequence at the end, for each side int64
+    (prescriptions + 1,)."""
     belief: tuple[np.ndarray, ...]
-    """For each side int64 (beliefs,): their infosets."""
+    """Infosets of the beliefs, for each side int64 (beliefs,)."""
     leaf: tuple[np.ndarray, ...]
-    """For each side int64 (leaves,): their sequences."""
+    """Sequences of the leaves, for each side int64 (leaves,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class TeamGame(InfosetNumbers, PayingGame):
-    """Two teams against each other, each of which agrees on plans before the play; what
-    :func:`tensorcfr.solve` takes in place of a compiled game.  :func:`team_game` makes one.
+    """Two teams against each other, each of which agrees on plans before the play.
 
-    Side 0 and side 1 are its players.  An infoset is a belief of a team, or a leaf, at which
-    nothing is left to choose; an action is a prescription, an action for each infoset of a member
-    who acts now.
+    :func:`tensorcfr.solve` accepts it in place of a compiled game.  :func:`team_game` makes one.
+
+    Side 0 and side 1 are its players.  An infoset is a belief of a team, or a leaf, which has no
+    choice; an action is a prescription, an action for each infoset of a member who acts now.
     """
 
     game: FlatGame
-    """The game that the teams play."""
+    """Game that the teams play."""
     teams: tuple[tuple[int, ...], ...]
-    """The players of each team."""
+    """Players of each team."""
     dags: tuple[BeliefDag, ...]
-    """The beliefs of each team."""
+    """Beliefs of each team."""
     form: SequenceForm
-    """The same as arrays.  The infosets are the beliefs of each side, then its leaves, which have
-    one action.  In place of a parent they have the empty sequence."""
+    """Sequence form of the two sides.  The infosets are the beliefs of each side, then its leaves,
+    which have one action.  All have the empty sequence as parent; :attr:`links` has the sequences
+    that lead to them."""
     links: Links
-    """The sequences that lead to each infoset."""
+    """Sequences that lead to each infoset."""
     numbered: Numbered
-    """Where the prescriptions, beliefs and leaves are in these arrays."""
+    """Positions of the prescriptions, beliefs and leaves in these arrays."""
 
     is_compiled = True
     is_laid_out = True
@@ -78,42 +80,42 @@ class TeamGame(InfosetNumbers, PayingGame):
 
     @property
     def caveat(self) -> str:
-        """What an equilibrium is here."""
+        """Meaning of an equilibrium in this game."""
         return f"{AGREED}  {TMECOR}" if self.constant_sum else AGREED
 
     @property
     def name(self) -> str:
-        """How the game and the teams are called."""
+        """Name of the game and its teams."""
         return name_teams(self.game.name, self.teams)
 
     def swept(self, *, merged: bool) -> ChunkedForm:
-        """The beliefs and leaves, one by one."""
+        """Return the form of beliefs and leaves, which is never merged."""
         return self.chunks
 
     @property
     def unit(self) -> float:
-        """That of the game."""
+        """Unit of the game's payoffs."""
         return self.game.unit
 
     @property
     def n_histories(self) -> int:
-        """What an update passes over: beliefs and leaves."""
+        """Number of beliefs and leaves, which an update passes over."""
         return self.form.n_infosets
 
     @property
     def n_decision_nodes(self) -> int:
-        """Beliefs."""
+        """Number of beliefs."""
         return sum(dag.n_beliefs for dag in self.dags)
 
     @property
     def utilities(self) -> np.ndarray:
-        """Those of the game."""
+        """Utilities of the game."""
         return self.game.utilities
 
     @cached_property
     def infoset_labels(self) -> Sequence[str]:
-        """``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the infosets at which members
-        act; a team of one has the labels of the game."""
+        """Labels of the infosets, ``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the
+        infosets at which members act.  A team of one has the labels of the game."""
         found: list[str] = [""] * self.n_infosets
         for team, dag, place, leaf in self._sides():
             name = "+".join(map(str, team))
@@ -127,8 +129,8 @@ class TeamGame(InfosetNumbers, PayingGame):
 
     @cached_property
     def infoset_actions(self) -> Sequence[tuple[str, ...]]:
-        """``("Jp bet, Qp pass", ...)``: an action for each infoset; where there is one, the
-        action."""
+        """Labels of the prescriptions, ``("Jp bet, Qp pass", ...)``: an action for each infoset;
+        only the action if there is one infoset."""
         found: list[tuple[str, ...]] = [("end",)] * self.n_infosets
         for _, dag, place, _ in self._sides():
             for belief, infoset in enumerate(place.tolist()):
@@ -136,14 +138,14 @@ class TeamGame(InfosetNumbers, PayingGame):
         return found
 
     def _sides(self) -> Iterator[tuple[tuple[int, ...], BeliefDag, np.ndarray, range]]:
-        """Each side: team, beliefs, the infosets of beliefs, and those of leaves."""
+        """Yield team, beliefs, infosets of beliefs and infosets of leaves of each side."""
         ends = self.form.player_infosets.tolist()
         for side, (team, dag) in enumerate(zip(self.teams, self.dags, strict=True)):
             end = ends[side + 1]
             yield team, dag, self.numbered.belief[side], range(end - dag.n_leaves, end)
 
     def _prescriptions(self, infosets: list[int]) -> list[str]:
-        """The labels of all prescriptions for some infosets."""
+        """Return the labels of all prescriptions for some infosets."""
         if len(infosets) == 1:
             return list(self.game.infoset_actions[infosets[0]])
         label, actions = self.game.infoset_labels, self.game.infoset_actions
@@ -152,16 +154,16 @@ class TeamGame(InfosetNumbers, PayingGame):
 
     @cached_property
     def infoset_index(self) -> Mapping[str, int]:
-        """Infoset by label."""
+        """Mapping from labels to infosets."""
         return {label: infoset for infoset, label in enumerate(self.infoset_labels)}
 
     @cached_property
     def digest(self) -> str:
-        """What solutions compare games by."""
+        """Fingerprint by which solutions compare games."""
         return f"{self.game.digest} {self.teams}"
 
     def summary(self) -> str:
-        """A short text: beliefs, prescriptions and leaves of both teams."""
+        """Return a short text: beliefs, prescriptions and leaves of both teams."""
         lines = [self.name]
         for team, dag in zip(self.teams, self.dags, strict=True):
             links = dag.belief_links.shape[1] + dag.leaf_links.shape[1]
@@ -183,15 +185,15 @@ def team_game(
     *,
     memory_limit: Limit = None,
 ) -> TeamGame:
-    """Two teams that agree on plans before the play, as one game of two sides.
+    """Make a game of two sides from two teams that agree on plans before the play.
 
     A team may draw its plan at random and tell each member their part.  During the play members
-    know only what the rules show them.  A team's payoff is the sum of its members'.
-    In a game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium
-    with correlation (TMECor).
+    know only their own observations.  A team's payoff is the sum of its members' payoffs.  In a
+    game with a constant sum the equilibrium of the two sides is the team-maxmin equilibrium with
+    correlation (TMECor).
 
-    The number of prescriptions grows exponentially with the secrets of members, the hands that each
-    may hold as far as the others know, and not with the histories.
+    The number of prescriptions grows exponentially with the members' secrets, the hands that each
+    may hold as far as the others know, and not with the number of histories.
 
     >>> from tensorcfr import compile_game, solve, team_game
     >>> teams = team_game(compile_game("kuhn(players=3, cards=4)"), ((0, 1), (2,)))
@@ -208,9 +210,9 @@ def team_game(
         memory_limit: Bytes that the beliefs may take; by default the machine's free memory.
 
     Raises:
-        ValueError: There are not two teams; a player is in both, in none, or is none of the game;
-            a player forgets; the infosets of a team have no order.
-        MemoryLimitError: The beliefs may not fit; said before they are made.
+        ValueError: There are not two teams; a player is in both or in none; a number is not a
+            player of the game; a player forgets; the infosets of a team have no order.
+        MemoryLimitError: The beliefs may not fit; raised before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
     if game.forgets:
@@ -220,6 +222,7 @@ def team_game(
     tree = game.tree
     last = np.stack([numbered.leaf[side][dag.terminal_leaf] for side, dag in enumerate(dags)])
     paid = np.stack([tree.utility[:, list(team)].sum(axis=1) for team in sides], axis=1)
+    # Every player counts as a member here, so that only the chance probabilities remain.
     chance = reach_without(game, range(game.n_players), np.ones(game.n_sequences))[tree.terminal]
     entries = payoff_entries(last, chance[:, None] * paid, form.player_sequences)
     form = form._replace(operator=() if entries.is_empty else (entries,))
@@ -229,7 +232,8 @@ def team_game(
 
 
 def step_probabilities(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
-    """The probability of the step into each history, float64 (nodes,); 1 for the root.
+    """Return the probability of the action or outcome that leads into each history, float64
+    (nodes,); 1 for the root.
 
     Args:
         game: The game.
@@ -237,6 +241,7 @@ def step_probabilities(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
     """
     tree: HistoryTree = game.tree
     step = tree.probability.copy()
+    # Histories after chance, and the root, keep their probability.
     node = 1 + np.flatnonzero(tree.player[tree.parent[1:]] >= 0)
     parent = tree.parent[node]
     infoset, action = tree.infoset[parent], node - tree.first_child[parent]
@@ -245,8 +250,15 @@ def step_probabilities(game: FlatGame, strategy: np.ndarray) -> np.ndarray:
 
 
 def reach_by_steps(tree: HistoryTree, step: np.ndarray) -> np.ndarray:
-    """The product of the steps that lead to each history, float64 (nodes,), from those of
-    :func:`step_probabilities`."""
+    """Compute the reach of each history, the product of the probabilities on the path to it.
+
+    Args:
+        tree: The histories.
+        step: float64 (nodes,): result of :func:`step_probabilities`.
+
+    Returns:
+        float64 (nodes,).
+    """
     reach = step.copy()
     for level in levels_below_root(tree.first_child):
         reach[level] *= reach[tree.parent[level]]
@@ -254,12 +266,15 @@ def reach_by_steps(tree: HistoryTree, step: np.ndarray) -> np.ndarray:
 
 
 def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) -> np.ndarray:
-    """The probability of each history if members of a team play towards it, float64 (nodes,).
+    """Compute the probability of each history if the members of a team play towards it.
 
     Args:
         game: The game.
         members: The players of the team.
         strategy: float64 (sequences,): the strategies of the others.
+
+    Returns:
+        float64 (nodes,).
     """
     tree: HistoryTree = game.tree
     step = step_probabilities(game, strategy)
@@ -268,7 +283,7 @@ def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) 
 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
-    """Belief DAGs as a sequence form, a side for each; without payoffs."""
+    """Convert belief DAGs to one sequence form without payoffs, one side per DAG."""
     kinds: list[tuple[np.ndarray, ...]] = []
     for side, dag in enumerate(dags):
         # Leaves are infosets of one action below all beliefs.
@@ -279,6 +294,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     owner, level, actions = (np.concatenate(own) for own in zip(*kinds, strict=True))
     order, layout = infoset_layout(owner, level, actions, len(dags))
     infosets = len(order)
+    # Order of the DAGs to order of the form.
     number = np.empty(infosets, dtype=np.int64)
     number[order] = np.arange(infosets)
     ends, empty = layout["player_infosets"].tolist(), layout["player_sequences"]
@@ -290,6 +306,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         belief, leaf = np.split(number[ends[side] : ends[side + 1]], [dag.n_beliefs])
         of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
         action = np.arange(len(of)) - dag.prescriptions[of]
+        # Prescription -1, the start, is the last element: the empty sequence.
         place = np.append(first[belief[of]] + action * stride[belief[of]], empty[side])
         sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
         targets += [belief[dag.belief_links[1]], leaf[dag.leaf_links[1]]]
@@ -297,6 +314,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         beliefs.append(belief)
         leaves.append(first[leaf])
     target, source = np.concatenate(targets), np.concatenate(sources)
+    # Sort links by target, so that the links of an infoset are contiguous.
     by_target = np.argsort(target, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infosets))])
     links = Links(begin, source[by_target])

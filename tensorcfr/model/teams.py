@@ -12,26 +12,27 @@ TEAMS = Kind((Sequence,), "two groups of players")
 
 
 def name_teams(game: str, teams: tuple[tuple[int, ...], ...]) -> str:
-    """A game with its teams in a few characters: ``kuhn(players=4), teams 0+2 v 1+3``."""
+    """Return a short name of a game with its teams: ``kuhn(players=4), teams 0+2 v 1+3``."""
     return f"{game}, teams " + " v ".join("+".join(map(str, team)) for team in teams)
 
 
 def player_of(game: str, n_players: int) -> Whole:
-    """A player of a game."""
+    """Return the requirement of an argument that is a player of a game."""
     return Whole(0, n_players - 1, f"a player of {game}, a whole number")
 
 
 def check_teams(game: str, n_players: int, teams: Teams) -> tuple[tuple[int, ...], ...]:
-    """The teams as tuples, checked.
+    """Check teams and return them as tuples.
 
     Args:
-        game: Its name, for errors.
-        n_players: Its players.
+        game: Name of the game, for errors.
+        n_players: Number of its players.
         teams: The teams.
 
     Raises:
-        ValueError: There are not two teams; a player is in both, in none, or is none of the game.
-        TypeError: A team is no group of numbers.
+        ValueError: There are not two teams; a player is in both or in none; a number is not a
+            player of the game.
+        TypeError: A team is not a group of numbers.
     """
     if len(teams) != 2:
         raise ValueError(f"there must be two teams, not {len(teams)}")

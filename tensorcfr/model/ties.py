@@ -10,23 +10,22 @@ from .arrays import SequenceForm, infoset_layout
 
 FORGETS = (
     "A player forgets here (imperfect recall): CFR has no guarantee, averages may be worse than "
-    "what they are averages of, and an equilibrium in behaviour strategies need not exist.  Best "
+    "the iterates, and an equilibrium in behaviour strategies need not exist.  Best "
     "responses and the exploitability reported are of players who remember."
 )
 
 
 class Tied(NamedTuple):
-    """The infosets that share strategies, each once."""
+    """Infosets that share strategies, each once."""
 
     form: SequenceForm
-    """A sequence form of one level: each infoset comes right after the empty sequence.  Its payoff
-    operator is that of the game and means nothing here."""
+    """Sequence form of one level: each infoset directly follows the empty sequence.  The payoff
+    operator is the game's and has no meaning here."""
     sequence: np.ndarray
-    """int64 (sequences of the game,): the sequence of :attr:`form` that each shares its probability
-    with."""
+    """int64 (sequences of the game,): sequence of :attr:`form` that has the probability of each."""
 
     def added(self, array: np.ndarray, player: slice) -> np.ndarray:
-        """The sums over sequences that share a probability.
+        """Add the numbers of sequences that share a probability.
 
         Args:
             array: float64 (sequences of the game,).
@@ -41,21 +40,23 @@ class Tied(NamedTuple):
 
 
 def tied_form(form: SequenceForm, tied_to: np.ndarray) -> Tied:
-    """The infosets that share strategies, each once.
+    """Return a form in which infosets that share a strategy occur once.
 
     Args:
         form: The game.
-        tied_to: uint32 (infosets,): the first infoset of those that share a strategy with each.
+        tied_to: uint32 (infosets,): for each infoset the first of the infosets that share its
+            strategy.
     """
     first = np.flatnonzero(tied_to == np.arange(form.n_infosets))
     player, actions = form.infoset_player[first], form.infoset_actions[first]
+    # At level 0 every infoset follows the empty sequence.
     order, layout = infoset_layout(player, np.zeros_like(player), actions, form.n_players)
     number = np.empty(form.n_infosets, dtype=np.int64)
     number[first[order]] = np.arange(len(order))
     parent = layout["player_sequences"][player[order]].astype(np.uint32)
     tied = SequenceForm(**layout, infoset_parent=parent, operator=form.operator)
     sequence = form.carried(tied, number[tied_to])
-    # Read-only as the arrays of games are, so that kernels compiled for them do.
+    # The arrays of games are read-only, and kernels are compiled for that type of array.
     for array in (*tied[:-1], sequence):
         array.flags.writeable = False
     return Tied(tied, sequence)

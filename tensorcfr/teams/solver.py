@@ -41,10 +41,10 @@ class TeamPasses(FlatPasses):
 
 
 class TeamSolver(FlatSolver):
-    """CFR over belief DAGs; arguments as :class:`tensorcfr.Solver`.
+    """CFR over belief DAGs; arguments as for :class:`tensorcfr.Solver`.
 
-    A belief has one regret and one strategy, whatever the way to it.  Its value passes up to all
-    prescriptions before it, and its reach is the sum of theirs.
+    A belief has one regret and one strategy, even if several paths lead to it.  Its value is added
+    to all prescriptions before it, and its reach is the sum of their reaches.
 
     Source: B. H. Zhang, G. Farina, T. Sandholm, "Team belief DAG: generalizing the sequence form to
     team games for fast computation of correlated team max-min equilibria via regret minimization",

@@ -249,10 +249,10 @@ def without(policy: Policy, label: str) -> dict[str, dict[str, float]]:
     [
         ({"Kx": {"bet": 1.0}}, r"kuhn has no infoset 'Kx'; did you mean 'K.*'\?"),
         ({"K": {"raise": 1.0}}, "infoset 'K' has no action 'raise'; there are: bet, pass"),
-        ({"K": {"bet": 0.5}}, "probabilities of infoset 'K' are no distribution: {'bet': 0.5}"),
-        ({"K": {"bet": 1.5, "pass": -0.5}}, "probabilities of infoset 'K' are no distribution"),
+        ({"K": {"bet": 0.5}}, "probabilities of infoset 'K' are not a distribution: {'bet': 0.5}"),
+        ({"K": {"bet": 1.5, "pass": -0.5}}, "probabilities of infoset 'K' are not a distribution"),
         ({"K": {"bet": float("nan")}}, "'bet' at infoset 'K' must be a number, not nan"),
-        ({"K": {}}, "probabilities of infoset 'K' are no distribution: {}"),
+        ({"K": {}}, "probabilities of infoset 'K' are not a distribution: {}"),
     ],
 )
 def test_a_mapping_that_is_no_policy(changes: dict[str, dict[str, float]], message: str) -> None:

@@ -139,7 +139,9 @@ def test_a_policy_that_sees_suits(name: str) -> None:
     for source in (lines, boards, infosets):
         for symmetric in (False, True):
             given: Any = source if source is infosets else ByLine(source, symmetric)
-            with pytest.raises(ValueError, match=r"plays differently: compile it with symmetry=F"):
+            with pytest.raises(
+                ValueError, match=r"plays them differently: compile it with symmetry=F"
+            ):
                 evaluate(merged, given)
     apart, flat = compile_game(rules, symmetry=False), merged.flat()
     assert close(evaluate(apart, infosets), evaluate(flat, infosets))
@@ -191,7 +193,7 @@ def test_chunks_are_asked_for_one_after_the_other(monkeypatch: pytest.MonkeyPatc
     ("answer", "words"),
     [
         (lambda one: np.ones((1, 1)), r"the probabilities at .* have the shape \(1, 1\), not \("),
-        (lambda one: np.ones((len(one.hands), len(one.actions))), r"are no distribution"),
+        (lambda one: np.ones((len(one.hands), len(one.actions))), r"are not a distribution"),
         (lambda one: "a", "the probabilities at .start. must be numbers, not .a."),
         (lambda: None, "the policy failed at 'start': .* takes 0 positional"),
     ],

@@ -291,7 +291,7 @@ def test_infosets_that_are_one_have_one_strategy() -> None:
     first, *rest = uniform[alike[0]]
     pure = {first: 1.0} | dict.fromkeys(rest, 0.0)
     for some in (alike[:1], alike[:2], alike[:3]):
-        with pytest.raises(ValueError, match="is one with others in leduc"):
+        with pytest.raises(ValueError, match="is merged with others in leduc"):
             Policy.from_mapping(game, {**uniform, **dict.fromkeys(some, pure)})
     policy = Policy.from_mapping(game, {**uniform, **dict.fromkeys(alike, pure)})
     assert [policy[label] for label in alike] == [pure] * 4

@@ -202,7 +202,7 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K9", put("row", 0, 0, to=0), "row 0 of entries is "),
     ("K9", put("row", 0, 2, to=10**6), "row 0 of entries is "),
     ("K9", put("row", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
-    ("K10", more_entries, "chunk .* has .* and its shape room for"),
+    ("K10", more_entries, "chunk .* has .* and its shape space for"),
     (
         "K11",
         entries_of(1, 0, to=lambda game: int(game.trunk.player_sequences[1])),

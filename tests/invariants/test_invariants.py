@@ -192,7 +192,7 @@ ROWS = [
     Bad(
         "T6",
         both(tree("player", 57, to=0), tree("infoset", 57, to=3)),
-        "node 57 (history [K, Q, pass, bet, bet]) is no terminal and has 0 children",
+        "node 57 (history [K, Q, pass, bet, bet]) is not a terminal and has 0 children",
     ),
     Bad(
         "T7",
@@ -334,14 +334,14 @@ ROWS = [
     Bad(
         "S11",
         tree("infoset", 23, to=4),
-        "player 0 comes to node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
+        "player 0 reaches node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
         "infoset 0 ('J')), but the parent of infoset 4 ('Qpb') is sequence 2 ('pass' at "
         "infoset 1 ('Q'))",
     ),
     Bad(
         "S11",
         form("infoset_parent", 3, to=2),
-        "player 0 comes to node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
+        "player 0 reaches node 23 (history [J, Q, pass, bet]) by sequence 1 ('pass' at "
         "infoset 0 ('J')), but the parent of infoset 3 ('Jpb') is sequence 2 ('pass' at "
         "infoset 1 ('Q'))",
     ),
@@ -365,13 +365,13 @@ ROWS = [
     Bad(
         "P4",
         form("payoff.column", 0, 0, to=1),
-        "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is no "
+        "entry 0, of sequence 1 ('pass' at infoset 0 ('J')), has column 1, which is not a "
         "sequence of player 1",
     ),
     Bad(
         "P4",
         form("payoff.column", 0, 59, to=26),
-        "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is no "
+        "entry 59, of sequence 25 ('bet' at infoset 11 ('Kp')), has column 26, which is not a "
         "sequence of player 0",
     ),
     Bad(

@@ -243,7 +243,7 @@ class TestPolicies:
 
     @pytest.mark.parametrize("value", [-0.5, 1.5, np.nan])
     def test_probabilities_are_probabilities(self, value: float) -> None:
-        with pytest.raises(ValueError, match="in a policy is no probability"):
+        with pytest.raises(ValueError, match="in a policy is not a probability"):
             Policy(KUHN, np.full(KUHN.n_sequences, value))
 
     def test_labels_are_strings(self) -> None:

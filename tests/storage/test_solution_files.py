@@ -135,10 +135,10 @@ def test_a_spoiled_header_is_refused(
 SWEPT: list[tuple[Spoil, str]] = [
     (change("solution/policy", 1, 0.75), "array 'solution/policy': the probabilities of infoset"),
     (change("solution/policy", 0, 0.5), "array 'solution/policy': the empty sequences have"),
-    (change("solution/policy", 1, np.nan), "nan in a policy is no probability"),
-    (change("solution/best", 3, -0.25), "-0.25 in a policy is no probability"),
+    (change("solution/policy", 1, np.nan), "nan in a policy is not a probability"),
+    (change("solution/best", 3, -0.25), "-0.25 in a policy is not a probability"),
     (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
-    (change("solution/strategy", 2, -1.0), "the solver's strategy: -1.0 is no probability"),
+    (change("solution/strategy", 2, -1.0), "the solver's strategy: -1.0 is not a probability"),
     (change("solution/reach", 2, 7e103), "the solver's reach[2] is 7e+103, but the strategy"),
     (change("solution/cumulative", 2, -1.0), "the solver's cumulative[2] is -1.0"),
     (change("solution/regret", 2, np.inf), "regret holds a value that is not finite"),
@@ -156,7 +156,7 @@ SWEPT: list[tuple[Spoil, str]] = [
 ]
 SAMPLED: list[tuple[Spoil, str]] = [
     (change("solution/strategy", 2, 0.9), "the solver's strategy: the probabilities of infoset"),
-    (change("solution/last", 2, -1.0), "the solver's last holds -1.0, which counts something"),
+    (change("solution/last", 2, -1.0), "the solver's last holds -1.0, but it is a count"),
     (change("solution/touched", 1, 10**9), "more decision nodes than nodes"),
     (change("solution/generator", slice(None), 0), "generator holds zeros only"),
     (change("solution/baseline", (0, 3), np.nan), "baseline holds a value that is not finite"),

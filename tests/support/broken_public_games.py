@@ -497,37 +497,37 @@ ROWS = [
     Bad(
         "M2",
         merged("sequence", 3, to=6),
-        "6 stands for sequence 3 ('pass' at infoset 2 ('b1')) of player 0",
+        "sequence 3 ('pass' at infoset 2 ('b1')) of player 0 maps to 6",
         "suited",
     ),
     Bad(
         "M2",
         merged("sequence", 3, to=0),
-        "0 stands for sequence 3 ('pass' at infoset 2 ('b1')) of player 0",
+        "sequence 3 ('pass' at infoset 2 ('b1')) of player 0 maps to 0",
         "suited",
     ),
     Bad(
         "M3",
         merged("sequence", 3, to=2),
-        "[2, 3] stand for the actions of infoset 2 ('b1')",
+        "the actions of infoset 2 ('b1') map to [2, 3]",
         "suited",
     ),
     Bad(
         "M3",
         merged("sequence", [1, 5], to=[3, 1]),
-        "[3, 1] stand for the actions of infoset 0 ('a1')",
+        "the actions of infoset 0 ('a1') map to [3, 1]",
         "suited",
     ),
     Bad(
         "M4",
         other_parents,
-        "infoset 71, of parent 57, stands for infoset 78 ('Jh cc/Js rr'), and 29 for its parent",
+        "infoset 78 ('Jh cc/Js rr') maps to infoset 71 of parent 57, but its parent maps to 29",
         "leduc",
     ),
     Bad(
         "M5",
         merged("sequence", slice(0, 9), to=[0, 1, 1, 1, 1, 3, 3, 3, 3]),
-        "merged sequence 2 (action 0 at infoset 1) stands for none",
+        "no sequence maps to merged sequence 2 (action 0 at infoset 1)",
         "suited",
     ),
     Bad(
@@ -556,19 +556,19 @@ ROWS = [
     Bad(
         "L5",
         names(hands=(("1", "2", "3", "4"), ("1", "2", "3 1x1", "4"))),
-        "infoset labels may be alike: the hand '3 1x1' begins with the hand '3'",
+        "two infosets may have the same label: the hand '3 1x1' begins with the hand '3'",
         "lazy",
     ),
     Bad(
         "L5",
         names(edges=(*map(str, range(8)), "liar 8")),
-        "infoset labels may be alike: the public step 'liar 8' has a space",
+        "two infosets may have the same label: the public step 'liar 8' has a space",
         "lazy",
     ),
     Bad(
         "L5",
         names(node_labels=("root", " 1x1") + (None,) * 509),
-        "infoset labels may be alike: the public label ' 1x1' is like one of steps",
+        "two infosets may have the same label: the public label ' 1x1' is like one of steps",
         "lazy",
     ),
     Bad(
@@ -577,7 +577,7 @@ ROWS = [
             hands=(("1", "2", "3", "4"), ("1", "2", "3", "41")),
             node_labels=tuple(map(str, range(511))),
         ),
-        "infoset labels may be alike: the hand '41' begins with the hand '4'",
+        "two infosets may have the same label: the hand '41' begins with the hand '4'",
         "lazy",
     ),
     Bad(

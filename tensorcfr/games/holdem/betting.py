@@ -123,7 +123,7 @@ class Betting:
                 )
         found = [label for label in found if label not in removed]
         if not found:
-            raise ValueError("holdem: remove: a player would have no action left")
+            raise ValueError(f"{self.game}: remove: a player would have no action left")
         # Longer lines are applied at later states, so only their first action is checked here.
         for line in (*table.added, *table.removed):
             if len(line) > 1 and line[0] not in found:
