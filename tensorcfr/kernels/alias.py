@@ -14,8 +14,9 @@ U = np.uint64
 def make_alias_tables(
     first: np.ndarray, probability: np.ndarray, threshold: np.ndarray, alias: np.ndarray
 ) -> None:
-    """Build alias tables by the algorithm of M. Vose (IEEE Transactions on Software Engineering 17,
-    1991).
+    """Build alias tables by Vose's algorithm.
+
+    Source: M. Vose, IEEE Transactions on Software Engineering 17, 1991.
 
     Args:
         first: int64 (draws + 1,): the outcomes of draw ``k`` are ``[k]`` to ``[k + 1] - 1``.

@@ -1,5 +1,4 @@
-"""Backward value pass: counterfactual values, regrets and next strategies, from the deepest level
-up.
+"""Backward value pass: counterfactual values, regrets and next strategies, deepest level first.
 
 :func:`ascend` is the pass.  At each infoset it
 
@@ -141,8 +140,10 @@ def _pass_up(
 def _few_actions(
     strategy: np.ndarray | None, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> Any:
-    """Process infosets of two or three actions by dedicated loops, if the strategy comes from
+    """Process infosets of two or three actions by dedicated loops, if the strategies come from
     regrets.
+
+    Other infosets are left to :func:`_many_actions`.
 
     Returns:
         Whether the infosets were processed.
@@ -460,10 +461,15 @@ def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarra
 
 @inlined
 def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
-    """Replace exponents by weights, and sum them per infoset in ``total``; both are modified in
+    """Replace exponents by weights, and sum the weights of each infoset; both are modified in
     place.
 
     The largest weight of an infoset is 1, so that no exponential overflows.
+
+    Args:
+        weight: float (sequences,): exponents on entry, weights on return.
+        lanes: The infosets.
+        total: float (LONGEST,): sum of the weights of each infoset.
     """
     for lane in range(lanes.at, lanes.at + lanes.length):
         largest = weight[lane]
@@ -592,7 +598,7 @@ def _locked_pace(
     mean: float,
     probability: np.ndarray,
 ) -> Any:
-    """Return the pace of a locked infoset's free actions, and the value their regrets are measured
+    """Return the pace of a locked infoset's free actions, and the value to measure their regrets
     from.
 
     Without a pace these are 1 and ``mean``, the mean value of the free actions.

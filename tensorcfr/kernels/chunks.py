@@ -46,9 +46,7 @@ BEFORE, DONE = -1, 4
 
 @inlined
 def most_scratch(game: ChunkedForm) -> tuple[int, int]:
-    """Return the most scratch numbers that the payoffs of a part need, and the most actions of an
-    infoset.
-    """
+    """Return the largest scratch of any part's payoffs, and the largest number of actions."""
     numbers, actions = scratch_size(game.trunk.operator), most_actions(game.trunk)
     for shape in range(game.shapes.place.shape[0]):  # type: ignore[union-attr]
         form = shape_form(game.shapes, shape)
@@ -87,9 +85,7 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
 @lends
 @inlined
 def _strategy_or(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
-    """Return the array that strategies are computed from: the strategies if stored, else the
-    regrets.
-    """
+    """Return the array from which strategies are computed: stored strategies, or else regrets."""
     if strategy is None:
         return borrowed(regret)
     return borrowed(strategy)
@@ -105,9 +101,7 @@ def _slice(array: np.ndarray, begin: int, end: int) -> np.ndarray:
 @lends
 @inlined
 def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
-    """Return the array in which a chunk's numbers are processed, by sequence; see
-    :func:`packing.workplace`.
-    """
+    """Return the array in which a chunk's numbers are processed; see :func:`packing.workplace`."""
     own = numbers.chunks[game.base[c] : game.first[c + 1]]
     return packing.workplace(own, numbers.scale, scratch)
 

@@ -1,8 +1,8 @@
 """Forward reach pass: own reaches from strategies, level by level, from the first level down.
 
 * :func:`forward` reads stored strategies.
-* :func:`descend` computes strategies from regrets (or other weights) by regret matching where they
-are needed, so that the solver need not store them.
+* :func:`descend` computes strategies from regrets, or from other weights, by regret matching.
+  The solver then need not store strategies.
 * :func:`follow` computes reaches only, without an average.
 * :func:`strategies` computes the strategies themselves.
 
@@ -190,8 +190,8 @@ def descend(
                     continue
                 match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
                 for lane in range(length):
-                    # Fold the parent's reach into both numbers: `reach = above * (weight * factor +
-                    # constant)`.
+                    # Multiply both numbers by the parent's reach: reach = above * (weight * factor
+                    # + constant).
                     factor[lane] *= above[lane]
                     constant[lane] *= above[lane]
                 for a in range(actions):

@@ -58,8 +58,7 @@ def _of_bare(found: Any) -> Any:
 
 
 def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
-    """Compute the behaviour strategy of non-negative weights; uniform at infosets of total weight
-    0.
+    """Compute the behaviour strategy of non-negative weights; uniform where the total weight is 0.
 
     Args:
         form: The game.

@@ -46,8 +46,9 @@ class GapState(NamedTuple):
 
 @kernel
 def product(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """Compute the payoffs of a player's sequences; see
-    :func:`tensorcfr.payoff.multiply.payoff_product`.
+    """Compute the payoffs of a player's sequences.
+
+    The arguments are those of :func:`tensorcfr.payoff.multiply.payoff_product`.
     """
     payoff_product(form, player, reach, g, payoff_scratch(form), None)
 

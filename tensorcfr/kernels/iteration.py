@@ -48,8 +48,7 @@ def iterate(
     counters: np.ndarray,
     work: Work,
 ) -> None:
-    """Run one iteration per row of ``schedule``; if several threads share them, do the work of one
-    thread.
+    """Run one iteration per row of ``schedule``; with several threads, do the work of one of them.
 
     Threads divide the payoff product by the sequences that it writes, and the passes by the
     player's hands.  The numbers of one hand do not depend on those of another, so any number of

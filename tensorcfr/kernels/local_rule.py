@@ -180,11 +180,14 @@ class LocalRule:
         _steps[digest], _payoffs[digest], _paces[digest] = self.step, self.payoff, self.pace
 
     def passing_up(self, which: str) -> LocalRule:
-        """Return the rule with the infoset value that it passes up: of the ``"played"`` or the
-        ``"new"`` strategy.
+        """Return the rule with another infoset value that it passes up.
 
         Li, Hu, Qi, Song, "Efficient CFR for Imperfect Information Games with Instant Updates",
         2019.
+
+        Args:
+            which: ``"played"`` for the value of the strategy played, ``"new"`` for the value of the
+                strategy that the step computes.
         """
         new = which == "new"
         if new == self.passes_new:
@@ -452,8 +455,7 @@ def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore
 
 
 def _with_memory(rule: RuleType, functions: Mapping[str, Any], given: str, found: str) -> Any:
-    """Return a function that calls one of the rule's functions for a sequence, and updates its
-    memory.
+    """Return a function that calls a function of the rule for one sequence, and updates its memory.
 
     Args:
         rule: The rule.

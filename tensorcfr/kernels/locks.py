@@ -10,9 +10,7 @@ from ..model.arrays import LockedLanes
 
 @inlined
 def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
-    """Return the first lock of a bucket at ``lane`` or later; if none, the first lock of the next
-    bucket.
-    """
+    """Return the first lock of a bucket at ``lane`` or later, or the end of the bucket's locks."""
     lock = locks.bucket[b]
     while lock < locks.bucket[b + 1] and locks.lane[lock] < lane:
         lock += 1

@@ -67,11 +67,10 @@ def unpack(own: Own, found: np.ndarray) -> Any:
 
 @chosen
 def pack(found: np.ndarray, own: Own) -> Any:
-    """Pack numbers from their :func:`workplace` into 16 bits, rounded to the nearest; do nothing
-    for floats.
+    """Pack numbers into 16 bits, each rounded to the nearest; do nothing for floats.
 
     Args:
-        found: float32 (at least numbers,).
+        found: float32 (at least numbers,): the :func:`workplace` of the numbers.
         own: Modified in place.
     """
     if is_none(_scale(own)):
@@ -246,9 +245,7 @@ def _add_rows(code: _Row) -> None:
 @lends
 @if_given
 def scales_of(scale: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """Return the scales of some numbers, the first of which begins a row; None for arrays without
-    scales.
-    """
+    """Return the scales of a range of numbers that begins a row; None for arrays without scales."""
     return borrowed(scale[begin // ROW : (end + ROW - 1) // ROW])
 
 

@@ -11,8 +11,7 @@ from .local_rule import LocalRule
 
 
 class Part(NamedTuple):
-    """A sequence form and the solver's arrays over its sequences: a whole game, the trunk, or a
-    chunk.
+    """Sequence form and solver arrays over its sequences: of a whole game, the trunk, or a chunk.
 
     Arrays have shape (sequences,) and the precision of the solver, except where noted.
     """
@@ -59,8 +58,9 @@ class Step(NamedTuple):
 
 
 class Lanes(NamedTuple):
-    """Adjacent infosets of a bucket: action ``a`` of lane ``l`` is sequence ``at + a * stride +
-    l``.
+    """Adjacent infosets of a bucket.
+
+    Action ``a`` of lane ``l`` is sequence ``at + a * stride + l``.
     """
 
     actions: int

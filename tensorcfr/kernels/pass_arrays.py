@@ -26,8 +26,9 @@ def plain_numbers(array: np.ndarray) -> Numbers:
 
 
 class Kept(NamedTuple):
-    """Solver state between iterations: all float64, all float32, or int16 in chunks and float32
-    elsewhere.
+    """Solver state between iterations.
+
+    All arrays are float64, or all are float32, or they are int16 in chunks and float32 elsewhere.
     """
 
     regret: Numbers
@@ -94,9 +95,7 @@ class Work(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """Schedule of consecutive passes: players whose reaches are computed, and players who are
-    updated.
-    """
+    """Schedule of consecutive passes: players whose reaches are computed, and players to update."""
 
     row: np.ndarray
     """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""

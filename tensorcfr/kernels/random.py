@@ -127,8 +127,9 @@ def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> Any:
 
 @chosen
 def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> Any:
-    """Select the streams of the traversing player, inside a kernel; do nothing for other
-    generators.
+    """Select the streams of the traversing player, inside a kernel.
+
+    Nothing happens for other generators.
     """
     return _take_turn if _has_streams(generator) else lambda generator, player: None
 

@@ -121,8 +121,7 @@ def keep_value(
     child: int,
     expected: float,
 ) -> float:
-    """Store the value of the action that was played, or move the baseline of the history towards
-    it.
+    """Store the value of the action that was played, or move the history's baseline towards it.
 
     Args:
         samples: Modified in place.

@@ -194,8 +194,7 @@ def _learn_from_play(
 def _down(
     turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
 ) -> tuple[Walk, int]:
-    """Follow a path down to a terminal: by the first tried action of the player, and by draws
-    elsewhere.
+    """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
     Returns:
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
@@ -475,8 +474,9 @@ def _back_up(
 def _explore(
     table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
 ) -> np.uint64:
-    """Draw an action of the updating player: uniform with probability epsilon, else by the
-    strategy.
+    """Draw an action of the updating player, with exploration.
+
+    With probability epsilon it is uniform, otherwise it follows the strategy.
     """
     left = draw(generator)
     uniform = epsilon / np.int64(count)

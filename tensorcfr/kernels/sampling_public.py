@@ -264,9 +264,7 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
 def _read(
     turn: Turn, path: Path, at: np.uint64, block: np.uint64, hands: np.uint64, depth: np.uint64
 ) -> None:
-    """Read the strategies of the acting player's hands into frame ``depth``; 0 for impossible
-    hands.
-    """
+    """Read the strategies of the acting player's hands into a frame; 0 for impossible hands."""
     tree, table = turn.tree, turn.table
     offset, sigma = tree.hand_offset, path.sigma
     bucket, count = U(tree.node[at]["bucket"]), U(tree.node[at]["n_children"])

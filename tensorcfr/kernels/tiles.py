@@ -1,5 +1,4 @@
-"""Tiles of lanes that kernels process together, and gathers from the sequences before their
-infosets.
+"""Tiles of lanes that kernels process together, and gathers from the sequences before them.
 
 The *parent* of a lane is the sequence before its infoset.  Hands mostly keep their order from level
 to level, so parents are often consecutive numbers.  Then a gather is a plain copy.
@@ -28,9 +27,7 @@ RUN = 64
 
 @inlined
 def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
-    """Return whether ``count`` numbers of ``parent`` from ``begin`` on form a progression with
-    difference ``step``.
-    """
+    """Return whether ``count`` parents from ``begin`` on increase by ``step`` each."""
     # Compare in 32 bits, which doubles the lanes per vector, and without a branch, so that the loop
     # is vectorised.
     at, first, apart = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
@@ -42,13 +39,13 @@ def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
 
 @inlined
 def consecutive(parent: np.ndarray, begin: int, count: int) -> bool:
-    """Return whether ``count`` numbers of ``parent`` from ``begin`` on are consecutive."""
+    """Return whether ``count`` parents from ``begin`` on are consecutive numbers."""
     return ascend_by(np.uint64(1), parent, begin, count)
 
 
 @inlined
 def all_equal(parent: np.ndarray, begin: int, count: int) -> bool:
-    """Return whether ``count`` numbers of ``parent`` from ``begin`` on are equal."""
+    """Return whether ``count`` parents from ``begin`` on are equal."""
     return ascend_by(np.uint64(0), parent, begin, count)
 
 
@@ -77,9 +74,7 @@ def next_run(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
 
 @inlined
 def tile_length(alike: int, most: int) -> int:
-    """Return the number of lanes of a tile that begins with ``alike`` consecutive parents, at most
-    ``most``.
-    """
+    """Return the length of a tile whose first ``alike`` parents are consecutive, up to ``most``."""
     return min(LONGEST if alike >= RUN else TILE, most)
 
 

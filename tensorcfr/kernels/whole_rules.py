@@ -34,9 +34,7 @@ def most_actions(form: SequenceForm) -> int:
 
 @inlined
 def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
-    """Allocate scratch of a whole rule for infosets of up to ``most`` actions; empty for other
-    rules.
-    """
+    """Allocate scratch of a whole rule, for up to ``most`` actions; empty for other rules."""
     rows = OWN_ROWS + rule.n_memory
     return np.empty((rows * most + 1) * OWN_LANES if rule.whole else 0)
 
