@@ -100,6 +100,8 @@ def ascend(
                     _many_actions(part.strategy, step.rule, part, lanes, step, rows)
                     if step.rule.forecast:
                         scatter(rows.expected, parent, infoset, count, alike, forecast)
+                # One level up, these values are part of the value of the sequence before the
+                # infoset.
                 scatter(rows.mean, parent, infoset, count, alike, value)
             if locks is not None and end < last_lane:
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + end, 1)
@@ -120,6 +122,8 @@ def _pass_up(
     while begin < last_lane:
         at, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
         length = min(SUM, last_lane - begin)
+        # Many infosets often share a parent, for instance the infosets below a public draw of
+        # cards.
         if length == SUM and all_equal(parent, infoset, SUM):
             # Four partial sums, so that additions do not wait for each other.
             first, zero = np.uint64(at), like(value[0], 0.0)

@@ -77,6 +77,8 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
     for b in range(form.bucket_lanes.shape[0] + 1):
         while lock < last and locks.bucket[lock] < b:
             lock += 1
+        # `table[b]` is the first lock of bucket `b` or of a later one, counted from this part's
+        # first lock.
         table[b] = lock - first
     found = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
     return borrowed(found)
@@ -332,6 +334,8 @@ def run_pass(
                 continue
             floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
+                # Reaches of the entries come from the part above, which is visited before its
+                # chunks.
                 enter(game, c, player, trunk.reach, scratch.reach, here.reach)
             else:
                 here.reach[bounds[player]] = 1.0
@@ -365,6 +369,8 @@ def run_pass(
             if not is_chunk:
                 if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
+                # The trunk's own payoffs are in `value`; add the values that the branches passed
+                # up.
                 collect(game, player, trunk.entry_value, value)
             if is_chunk:
                 packing.unpack(own_numbers(game, c, form, player, kept.regret), here.regret)

@@ -155,6 +155,7 @@ def strategies_of_parts(
         locks: Locked infosets, or None.
         work: Scratch.
     """
+    # `found` begins with the first part: `at` is the number that its index 0 has.
     at = game.first[first - 1] if first > 0 else 0
     found[:] = 1.0
     for part in range(first, last):
@@ -174,6 +175,7 @@ def strategies_of_parts(
 @kernel
 def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None:
     """Unpack an array in 16 bits to ``found``, float32 (numbers,), which is modified in place."""
+    # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
         found[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
@@ -186,6 +188,7 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
 @kernel
 def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
     """Pack ``found``, float32 (numbers,), into an array in 16 bits, which is modified in place."""
+    # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
         numbers.trunk[s] = found[s]
     for c in range(game.shape.shape[0]):
@@ -341,6 +344,7 @@ def judge(
                 descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
             for player in range(players):
                 if is_down:
+                    # Reaches of all players in this part are ready, so payoffs can be computed.
                     payoff_product(form, player, reach, value, work.payoff, None)
                     # The trunk is c = -1, the last row.
                     count = bounds[player + 1] - bounds[player]
@@ -353,6 +357,8 @@ def judge(
                 if looks is not None:
                     if not is_chunk:
                         collect(game, player, looks.entry_value, own_value)
+                    # The first of two backward passes, for values under the strategies; `maximise`
+                    # is the other.
                     average_up(form, player, own_strategy, own_value, work.tile[0])
                     if is_chunk:
                         leave(game, c, player, own_value, looks.entry_value, looks.chunk_value)
@@ -382,6 +388,7 @@ def average_up(
         mean: float (at least LONGEST,): scratch.
     """
     parent, zero = form.infoset_parent, like(mean[0], 0.0)
+    # Deepest level first: an infoset's value is complete before the level above reads it.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         begin, alike = 0, 0
@@ -433,6 +440,8 @@ def maximise(
                 for lane in range(np.uint64(length)):
                     best[lane] = max(best[lane], value[at + lane])
             if locks is not None:
+                # A best response keeps the locked probabilities: replace the maximum at locked
+                # lanes.
                 while lock < last_lock and locks.lane[lock] < begin + length:
                     lane = locks.lane[lock] - begin
                     probability = of_lock(locks, lock, actions)
@@ -480,6 +489,7 @@ def add_regrets(
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first = form.bucket_sequence[b]
+        # Locks are sorted by bucket and lane, so one pass over them suffices.
         if locks is not None:
             lock = last_lock
             while lock < locks.part[1] and locks.bucket[lock] < b:

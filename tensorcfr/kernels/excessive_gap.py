@@ -84,6 +84,8 @@ def respond(
     empty = form.player_sequences[player]
     for s in range(empty, form.player_sequences[player + 1]):
         value[s] = gradient[s]
+    # The value of an infoset is the maximum of `sigma * q - mu * weight * divergence`, in closed
+    # form: largest + mu * weight * (log(sum of exp((q - largest) / (mu * weight))) - log(actions)).
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for begin in range(0, lanes, TILE):
@@ -187,6 +189,7 @@ def shrink(
     next_strategy = np.empty(n)
     plan, gradient, strategy, numbers = state
     for _ in range(iterations):
+        # Reduce the larger of the two smoothings.
         player = 0 if numbers[MU] > numbers[MU + 1] else 1
         other = 1 - player
         mu, kept = numbers[MU + player], numbers[MU + other]
@@ -219,6 +222,7 @@ def shrink(
             if found + own <= sum_of_payoffs + ROUNDING * scale:
                 break
             tau *= 0.5
+        # The plans stay as they are: no step keeps the gap.
         if tau < LEAST_TAU:
             return
         mix(form, other, tau, plan, answer, plan)

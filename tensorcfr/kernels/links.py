@@ -33,6 +33,7 @@ def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.nda
         for lane in range(lanes):
             infoset, above = form.bucket_infoset[b] + lane, 0.0
             for one in range(links.first[infoset], links.first[infoset + 1]):
+                # Several sequences may lead to the infoset: its reach is the sum over all of them.
                 above += reach[links.sequence[one]]
             for s in range(first + lane, first + actions * lanes, lanes):
                 reach[s] = above * strategy[s]
@@ -68,6 +69,7 @@ def collect(
         for lane in range(lanes):
             begin, end = first + lane, first + actions * lanes
             if best:
+                # Strict comparison below: ties go to the first action.
                 chosen = begin
                 for s in range(begin, end, lanes):
                     strategy[s] = 0.0
@@ -79,4 +81,6 @@ def collect(
                 v += strategy[s] * value[s]
             infoset = form.bucket_infoset[b] + lane
             for one in range(links.first[infoset], links.first[infoset + 1]):
+                # Each of these sequences gets the full value: its reach weights it in the forward
+                # pass.
                 value[links.sequence[one]] += v

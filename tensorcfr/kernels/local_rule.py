@@ -175,6 +175,7 @@ class LocalRule:
     def _enter(self, digest: str) -> None:
         """Register the compiled functions under a digest, by which rules are compared."""
         self.digest = digest
+        # Rules are equal if they compute the same, with the same parameters and names.
         formula = _digest(self.at) if self.at else ""
         self._meaning = (digest, self.name, self.parameter_names, self.memory, formula)
         _steps[digest], _payoffs[digest], _paces[digest] = self.step, self.payoff, self.pace
@@ -323,6 +324,7 @@ def _digest(function: Callable[..., Any]) -> str:
     def add(value: object, names: tuple[str, ...] = ()) -> None:
         value = getattr(value, "py_func", value)
         code = getattr(value, "__code__", None)
+        # Arrays by their content; modules by name, and by the attributes that the code uses.
         if isinstance(value, np.ndarray):
             parts.append((value.dtype.str, value.shape, value.tobytes()))
         elif isinstance(value, ModuleType):
@@ -375,6 +377,7 @@ class RuleType(types.Type):
     def __init__(self, rule: LocalRule) -> None:
         self.digest, self.n_parameters = rule.digest, rule.n_parameters
         self.known = {name: getattr(rule, name) for name in FACTS}
+        # Numba compares types by name: rules with equal digests share compiled kernels.
         super().__init__(name=f"LocalRule({self.digest})")
 
     def __getattr__(self, name: str) -> Any:

@@ -30,6 +30,7 @@ def free_share(probability: np.ndarray) -> float:
             free += 1
         else:
             share -= probability[a]
+    # Without free actions the rest is rounding of the locked probabilities.
     return share if free else 0.0
 
 

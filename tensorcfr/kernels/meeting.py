@@ -39,6 +39,7 @@ def count_up(counters: np.ndarray, row: int, column: int) -> int:
 def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
     """Wait until a counter is at least ``count``."""
     while counters[row, column] < count:
+        # Lets other Python threads run.
         time.sleep(0)
 
 

@@ -25,7 +25,7 @@ from ..payoff.vectors import FLOAT, INDEX, INT, Code, in_place_of
 LARGEST = 32767.0
 """Largest whole number that is stored."""
 LEAST = 2.0**-100
-"""Largest number of a row that is stored as zeros."""
+"""Bound below which rows are stored as zeros: it is compared with the largest number of the row."""
 PLAYERS = 2
 """Number of scales per row: games in chunks have two players."""
 ROUNDS = 1.5 * 2.0**23

@@ -74,6 +74,8 @@ def keep_advantages(
         weight: Averaging weight of the iteration.
         explored: Probability of the player's own draws on the way to the infoset.
     """
+    # Regrets were divided by `explored`, which gives them a large variance: undo that, and put the
+    # factor into the sample's weight.
     at = _place(samples.advantages, samples, block, weight / explored)
     if at >= 0:
         for a in range(count):

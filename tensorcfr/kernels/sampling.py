@@ -158,6 +158,7 @@ def update_pending(
     for k in range(n_pending):
         block, count = U(pending[k, 0]), U(pending[k, 1])
         instant = block + count + count + count
+        # The mark and the sums of regrets are cleared for the next traversal.
         update(rule, parameters, table, block, count, table, instant)
         table[block - PENDING] = 0.0
         for a in range(count):

@@ -129,6 +129,7 @@ def _down(
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
     histories, decisions = walk.histories + U(tree.dealt), walk.decisions
+    # Breadth first: a fork comes before the forks below it, so `_up` may run backwards over them.
     while done < queued:
         entry = U(opened.queue[done, 0])
         at, actor, block, histories, decisions = next_decision(
@@ -233,6 +234,7 @@ def _up(
             found += table[strategy + a] * value[child + a]
         value[entry] = found
         if actor == turn.player:
+            # The counterfactual regret is weighted by the reach of the others.
             y = opened.others[entry]
             first_visit = once or table[block - PENDING] == 0.0
             if first_visit:

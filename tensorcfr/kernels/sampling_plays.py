@@ -131,6 +131,7 @@ def follow_plays(
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
+            # Stop between iterations only: each iteration is complete or not begun.
             if cursor[STOPS] != 0:
                 break
             begin_iteration(frames, clock, walk, generator)
@@ -236,6 +237,8 @@ def _down(
                     break
                 led *= frames.tried[(depth - ONE) * U(frames.width) + action]
         else:
+            # Simple averaging adds the strategy at opponents' nodes, which are sampled by own
+            # reach.
             if turn.averaging == SIMPLE:
                 sampled = 1.0
                 if tracked:
@@ -245,6 +248,8 @@ def _down(
                 _note_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
+                # Frames are decisions of the updating player; opponents' reaches change between
+                # them.
                 reach[depth * n_players + actor] *= table[strategy + action]
         if actor == turn.player:
             own *= table[strategy + action]
@@ -319,6 +324,8 @@ def _up(
                 action = next_tried(frames.tried, d * width, action, count)
         is_empty = False
         if action < count:
+            # Go down again by the next action: restore own reach and the opponents' reaches of this
+            # frame.
             path[d]["action"] = action
             own, led = path[d]["own"] * table[strategy + action], 1.0
             if tries is not None:
@@ -394,6 +401,8 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         strategy = block + count
         path[depth]["led"] = led
         if actor == turn.player:
+            # Other averages add the updating player's strategy, weighted by own reach over the
+            # sampling probability.
             if turn.averaging != SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
                 add = own_reach_weight(turn, block, sampled)

@@ -236,6 +236,7 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
     node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
     bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
     count = U(node[at]["n_children"])
+    # Without any opponent's reach, all regrets are 0 and only the average changes.
     learns = path.reached[ONE - player, path.steps[ONE - player]]
     for h in range(tree.hands[player]):
         if offset[bucket, h] == NO_HAND:
@@ -288,6 +289,7 @@ def _step(
         Whether neither player reaches the next node with any hand.
     """
     reach, reached, steps = path.reach, path.reached, path.steps
+    # Each player has a stack of reaches of their own, with one row per own action on the path.
     above = steps[actor]
     below = above + ONE
     most = 0.0
@@ -313,6 +315,7 @@ def _pay(
     step, own = path.steps[other], tree.hands[player]
     for h in range(own):
         value[depth, h] = 0.0
+    # Skip hands without reach, which are many after a few rounds.
     for k in range(tree.hands[other]):
         y = coefficient * reach[other, step, k]
         if y != 0.0:

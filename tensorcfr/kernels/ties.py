@@ -59,6 +59,7 @@ def find_least(value: np.ndarray, lanes: Lanes, rows: Rows) -> Any:
 
 @inlined
 def _bound_of_all(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
+    # In double precision the threshold is the same for all infosets of the bucket.
     rows.least[: lanes.length] = rows.bound
 
 

@@ -317,6 +317,7 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
     begin, size = cursor[NOTED], HEADER + np.int64(U(frames.groups) * count)
     if begin + HEADER + size > log.shape[0]:
         return True
+    # An entry of the log: block, length, then the block's numbers with their header.
     log[begin] = block
     log[begin + 1] = size
     first = np.int64(block) - HEADER

@@ -80,6 +80,7 @@ def _sample_public(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndar
     first = U(node[at]["first_child"])
     chosen_child = first
     for a in range(U(node[at]["n_children"])):
+        # Outcomes of probability 0 are skipped, even if rounding leaves a rest after the last one.
         probability = chance_table[step[first + a], deal]
         if probability > 0.0:
             chosen_child = first + a
@@ -95,6 +96,7 @@ def _sample_all_hands(
 ) -> np.uint64:
     """Draw a child of a public chance node by its probability over all deals."""
     node, weight, mass = tree.node, tree.weight, tree.mass
+    # The masses of the children sum to the mass of the node, so they need no normalisation.
     left = draw_at(generator, U(node[at]["bucket"])) * mass[U(weight[at])]
     first = U(node[at]["first_child"])
     chosen_child = first
@@ -222,6 +224,7 @@ def next_decision(
                 return at, actor, NO_BLOCK, histories, decisions
             at = sample_step(tree, turn.deal, at, turn.generator)
             continue
+        # A node of a growing tree whose children are not entered yet.
         if U(node[at]["n_children"]) == ZERO:
             return at, actor, NO_BLOCK, histories, decisions
         histories += histories_at(tree, at)
@@ -229,4 +232,5 @@ def next_decision(
         block = find_block(tree, held, at, actor)
         if block != NO_BLOCK:
             return at, actor, block, histories, decisions
+        # A single action: nothing to choose and no block, so follow it.
         at = U(node[at]["first_child"])

@@ -52,6 +52,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
     for begin in range(0, length, OWN_LANES):
         count = min(OWN_LANES, length - begin)
         arrays = view(own, 0, (OWN_ROWS + memory.shape[0], actions, count))
+        # The end of the scratch holds the values that are passed up.
         passed = own[len(own) - count :]
         mean, least = rows.mean[begin:], rows.least[begin:]
         for lane in range(count):
@@ -78,6 +79,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
             first = at + a * stride + begin
             cumulative, sigma = regret[first:], strategy[first:]
             for lane in range(count):
+                # The floor is mixed in after the rule's step, which computes strategies without it.
                 sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
             if step.rule.passes_new:
                 q = value[first:]

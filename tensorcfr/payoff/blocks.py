@@ -109,6 +109,8 @@ class PayoffBlocks(NamedTuple):
             own, others = steps.own, steps.others
             coefficient = self.coefficient[side.terminals]
             terminal = np.arange(len(coefficient))
+            # Reaches of the opponent's hands at every terminal of the block; 0 for impossible
+            # hands.
             met = np.zeros((hands, len(coefficient)))
             met[others] = x[side.other.sequences(form, others)[:, None] + terminal]
             paid = matrix(side.program) @ met if hands <= FEW_HANDS else steps.apply(met)
@@ -136,6 +138,7 @@ class PayoffBlocks(NamedTuple):
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
         """Return the number of entries that :meth:`triples` returns."""
+        # Count each matrix once, times the terminals of its blocks.
         matrices, of_block = np.unique(self.block[:, MATRIX], return_inverse=True)
         terminals = np.bincount(of_block, self.block[:, COUNT])
         return sum(

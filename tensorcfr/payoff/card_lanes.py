@@ -246,10 +246,10 @@ def _add_up(code: _Cards) -> None:
 
 @piece(_Cards, "x codes count same amount lanes table is_given lines room")
 def _fold(code: _Cards) -> None:
-    """Generate ``given[h] = amount * (all - card - other card + the same hand)``, from a table of
-    sums.
+    """Generate ``given[h] = amount * (all - card - other card + the same hand)``.
 
-    If ``is_given``, it is added to ``given`` in the first ``lanes`` lanes instead.
+    The sums come from ``table``.  If ``is_given``, the result is added to ``given`` in the first
+    ``lanes`` lanes instead.
     """
     at, builder = code.at, code.builder
     total, paid = code.load(code.row(at.table, code.last)), code.amount(0)

@@ -36,9 +36,7 @@ from .vectors import INDEX, piece
 
 @inlined
 def subsets_scratch(part: PayoffSubsets) -> int:
-    """Return the scratch numbers of a part: sums, scales, and both players' tiles; 0 without
-    terminals.
-    """
+    """Return the scratch numbers for the sums, the scales and the tiles; 0 without terminals."""
     if not len(part.group):
         return 0
     hands = part.sizes[0] + part.sizes[1]
@@ -236,6 +234,7 @@ def _pay(code: _Sets) -> None:
         pair = builder.shl(index, one)
         n_own = builder.zext(code.number(at.level, pair), INDEX)
         n_others = builder.zext(code.number(at.level, builder.add(pair, one)), INDEX)
+        # In a fold strengths do not matter: only the final sums are read.
         n_own = builder.select(at.fold, zero, n_own)
         own, other = builder.load(next_own), builder.load(next_other)
 

@@ -20,8 +20,9 @@ LEAST = 2.0**-96
 
 
 class Tiles(Code):
-    """Code generator for tiles; the argument ``x`` of a piece is an array in the precision of the
-    tiles.
+    """Code generator for tiles.
+
+    The argument ``x`` of a piece is an array in the precision of the tiles.
     """
 
     width = LANES
@@ -70,8 +71,9 @@ class Tiles(Code):
             body(loop.index)
 
     def amount(self, row: int, factor: float = 1.0) -> Any:
-        """Load a row of amounts (0: win, 1: tie, 2: loss), times a factor and the inverse of the
-        scale.
+        """Load a row of amounts, times a factor and the inverse of the scale.
+
+        Rows are 0 for a win, 1 for a tie, 2 for a loss.
         """
         builder, doubles = self.builder, self.vector(DOUBLE)
         place = builder.gep(self.at.amount, [ir.Constant(INDEX, row * LANES)])
@@ -93,8 +95,8 @@ class Tiles(Code):
         return self.load(self.row(self.at.met, twin))
 
     def fetch(self, lines: Any, index: Any) -> None:
-        """Prefetch a cache line: number ``index`` from the address ``lines`` on.  Nothing if that
-        is None.
+        """Prefetch the cache line number ``index`` from the address ``lines`` on, unless that is
+        None.
         """
         if lines is None:
             return
@@ -106,9 +108,7 @@ class Tiles(Code):
         self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
-        """Transpose sixteen vectors of sixteen lanes, by exchanging halves, then quarters, and so
-        on.
-        """
+        """Transpose sixteen vectors, by exchanging halves, then quarters, and so on."""
         distance = LANES // 2
         while distance:
             low, high = [], []
@@ -173,6 +173,7 @@ def find_scale(code: Tiles) -> None:
 
     code.blocks(block)
     columns = code.transposed([builder.load(total) for total in totals])
+    # Column k has the totals of every sixteenth hand from k on, for all lanes: add the columns.
     while len(columns) > 1:
         pairs = zip(columns[::2], columns[1::2], strict=True)
         columns = [builder.fadd(one, other) for one, other in pairs]
@@ -248,6 +249,7 @@ def add_rows(code: Tiles) -> None:
         if mask is not None:
             one_by_one()
             return
+        # Unrolled for full groups; otherwise a loop over the lanes that have a terminal.
         with builder.if_else(is_full) as (whole, partly):
             with whole:
                 for lane, added in enumerate(lanes):

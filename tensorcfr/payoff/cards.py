@@ -123,9 +123,7 @@ class PayoffCards(NamedTuple):
         return int(self.group[:, 0].sum() * self.sizes[0] * self.sizes[1])
 
     def magnitudes(self) -> PayoffCards:
-        """Return the part with the largest absolute amount of win, tie and loss in place of all
-        three.
-        """
+        """Return the part with the largest absolute amount in place of all three amounts."""
         amount = np.broadcast_to(np.abs(self.amount).max(axis=2, keepdims=True), self.amount.shape)
         group = self.group.copy()
         group[:, 2] = FOLD
@@ -161,9 +159,7 @@ class PayoffCards(NamedTuple):
         return found[0], found[1]
 
     def _matrices(self, player: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-        """Yield own sequences, the other player's sequences and the payoff matrix of every
-        terminal.
-        """
+        """Yield own sequences, opponent's sequences and payoff matrix of every terminal."""
         for k, (count, board, kind) in enumerate(self.group.tolist()):
             classes, others = self.classes(board, player), self.classes(board, 1 - player)
             of_own, of_others = self.weight[1, classes], self.weight[0, others]
@@ -171,6 +167,7 @@ class PayoffCards(NamedTuple):
             # Hands that share a card cannot be dealt together.
             shared = (own[:, None, 1:-1, None] == other[None, :, None, 1:-1]).any(axis=(2, 3))
             weight = of_own[own[:, 0], None] * of_others[other[:, 0]] * ~shared
+            # 1 if the own hand is stronger, 0 for a tie, -1 if it is weaker.
             ahead = np.sign(own[:, -1, None] - other[:, -1])
             place = (
                 np.broadcast_to(own[:, 0, None], weight.shape),

@@ -120,8 +120,9 @@ class _Lanes(Code):
 
     @contextmanager
     def terms(self, lanes: Any) -> Iterator[tuple[Any, Any]]:
-        """Generate a loop over the terms, and yield the address of a term's lanes and its weight as
-        a vector.
+        """Generate a loop over the terms.
+
+        Yields the address of a term's lanes, and its weight as a vector.
         """
         at, builder, one = self.at, self.builder, ir.Constant(INDEX, 1)
         terms = self.number(at.code, at.at)

@@ -115,6 +115,7 @@ def add_blocks(part: PayoffBlocks, share: Share) -> None:
     """Add the products of blocks; a share has every ``of``-th group of blocks."""
     player, offset, groups = share.player, part.group_offset, part.player_groups
     order = part.order[player]
+    # `group_offset` counts in the flat `order`, in which player 1 follows player 0.
     skipped = player * order.shape[0]
     # Deal groups out in turn: adjacent groups have similar costs, so this balances the threads.
     for group in range(groups[player] + share.number, groups[player + 1], share.of):

@@ -49,6 +49,7 @@ class Code:
     def splat(self, scalar: Any) -> Any:
         """Copy a scalar, known at run time, to every lane of a vector."""
         none = ir.Constant(self.vector(scalar.type), ir.Undefined)
+        # LLVM's idiom for a broadcast: insert into lane 0, then shuffle lane 0 to all lanes.
         first = self.builder.insert_element(none, scalar, ir.Constant(INT, 0))
         return self.builder.shuffle_vector(first, none, self.constant(INT, 0))
 
@@ -108,8 +109,7 @@ class Code:
             yield index
 
     def steps(self, count: Any, vectors: int, body: Callable[[Any, list[Any], Any], None]) -> None:
-        """Generate a loop over numbers, several vectors at a time, then the rest one vector at a
-        time.
+        """Generate a loop over numbers: several vectors at a time, then one vector at a time.
 
         Args:
             count: Number of numbers.
@@ -120,6 +120,7 @@ class Code:
         builder, several = self.builder, self.width * vectors
         left = builder.urem(count, ir.Constant(INDEX, several))
         whole = builder.sub(count, left)
+        # First whole steps without masks, then single vectors under a mask.
         with self.counting(ir.Constant(INDEX, 0), whole, several) as first:
             body(first, [None] * vectors, ir.Constant(INDEX, several))
         with self.counting(whole, count, self.width) as first:
@@ -138,8 +139,9 @@ Writer = Callable[[Any], None]
 
 
 def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
-    """Return a decorator that makes a function for kernels, without a result, from a code
-    generator.
+    """Return a decorator that makes a function for kernels from a code generator.
+
+    The function has no result.
 
     Args:
         code: Class of the generator's argument.
@@ -158,6 +160,7 @@ def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
 
             return types.void(*map(_taken, given)), generate
 
+        # Numba reads names of arguments from the signature of an intrinsic.
         define.__name__, define.__doc__ = write.__name__, write.__doc__
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(one, kind) for one in ("typingctx", *names.split())]
