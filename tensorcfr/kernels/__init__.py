@@ -2,13 +2,13 @@
 
 An iteration of CFR updates each player in three phases:
 
-1.  The *payoff product* computes the counterfactual payoffs of the player's sequences from the
-opponents' reaches: :func:`tensorcfr.payoff.multiply.payoff_product`.
-2.  The *backward value pass* goes from the deepest level up.  It computes counterfactual values,
-and updates regrets and strategies: :func:`~tensorcfr.kernels.ascent.ascend`.
-3.  The *forward reach pass* goes from the first level down.  It computes the player's own reaches,
-and adds them to the average strategy: :func:`~tensorcfr.kernels.descent.forward` for stored
-strategies, :func:`~tensorcfr.kernels.descent.descend` for strategies computed from regrets.
+1. The *payoff product* computes the counterfactual payoffs of the player's sequences from the
+   opponents' reaches: :func:`tensorcfr.payoff.multiply.payoff_product`.
+2. The *backward value pass* goes from the deepest level up.  It computes counterfactual values, and
+   updates regrets and strategies: :func:`~tensorcfr.kernels.ascent.ascend`.
+3. The *forward reach pass* goes from the first level down.  It computes the player's own reaches,
+   and adds them to the average strategy: :func:`~tensorcfr.kernels.descent.forward` for stored
+   strategies, :func:`~tensorcfr.kernels.descent.descend` for strategies computed from regrets.
 
 Two drivers call these phases: :func:`~tensorcfr.kernels.iteration.iterate` for a flat game, and
 :func:`~tensorcfr.kernels.chunks.run_passes` for a game in chunks.

@@ -4,9 +4,9 @@ For each player in turn:
 
 1. the payoff product computes the counterfactual payoffs ``g``,
 2. the backward value pass (:func:`~tensorcfr.kernels.ascent.ascend`) computes counterfactual
-values, regrets and the next strategy,
+   values, regrets and the next strategy,
 3. the forward reach pass (:func:`~tensorcfr.kernels.descent.forward`) adds the reaches to the
-average and computes the next ones.
+   average and computes the next ones.
 """
 
 from __future__ import annotations

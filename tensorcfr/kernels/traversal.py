@@ -155,8 +155,8 @@ class Frames(NamedTuple):
 
     * ``ITERATION``: rows of the schedule that are done.
     * ``PAUSED``: ``FOR_HISTORY`` or ``FOR_LOG`` if the traversal waits for a new history or a
-    longer log.  Then ``TURN`` is the index of its player, ``AT`` its node, and ``DEPTH`` the frames
-    on its path.
+      longer log.  Then ``TURN`` is the index of its player, ``AT`` its node, and ``DEPTH`` the
+      frames on its path.
     * ``STOPS``: 1 if no further iteration may begin.
     * ``NOTED``: numbers in ``log``.
     * ``HISTORIES`` and ``DECISIONS``: numbers visited before the iteration."""

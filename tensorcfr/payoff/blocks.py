@@ -27,16 +27,19 @@ class PayoffBlocks(NamedTuple):
     A *block* is a row of public terminals that share a matrix ``K``, and whose last sequences are
     adjacent for both players.  At terminal ``t`` of a block, the last sequence of a player is
     ``sequence + rank * stride + t``, where ``rank`` is the rank of the player's hand among the
-    hands that are possible there.  The block adds ``g[hand, t] += coefficient[t] * sum_other
-    K[hand, other] * x[other, t]``.  A matrix is stored as a :class:`Program` for each player.  Only
-    games of two players have blocks.
+    hands that are possible there.  The block adds
+
+        g[hand, t] += coefficient[t] * sum_other K[hand, other] * x[other, t]
+
+    A matrix is stored as a :class:`Program` for each player.  Only games of two players have
+    blocks.
     """
 
     block: Annotated[np.ndarray, np.int64, "blocks", COLUMNS]
-    """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i`` has program ``2
-    * matrix + i``); then for each player the sequence, the stride, and the row of
-    ``SequenceForm.hand_rank`` with the possible hands.  The stride of the empty sequence is 0,
-    because all hands share it."""
+    """int64 (blocks, 9): first terminal, number of terminals, matrix; then for each player the
+    sequence, the stride, and the row of ``SequenceForm.hand_rank`` with the possible hands.  Player
+    ``i`` has program ``2 * matrix + i``.  The stride of the empty sequence is 0, because all hands
+    share it."""
     coefficient: Annotated[np.ndarray, np.float64, "block terminals"]
     """float64 (block terminals,): factor of the matrix at each terminal."""
     order: Annotated[np.ndarray, np.int64, 2, "blocks"]
@@ -96,9 +99,7 @@ class PayoffBlocks(NamedTuple):
         ]
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-        """Compute the payoffs of a player's sequences; see
-        :meth:`tensorcfr.payoff.PayoffPart.product`.
-        """
+        """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         g = np.zeros(end - begin)
         program = lru_cache(maxsize=None)(self.program)

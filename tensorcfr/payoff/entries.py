@@ -62,9 +62,7 @@ class PayoffEntries(NamedTuple):
         return slice(int(ends[self.slices[player]]), int(ends[self.slices[player + 1]]))
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-        """Compute the payoffs of a player's sequences; see
-        :meth:`tensorcfr.payoff.PayoffPart.product`.
-        """
+        """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         own = self.of_player(player)
         term = self.value[own] * x[self.column[:, own]].prod(axis=0)
