@@ -100,8 +100,7 @@ def ascend(
                     _many_actions(part.strategy, step.rule, part, lanes, step, rows)
                     if step.rule.forecast:
                         scatter(rows.expected, parent, infoset, count, alike, forecast)
-                # One level up, these values are part of the value of the sequence before the
-                # infoset.
+                # One level up, they are part of the values of the sequences before these infosets.
                 scatter(rows.mean, parent, infoset, count, alike, value)
             if locks is not None and end < last_lane:
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + end, 1)
@@ -122,8 +121,7 @@ def _pass_up(
     while begin < last_lane:
         at, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
         length = min(SUM, last_lane - begin)
-        # Many infosets often share a parent, for instance the infosets below a public draw of
-        # cards.
+        # Infosets often share a parent, such as the infosets after a public draw of cards.
         if length == SUM and all_equal(parent, infoset, SUM):
             # Four partial sums, so that additions do not wait for each other.
             first, zero = np.uint64(at), like(value[0], 0.0)
@@ -327,8 +325,7 @@ def _of_strategies(
             cumulative[lane] = new
             if rule.forecast:
                 ahead = forecast[first + lane]
-                # A forecast regret within the tie threshold is rounding; adding it would break ties
-                # at random.
+                # A forecast regret within the tie threshold is rounding, and must not break ties.
                 lean = ahead - expected[lane]
                 if abs(lean) > least_of(value, least[lane], abs(ahead)):
                     preference += lean

@@ -174,8 +174,7 @@ def descend(
                 gather(reach, parent, infoset, length, alike, above)
                 begin += length
                 if actions == 1:
-                    # A single action has probability 1, so its reach is the reach before the
-                    # infoset.
+                    # A single action has probability 1: copy the reach before the infoset.
                     first = np.uint64(at)
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = above[lane]
@@ -190,8 +189,7 @@ def descend(
                     continue
                 match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
                 for lane in range(length):
-                    # Multiply both numbers by the parent's reach: reach = above * (weight * factor
-                    # + constant).
+                    # From here on, reach = max(weight, 0) * factor + constant.
                     factor[lane] *= above[lane]
                     constant[lane] *= above[lane]
                 for a in range(actions):
@@ -332,8 +330,8 @@ def strategies(
             for a in range(actions):
                 w, sigma = weight[first + a * lanes :], found[base + first + a * lanes :]
                 for lane in range(length):
-                    # Divide instead of multiplying by a reciprocal, so that a pure strategy has
-                    # probability exactly 1.
+                    # Divide, instead of multiplying by a reciprocal: a pure strategy is then
+                    # exactly 1.
                     own = max(w[lane], 0.0) / total[lane] if total[lane] > nothing else uniform
                     sigma[lane] = (1.0 - floor) * own + least
         if locks is not None:

@@ -357,8 +357,7 @@ def judge(
                 if looks is not None:
                     if not is_chunk:
                         collect(game, player, looks.entry_value, own_value)
-                    # The first of two backward passes, for values under the strategies; `maximise`
-                    # is the other.
+                    # Backward pass for the values under the strategies; `maximise` is another one.
                     average_up(form, player, own_strategy, own_value, work.tile[0])
                     if is_chunk:
                         leave(game, c, player, own_value, looks.entry_value, looks.chunk_value)
@@ -440,8 +439,7 @@ def maximise(
                 for lane in range(np.uint64(length)):
                     best[lane] = max(best[lane], value[at + lane])
             if locks is not None:
-                # A best response keeps the locked probabilities: replace the maximum at locked
-                # lanes.
+                # A best response keeps locked probabilities: replace the maximum there.
                 while lock < last_lock and locks.lane[lock] < begin + length:
                     lane = locks.lane[lock] - begin
                     probability = of_lock(locks, lock, actions)

@@ -86,8 +86,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
 @typed(logarithm)
 def _logarithm(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
-        # log(x) = k ln(2) + log(m), with m from sqrt(1/2) to sqrt(2); k is at least 0, because x is
-        # at least 1.
+        # log(x) = k ln(2) + log(m), with m from sqrt(1/2) to sqrt(2), and k from 0 because x >= 1.
         bits = _bits(x)
         k = (bits - SQRT_HALF_BITS) >> 52
         m = _float(bits - (k << 52))

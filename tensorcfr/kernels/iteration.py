@@ -93,8 +93,7 @@ def iterate(
                 given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
                 for k in range(len(form.operator)):
                     add_share(form.operator, k, Share(*given, None))
-                    # Wait for all threads: the next part of the operator may add to the same
-                    # sequences.
+                    # Wait for all threads: the next part may add to the same sequences.
                     met = meet(counters, threads, met)
                 continue
             if rule.changes_payoffs or rule.forecast:

@@ -81,6 +81,6 @@ def collect(
                 v += strategy[s] * value[s]
             infoset = form.bucket_infoset[b] + lane
             for one in range(links.first[infoset], links.first[infoset + 1]):
-                # Each of these sequences gets the full value: its reach weights it in the forward
-                # pass.
+                # Each of these sequences gets the full value: the forward pass weights it by its
+                # reach.
                 value[links.sequence[one]] += v

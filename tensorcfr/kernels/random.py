@@ -168,8 +168,7 @@ def _take_turn(generator: Streams, player: np.uint64) -> None:
 
 @inlined
 def _remember(generator: np.ndarray, state: np.ndarray) -> None:
-    # Element by element: for a slice, numba spends two seconds compiling the error for a wrong
-    # shape.
+    # Not a slice: numba spends two seconds compiling its error for a wrong shape.
     for k in range(len(state)):
         state[k] = generator[k]
 

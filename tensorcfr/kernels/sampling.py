@@ -67,6 +67,7 @@ def draw_tried(
     """
     left, average = tries[0], block + count + count
     if left > 0.0:
+        # Every action has this probability, because all subsets are equally likely.
         share = min(left / count, 1.0)
         for a in range(count):
             rest = np.float64(count - a)

@@ -89,8 +89,7 @@ def chance_sampling(
         np.empty((tree.blocks, 2), np.uint32),
     )
     held, before = np.zeros(tree.utility.shape[1], np.uint64), np.empty(4, np.uint64)
-    # If each infoset is visited at most once per traversal, it is updated on the spot, not at the
-    # end.
+    # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
     walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))

@@ -237,8 +237,7 @@ def _down(
                     break
                 led *= frames.tried[(depth - ONE) * U(frames.width) + action]
         else:
-            # Simple averaging adds the strategy at opponents' nodes, which are sampled by own
-            # reach.
+            # Simple averaging adds strategies at opponents' nodes, which are sampled by own reach.
             if turn.averaging == SIMPLE:
                 sampled = 1.0
                 if tracked:
@@ -248,8 +247,8 @@ def _down(
                 _note_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
-                # Frames are decisions of the updating player; opponents' reaches change between
-                # them.
+                # Frames are decisions of the updating player: between them opponents' reaches
+                # change.
                 reach[depth * n_players + actor] *= table[strategy + action]
         if actor == turn.player:
             own *= table[strategy + action]
@@ -324,8 +323,7 @@ def _up(
                 action = next_tried(frames.tried, d * width, action, count)
         is_empty = False
         if action < count:
-            # Go down again by the next action: restore own reach and the opponents' reaches of this
-            # frame.
+            # The next action begins with own reach and opponents' reaches of this frame.
             path[d]["action"] = action
             own, led = path[d]["own"] * table[strategy + action], 1.0
             if tries is not None:
@@ -401,8 +399,8 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         strategy = block + count
         path[depth]["led"] = led
         if actor == turn.player:
-            # Other averages add the updating player's strategy, weighted by own reach over the
-            # sampling probability.
+            # Other averages add the updating player's strategy, by own reach / sampling
+            # probability.
             if turn.averaging != SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
                 add = own_reach_weight(turn, block, sampled)
@@ -447,8 +445,8 @@ def _back_up(
         block, count = U(path[depth]["block"]), U(path[depth]["n_children"])
         action, led = U(path[depth]["action"]), path[depth]["led"]
         strategy = block + count
-        # The baselines of player p follow the regrets, strategy and cumulative strategy: group 3 +
-        # p.
+        # Regrets, strategy and cumulative strategy are groups 0 to 2, baselines of player p group 3
+        # + p.
         b = strategy + (U(2) + player) * count
         child = player * nodes + U(path[depth]["first_child"])
         seen = found

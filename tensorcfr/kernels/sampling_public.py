@@ -211,8 +211,7 @@ def _up(
                 q[d, action, h] = value[depth, h]
                 value[d, h] += sigma[d, action, h] * value[depth, h]
         else:
-            # Opponents' probabilities are in the reaches by which terminals are weighted, so values
-            # just add up.
+            # Terminals are weighted by the opponent's reach already, so values are just added.
             for h in range(own):
                 value[d, h] += value[depth, h]
         action += ONE

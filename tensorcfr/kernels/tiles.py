@@ -28,8 +28,7 @@ RUN = 64
 @inlined
 def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
     """Return whether ``count`` parents from ``begin`` on increase by ``step`` each."""
-    # Compare in 32 bits, which doubles the lanes per vector, and without a branch, so that the loop
-    # is vectorised.
+    # In 32 bits, which doubles the lanes per vector; without a branch, so that it is vectorised.
     at, first, apart = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
     for lane in range(np.uint64(count)):
         expected = np.uint32(first + np.uint32(step * lane))

@@ -67,8 +67,8 @@ def add_trigger_regrets(
             v = 0.0
             for a in range(actions):
                 v += strategy[s + a * lanes] * value[s + a * lanes]
-            # Levels run from the deepest up, so the value before this infoset is complete when it
-            # is read.
+            # Levels run from the deepest up, so values below the parent are complete when it is
+            # read.
             value[form.infoset_parent[infoset]] += v
             for one in range(triggers.first[infoset], triggers.first[infoset + 1]):
                 weight, at = reach[triggers.sequence[one]], triggers.regret[one]

@@ -110,14 +110,12 @@ class PayoffBlocks(NamedTuple):
             own, others = steps.own, steps.others
             coefficient = self.coefficient[side.terminals]
             terminal = np.arange(len(coefficient))
-            # Reaches of the opponent's hands at every terminal of the block; 0 for impossible
-            # hands.
+            # Reaches of the opponent's hands at each terminal; 0 for impossible hands.
             met = np.zeros((hands, len(coefficient)))
             met[others] = x[side.other.sequences(form, others)[:, None] + terminal]
             paid = matrix(side.program) @ met if hands <= FEW_HANDS else steps.apply(met)
             paid = paid[own] * coefficient
-            # The empty sequence is the last own sequence of every hand: its payoff is the sum over
-            # hands.
+            # All hands share the empty sequence: its payoff is the sum over hands.
             if side.own.stride:
                 g[side.own.sequences(form, own)[:, None] + terminal - begin] += paid
             else:

@@ -142,8 +142,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 _show(reach, level, levels, first, second, amount, apart, lines, more, room)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, amount, room)
-            # If the last group's payoffs were left in the tile, its rows receive the sum of both
-            # groups.
+            # If the last group's payoffs are still in the tile, add both groups to its sequences.
             into = k - is_given
             is_read, is_given = _goes_on(groups, sequences, k, other), False
             if _goes_on(groups, sequences, k, player):
@@ -337,8 +336,7 @@ def _show(code: _Cards) -> None:
                 found = pay(code.load(code.row(at.kept, k)), after, card0, card1)
                 code.store(found, code.row(at.given, hand, of_floats=True))
 
-            # Read the sums before hands of this strength are added, add these hands, and read the
-            # sums after.
+            # Read the sums before and after the hands of this strength are added.
             code.loop(n_own, keep)
             code.loop(n_others, add)
             code.loop(n_own, give)

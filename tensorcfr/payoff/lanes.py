@@ -162,8 +162,7 @@ def _weighted_sum(code: _Lanes) -> None:
     def step(lane: Any, masks: list[Any], _: Any) -> None:
         used = sums[: len(masks)]
         for k, total in enumerate(used):
-            # Use `add` as the mask, so that `out` is not read unless it is added to: it may be
-            # uninitialised.
+            # `add` is the mask: without it `out` is not read, and may be uninitialised.
             builder.store(code.load(target, lane, k, code.splat(at.add)), total)
         with code.terms(at.x) as (source, factor):
             for k, (mask, total) in enumerate(zip(masks, used, strict=True)):
