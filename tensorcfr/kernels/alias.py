@@ -1,4 +1,4 @@
-"""Alias tables, by which a draw from many outcomes takes one random number (Walker's method)."""
+"""Alias tables: a draw from many outcomes by one random number (Walker's method)."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ U = np.uint64
 def make_alias_tables(
     first: np.ndarray, probability: np.ndarray, threshold: np.ndarray, alias: np.ndarray
 ) -> None:
-    """Alias tables by the algorithm of M. Vose (IEEE Transactions on Software Engineering 17,
-    1991).
+    """Build alias tables by Vose's algorithm.
+
+    Source: M. Vose, IEEE Transactions on Software Engineering 17, 1991.
 
     Args:
         first: int64 (draws + 1,): the outcomes of draw ``k`` are ``[k]`` to ``[k + 1] - 1``.
         probability: float64 (outcomes,): probability of each outcome, up to a factor per draw.
         threshold: float64 (outcomes,): modified in place: probability with which a draw of the
-            outcome's column stays with it.
-        alias: uint32 (outcomes,): modified in place: the outcome to which it goes otherwise.
+            outcome's column returns the outcome itself.
+        alias: uint32 (outcomes,): modified in place: outcome that the column returns otherwise.
     """
     for k in range(len(first) - 1):
         begin, end = first[k], first[k + 1]
@@ -41,6 +42,7 @@ def make_alias_tables(
                 large[n_large] = i
                 n_large += 1
         while n_small > 0 and n_large > 0:
+            # Fill the rest of a small column from a large outcome, which may become small itself.
             n_small -= 1
             little, big = small[n_small], large[n_large - 1]
             alias[little] = big
@@ -66,17 +68,18 @@ def draw_by_alias(
     generator: np.ndarray,
     place: np.uint64,
 ) -> np.uint64:
-    """Draw an outcome by one random number, whatever the number of outcomes.
+    """Draw an outcome by one random number, for any number of outcomes.
 
     Args:
         outcome: uint32 (outcomes, 2): outcome and alias.
         threshold: float64 (outcomes,).
-        first: The first outcome of the draw.
-        count: How many it has.
+        first: First outcome of the draw.
+        count: Number of outcomes of the draw.
         generator: uint64 (4,), a script or streams; modified in place.
-        place: The stream of the draw.
+        place: Stream of the draw.
     """
-    # Signed numbers become floats and come back in one instruction each.
+    # Signed integers convert to floats and back in one instruction each.  The whole part of the
+    # point is the column, its fraction decides between outcome and alias.
     point = draw_at(generator, place) * np.int64(count)
     column = np.int64(point)
     chosen = first + U(column)

@@ -1,4 +1,18 @@
-"""The way up a sequence form: counterfactual values, regrets and the next strategies."""
+"""Backward value pass: counterfactual values, regrets and next strategies, deepest level first.
+
+:func:`ascend` is the pass.  At each infoset it
+
+* computes the counterfactual value of the infoset under the current strategy,
+* updates the regrets by the local rule, and the strategy if it is stored,
+* adds the value to the sequence before the infoset, one level up.
+
+Infosets are processed in tiles (:mod:`tensorcfr.kernels.tiles`), by one of three loops: strategies
+from regrets (:func:`_of_regrets`), stored strategies (:func:`_of_strategies`), or rules that update
+all actions of an infoset together (:func:`_of_whole_rule`).  Infosets of one, two or three actions,
+and locked infosets, have loops of their own.
+
+The forward reach pass is in :mod:`tensorcfr.kernels.descent`.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +31,10 @@ from .tiles import LONGEST, all_equal, run_length, scatter, tile_length
 from .whole_rules import step_free, step_whole
 
 SUM = 64
-"""Infosets of one action with the same parent that are added together."""
+"""Number of single-action infosets with the same parent whose values are summed in one loop."""
 FROZEN = 2.0**40
-"""Largest ratio of cumulative to instantaneous regrets at which a pace above 1 is applied.  Beyond
-it strategies hardly move, and regrets that keep growing would overflow."""
+"""Largest ratio of cumulative to instantaneous regrets at which a pace above 1 is applied.  At
+larger ratios strategies hardly change, and growing regrets would overflow."""
 
 
 @inlined
@@ -34,24 +48,30 @@ def ascend(
     last_hand: int,
     locks: LockedLanes | None,
 ) -> None:
-    """From the deepest level up: values and regrets, infoset by infoset.
+    """Compute a player's counterfactual values, and update regrets and strategies.
+
+    Levels run from the deepest one up, because each infoset adds its value to the sequence before
+    it.
 
     Args:
-        part: ``value`` comes in as ``g``; each level adds its infosets' values to the sequences
-            that lead to them, in the end to the entries; so does ``forecast``.  Regrets,
-            strategies and memory are modified in place.
-        player: Whose infosets.
-        step: The local rule.
-        tile: float (TILE_ROWS, LONGEST), in the floats of the values: modified.
-        own: Scratch of whole rules, from :func:`whole_scratch`; modified.
-        first_hand: First of the hands to work on.
-        last_hand: The one after the last.
+        part: Game and arrays.  ``value`` holds the counterfactual payoffs ``g`` on entry, and the
+            counterfactual values on return; so does ``forecast``.  Regrets, strategies and memory
+            are updated in place.
+        player: Player whose infosets are updated.
+        step: The local rule with its parameters.
+        tile: float (TILE_ROWS, LONGEST): scratch in the precision of the values.
+        own: Scratch of whole rules, from :func:`~tensorcfr.kernels.whole_rules.whole_scratch`.
+        first_hand: First hand to process.
+        last_hand: Hand after the last one to process.
         locks: Locked infosets, or None.
     """
     form, value, forecast = part.form, part.value, part.forecast
     parent = form.infoset_parent
+    # The last bucket is the deepest: all infosets below a sequence add to it before it is read.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, stride = form.bucket_actions[b], form.bucket_lanes[b]
+        # A bucket has only the hands of its mask, in the order of the hands, so each range of hands
+        # is a range of lanes.
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         if actions == 1:
@@ -65,7 +85,7 @@ def ascend(
         if locks is not None:
             lock = first_lock(locks, b, first_lane)
         while run < last_lane:
-            # Up to the next locked lane, which is worked on by itself.
+            # A locked lane ends the run of free lanes, and is processed alone.
             end = last_lane
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = min(end, locks.lane[lock])
@@ -80,6 +100,7 @@ def ascend(
                     _many_actions(part.strategy, step.rule, part, lanes, step, rows)
                     if step.rule.forecast:
                         scatter(rows.expected, parent, infoset, count, alike, forecast)
+                # One level up, they are part of the values of the sequences before these infosets.
                 scatter(rows.mean, parent, infoset, count, alike, value)
             if locks is not None and end < last_lane:
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + end, 1)
@@ -94,14 +115,15 @@ def ascend(
 def _pass_up(
     form: SequenceForm, b: int, first_lane: int, last_lane: int, value: np.ndarray
 ) -> None:
-    """Where there is one action there is nothing to regret: its value goes to the parent."""
+    """Add the values of single-action infosets to their parent sequences; they have no regret."""
     parent = form.infoset_parent
     begin = first_lane
     while begin < last_lane:
         at, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
         length = min(SUM, last_lane - begin)
+        # Infosets often share a parent, such as the infosets after a public draw of cards.
         if length == SUM and all_equal(parent, infoset, SUM):
-            # Four sums, which do not wait for each other.
+            # Four partial sums, so that additions do not wait for each other.
             first, zero = np.uint64(at), like(value[0], 0.0)
             sum0, sum1, sum2, sum3 = zero, zero, zero, zero
             for k in range(np.uint64(0), np.uint64(SUM), np.uint64(4)):
@@ -120,14 +142,23 @@ def _pass_up(
 def _few_actions(
     strategy: np.ndarray | None, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> Any:
-    """What :func:`_many_actions` does, where there is a shorter way; whether there is: at infosets
-    of two or three actions whose strategies are made from their regrets."""
+    """Process infosets of two or three actions by dedicated loops, if the strategies come from
+    regrets.
+
+    Other infosets are left to :func:`_many_actions`.
+
+    Returns:
+        Whether the infosets were processed.
+    """
     return _few_of_regrets if is_none(strategy) else lambda strategy, part, lanes, step, rows: False
 
 
 @inlined
 def _few_of_regrets(strategy: None, part: Part, lanes: Lanes, step: Step, rows: Rows) -> bool:
-    """Totals and factors stay in registers, which halves the time."""
+    """Process infosets of two or three actions; return whether there were at most three.
+
+    Totals and factors stay in registers, which halves the time.
+    """
     if lanes.actions == 2:
         _value_two(part, lanes, step, rows)
     elif lanes.actions == 3:
@@ -137,7 +168,7 @@ def _few_of_regrets(strategy: None, part: Part, lanes: Lanes, step: Step, rows: 
 
 @inlined
 def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
-    """The step at infosets of two actions."""
+    """Compute values and update regrets of infosets with two actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
     zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 2.0)
@@ -145,6 +176,7 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     next_rest, next_lowest = like(v[0], 1.0 - step.floor), like(v[0], step.floor / 2.0)
     at0, at1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
     for lane in range(np.uint64(lanes.length)):
+        # Regret matching: the current strategy from the regrets before the update.
         before0, before1 = regret[at0 + lane], regret[at1 + lane]
         own0, own1 = max(before0, zero), max(before1, zero)
         total = own0 + own1
@@ -157,6 +189,7 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
         regret[at0 + lane], regret[at1 + lane] = new0, new1
+        # Pass up the value under the new regrets instead of the value under the strategy played.
         if rule.passes_new:
             own0, own1 = max(new0, zero), max(new1, zero)
             total = own0 + own1
@@ -168,7 +201,7 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
 
 @inlined
 def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
-    """The same at infosets of three actions."""
+    """Compute values and update regrets of infosets with three actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
     zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 3.0)
@@ -213,8 +246,11 @@ def _many_actions(
     step: Step,
     rows: Rows,
 ) -> Any:
-    """The step at infosets that are not locked: new regrets and strategies, their values in
-    ``rows.mean``, and for rules with a forecast the forecast ones in ``rows.expected``."""
+    """Update regrets and strategies of infosets that are not locked.
+
+    Their values are written to ``rows.mean``, and for rules with a forecast the forecast values to
+    ``rows.expected``.
+    """
     if is_none(strategy):
         return _of_regrets
     return _of_whole_rule if rule.whole else _of_strategies
@@ -224,11 +260,11 @@ def _many_actions(
 def _of_regrets(
     strategy: None, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
-    """Where regret matching makes the strategies from the regrets."""
+    """Update infosets whose strategies are computed from their regrets."""
     actions, stride, at, count = lanes
     regret, value, v, least = part.regret, part.value, rows.mean, rows.least
     zero = like(v[0], 0.0)
-    # Loops with few arrays each take less time than one with many.
+    # Several loops over few arrays are faster than one loop over many.
     find_least(value, lanes, rows)
     _value_of_regrets(part, lanes, step.played_floor, rows)
     for a in range(actions):
@@ -246,7 +282,7 @@ def _of_regrets(
 
 @inlined
 def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> None:
-    """The value of each infoset, in ``rows.mean``, under the strategies that its regrets make."""
+    """Compute the value of each infoset under regret matching, and write it to ``rows.mean``."""
     regret, value, v = part.regret, part.value, rows.mean
     total, constant = rows.total, rows.constant
     match(regret, lanes, floor, total, constant)
@@ -263,7 +299,7 @@ def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> Non
 def _of_strategies(
     strategy: np.ndarray, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
-    """Where the next strategies are made from the preferences of a local rule, and kept."""
+    """Update infosets whose strategies are stored, from the preferences of a local rule."""
     actions, stride, at, count = lanes
     regret, value, forecast, v = part.regret, part.value, part.forecast, rows.mean
     least, total, expected, constant = rows.least, rows.total, rows.expected, rows.constant
@@ -274,7 +310,7 @@ def _of_strategies(
         _mean(strategy, lanes, forecast, expected)
     against = _find_paces(rule, part, lanes, step, rows)
     total[:count] = zero
-    # New regrets, and preferences in place of strategies.
+    # Update the regrets, and store preferences in place of the strategies.
     for a in range(actions):
         first = at + a * stride
         q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
@@ -289,6 +325,7 @@ def _of_strategies(
             cumulative[lane] = new
             if rule.forecast:
                 ahead = forecast[first + lane]
+                # A forecast regret within the tie threshold is rounding, and must not break ties.
                 lean = ahead - expected[lane]
                 if abs(lean) > least_of(value, least[lane], abs(ahead)):
                     preference += lean
@@ -300,7 +337,7 @@ def _of_strategies(
         _exponentiate(strategy, lanes, total)
     nothing, uniform = nothing_of(zero), like(zero, 1.0 / actions)
     one, share = like(zero, 1.0), like(zero, floor)
-    # Both products within the loop: kept in registers from before, they take 6 % of an
+    # Both products are inside the loop: kept in registers from before it, they take 6 % of an
     # iteration of liar's dice.
     for lane in range(count):
         constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
@@ -308,6 +345,7 @@ def _of_strategies(
     if rule.passes_new:
         v[:count] = zero
     for a in range(actions):
+        # Normalise the preferences: from here on, `strategy` holds probabilities again.
         kept = strategy[at + a * stride :]
         for lane in range(count):
             kept[lane] = kept[lane] * total[lane] + constant[lane]
@@ -321,8 +359,11 @@ def _of_strategies(
 
 @chosen
 def _find_paces(rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows) -> Any:
-    """What instantaneous regrets are against, and for a rule that sets a pace that of each infoset,
-    in ``rows.pace``."""
+    """Compute the pace of each infoset, in ``rows.pace``, for a rule that sets one.
+
+    Returns:
+        float (LONGEST,): the value from which the instantaneous regrets are measured.
+    """
     return _paces_of_agreement if rule.paced else lambda rule, part, lanes, step, rows: rows.mean
 
 
@@ -330,15 +371,19 @@ def _find_paces(rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Row
 def _paces_of_agreement(
     rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> np.ndarray:
-    """Regrets against a strategy with its floor are all positive where the rule has settled, and
-    would agree for ever: they are against the strategy without it."""
+    """Compute the pace of each infoset from the agreement of its regrets with earlier ones.
+
+    Regrets are measured from the strategy without its floor.  Measured from the strategy with its
+    floor, the regrets of all actions in play would be positive once the strategy has settled, and
+    would agree for ever.
+    """
     actions, stride, at, count = lanes
     against, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
     for lane in range(count):
         against[lane] = rows.mean[lane]
     if step.floor > 0.0:
         _value_without_floor(part, lanes, rows)
-    # Rows whose numbers are made later.
+    # Reuse rows of scratch that are filled later.
     product, new, old, gained = rows.total, rows.expected, rows.constant, rows.pace
     product[:count], new[:count], old[:count], gained[:count] = zero, zero, zero, zero
     for a in range(actions):
@@ -358,8 +403,10 @@ def _paces_of_agreement(
 
 @inlined
 def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
-    """What the strategies of a rule that sets a pace are worth without a floor, in
-    ``rows.against``; where there is none, that stays as it is."""
+    """Compute the value of each infoset without a floor, in ``rows.against``.
+
+    It is left unchanged where no action has a positive weight.
+    """
     total, worth, zero = rows.total, rows.constant, like(rows.mean[0], 0.0)
     total[: lanes.length], worth[: lanes.length] = zero, zero
     for a in range(lanes.actions):
@@ -376,7 +423,7 @@ def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
 
 @inlined
 def is_in_play(instant: float, regret: float, kept: float) -> bool:
-    """Whether an action is played, or would have gained."""
+    """Return whether an action is played, or would have gained."""
     return max(instant, regret + kept) > 0.0
 
 
@@ -396,7 +443,7 @@ def _pace(step: Step, product: float, new: float, old: float, gained: float) -> 
     length = np.sqrt(new)
     both = length * np.sqrt(old)
     agreement = min(max(product / (both if both > zero else one), -one), one)
-    # The lower bound keeps a pace finite that restores small regrets.
+    # The lower bound keeps the pace finite for a rule that restores small regrets.
     size = max(gained / (length if both > zero else one), one / most)
     pace = like(product, apply_pace(step.rule, agreement, size, step.parameters))
     return one if both <= zero or (size > most and pace > one) else pace
@@ -404,7 +451,7 @@ def _pace(step: Step, product: float, new: float, old: float, gained: float) -> 
 
 @inlined
 def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
-    """Mean value of each infoset under a strategy; ``mean`` is modified in place."""
+    """Compute the mean value of each infoset under a strategy; ``mean`` is modified in place."""
     mean[: lanes.length] = like(mean[0], 0.0)
     for a in range(lanes.actions):
         first = lanes.at + a * lanes.stride
@@ -415,8 +462,16 @@ def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarra
 
 @inlined
 def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
-    """Weights from exponents, the largest of an infoset at 1, and their totals; both are modified
-    in place."""
+    """Replace exponents by weights, and sum the weights of each infoset; both are modified in
+    place.
+
+    The largest weight of an infoset is 1, so that no exponential overflows.
+
+    Args:
+        weight: float (sequences,): exponents on entry, weights on return.
+        lanes: The infosets.
+        total: float (LONGEST,): sum of the weights of each infoset.
+    """
     for lane in range(lanes.at, lanes.at + lanes.length):
         largest = weight[lane]
         for a in range(1, lanes.actions):
@@ -433,7 +488,7 @@ def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
 def _of_whole_rule(
     strategy: np.ndarray, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
-    """Where the rule makes the strategies of an infoset together."""
+    """Update infosets by a rule that computes all probabilities of an infoset together."""
     find_least(part.value, lanes, rows)
     _mean(strategy, lanes, part.value, rows.mean)
     step_whole(strategy, part, lanes, step, rows)
@@ -449,17 +504,26 @@ def _ascend_locked(
     rows: Rows,
     probability: np.ndarray,
 ) -> None:
-    """What :func:`ascend` does at an infoset that is locked.
+    """Update a locked infoset, and add its value to the sequence before it.
 
-    Its free actions are a decision of their own: their regrets are against what they are worth
-    together, and the rule's strategy for them is scaled to what the lock leaves.  The lock has the
-    probabilities, float64 (actions,); the value goes to the sequence ``above``.  ``strategy`` is
-    that of ``part``: numba leaves out what is behind an argument that is None.
+    The free actions are treated as an infoset of their own.  Their regrets are measured from the
+    mean value of the free actions, and their strategy is scaled to the probability that the lock
+    leaves them.
+
+    Args:
+        strategy: ``part.strategy``, as an argument of its own: numba removes branches on an
+            argument that is None.
+        part: Game and arrays, modified in place.
+        lanes: The infoset.
+        above: Sequence before the infoset.
+        step: The local rule with its parameters.
+        rows: Scratch.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
     actions, stride, at, _ = lanes
     rule, regret, value, forecast = step.rule, part.regret, part.value, part.forecast
     share = free_share(probability)
-    # The strategy that is played, then the preferences of the next one.
+    # Holds the current strategy first, and then the preferences of the next one.
     sigma = _locked_play(strategy, regret, lanes, probability, step.played_floor)
     v, mean, expected, size, largest = 0.0, 0.0, 0.0, 0.0, -np.inf
     for a in range(actions):
@@ -471,7 +535,7 @@ def _ascend_locked(
             if rule.forecast:
                 expected += sigma[a] * forecast[s] / share
     least = least_of(value, rows.bound, size)
-    # One condition inside the other: numba leaves out what is behind a strategy that is None.
+    # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
         if rule.whole:
             if share > 0.0:
@@ -535,8 +599,11 @@ def _locked_pace(
     mean: float,
     probability: np.ndarray,
 ) -> Any:
-    """What :func:`_find_paces` finds for the free actions of a locked infoset, which are worth
-    ``mean`` together: the pace, and what regrets are against."""
+    """Return the pace of a locked infoset's free actions, and the value to measure their regrets
+    from.
+
+    Without a pace these are 1 and ``mean``, the mean value of the free actions.
+    """
     if rule.paced:
         return _locked_pace_of_agreement
     return lambda rule, part, lanes, step, least, mean, probability: (1.0, mean)
@@ -581,8 +648,10 @@ def _locked_play(
     probability: np.ndarray,
     floor: float,
 ) -> np.ndarray:
-    """The strategy that is played at a locked infoset, float64 (actions,); the floor is that of
-    strategies that are not kept."""
+    """Return the current strategy of a locked infoset, float64 (actions,).
+
+    ``floor`` is used only if strategies are not stored.
+    """
     if strategy is None:
         return locked_strategy(regret[lanes.at :], lanes.stride, probability, floor)
     found = np.empty(len(probability))

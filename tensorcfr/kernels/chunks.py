@@ -1,9 +1,15 @@
-"""The kernels of a game in chunks: a pass goes down the trunk, through every chunk, and up again.
+"""Passes over a game in chunks: down the trunk, through every chunk, and up the trunk.
 
-Branches depend on the trunk alone, so any of them may be worked on beside others.  What a branch
-gives back to the trunk is written to a place of its own, and added up in the order of the branches:
-the result has the same bits however the branches are shared out.  Within a branch, chunks are
-visited in order, and add what they give back to the chunk above, which waits in the scratch.
+:func:`run_pass` is one pass, with the forward reach pass
+(:func:`~tensorcfr.kernels.descent.descend`) and the backward value pass
+(:func:`~tensorcfr.kernels.ascent.ascend`) of each part.  :func:`run_passes` runs several, and
+shares them among threads.
+
+A *branch* is a chunk entered from the trunk with all chunks below it.  Branches depend only on the
+trunk, so they can run in parallel.  Each branch writes the values for the trunk to memory of its
+own, and they are added in the order of the branches.  So the result has the same bits for any
+number of threads.  Within a branch, chunks are visited in order, and add their values to the chunk
+above, which stays in the scratch arrays.
 """
 
 from __future__ import annotations
@@ -27,20 +33,20 @@ from .tiles import LONGEST, TILE_ROWS, gather, next_run, scatter
 from .whole_rules import most_actions, whole_scratch
 
 DOWN = 0
-"""Stage of a pass: the way down the trunk."""
+"""Stage of a pass: the trunk, downwards."""
 CHUNKS = 1
-"""Stage of a pass: branches, in any order and beside each other."""
+"""Stage of a pass: branches, in any order and in parallel."""
 UP = 2
-"""Stage of a pass: the way up the trunk."""
+"""Stage of a pass: the trunk, upwards."""
 ALL = 3
 """All stages of a pass, one after the other."""
 BEFORE, DONE = -1, 4
-"""No stage: what is before them, and what comes after them."""
+"""Markers before the first stage and after the last one."""
 
 
 @inlined
 def most_scratch(game: ChunkedForm) -> tuple[int, int]:
-    """Numbers of scratch that the payoffs of any part need, and the most actions of an infoset."""
+    """Return the largest scratch of any part's payoffs, and the largest number of actions."""
     numbers, actions = scratch_size(game.trunk.operator), most_actions(game.trunk)
     for shape in range(game.shapes.place.shape[0]):  # type: ignore[union-attr]
         form = shape_form(game.shapes, shape)
@@ -51,26 +57,27 @@ def most_scratch(game: ChunkedForm) -> tuple[int, int]:
 
 @if_given
 def lock_table(locks: ChunkLocks) -> np.ndarray:
-    """Scratch for :func:`locks_of`."""
+    """Allocate scratch for :func:`locks_of`, int64 (most buckets + 1,)."""
     return np.empty(locks.most_buckets[0] + 1, np.int64)
 
 
 @lends
 @if_given
 def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray) -> LockedLanes:
-    """The locks of a part of the game as its form has them; None where none of any part is locked.
+    """Return the locks of a part in the layout of its form; None if the game has no locks.
 
     Args:
-        locks: Those of all parts.
-        part: 0 for the trunk, then chunk by chunk from 1.
-        form: The form of the part.
-        table: Scratch, modified in place; the result refers to it.
+        locks: Locks of all parts.
+        part: 0 for the trunk, ``c + 1`` for chunk ``c``.
+        form: Sequence form of the part.
+        table: int64 (at least buckets + 1,): modified in place; the result refers to it.
     """
     first, last = locks.part[part], locks.part[part + 1]
     lock = first
     for b in range(form.bucket_lanes.shape[0] + 1):
         while lock < last and locks.bucket[lock] < b:
             lock += 1
+        # First lock of bucket `b` or of a later one, counted from this part's first lock.
         table[b] = lock - first
     found = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
     return borrowed(found)
@@ -79,7 +86,7 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
 @lends
 @inlined
 def _strategy_or(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
-    """What the strategies played are made from."""
+    """Return the array from which strategies are computed: stored strategies, or else regrets."""
     if strategy is None:
         return borrowed(regret)
     return borrowed(strategy)
@@ -88,21 +95,22 @@ def _strategy_or(strategy: np.ndarray | None, regret: np.ndarray) -> np.ndarray:
 @lends
 @if_given
 def _slice(array: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """Some numbers of an array."""
+    """Return a slice of an array, or None for None."""
     return borrowed(array[begin:end])
 
 
 @lends
 @inlined
 def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
-    """Where the numbers of a chunk are worked on, by sequence; see :func:`packing.workplace`."""
+    """Return the array in which a chunk's numbers are processed; see :func:`packing.workplace`."""
     own = numbers.chunks[game.base[c] : game.first[c + 1]]
     return packing.workplace(own, numbers.scale, scratch)
 
 
 @inlined
 def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) -> tuple[int, int]:
-    """The first of a player's sequences in a chunk that is no entry, and the one after the last."""
+    """Return the range of a player's sequences in a chunk, without its entries."""
+    # Entries come first for player 0 and last for player 1, so the other sequences are adjacent.
     middle = form.player_sequences[1]
     if player == 0:
         return game.first[c] - game.base[c], middle
@@ -114,7 +122,7 @@ def own_sequences(game: ChunkedForm, c: int, form: SequenceForm, player: int) ->
 def own_numbers(
     game: ChunkedForm, c: int, form: SequenceForm, player: int, numbers: Numbers
 ) -> Own:
-    """A player's numbers of a chunk, whose form is given, as they are kept."""
+    """Return a player's stored numbers of a chunk, without the entries."""
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
     own = own_sequences(game, c, form, player)
@@ -135,15 +143,15 @@ def add_apart(
 
     Args:
         game: The game.
-        c: The chunk, or no chunk for the trunk, whose average is in floats.
-        part: The same; reaches between buckets are modified in place.
+        c: The chunk; any other number for the trunk, whose average is in floats.
+        part: Arrays of the same part; reaches between buckets are set to 0.
         player: The player.
-        share: See above.
+        share: Factor of the reaches.
         average: Modified in place.
-        unpacks: Whether ``part.average`` gets the chunk's average from before.
+        unpacks: Whether to unpack the chunk's average before the addition into ``part.average``.
 
     Returns:
-        The share that ``part.average`` lacks then.
+        The share of the reaches that ``part.average`` then lacks.
     """
     form, reach = part.form, part.reach
     begin, end = form.player_sequences[player], form.player_sequences[player + 1]
@@ -154,7 +162,8 @@ def add_apart(
     if unpacks:
         packing.unpack(own, part.average)
     if share != 0.0:
-        # Between buckets the scratch has what other chunks left there.
+        # Rows are packed as a whole: clear the gaps between buckets, which still hold numbers of
+        # other chunks.
         at = own.begin
         for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
             for s in range(at, form.bucket_sequence[b]):
@@ -169,23 +178,23 @@ def add_apart(
 @lends
 @inlined
 def in_room(game: ChunkedForm, c: int, scratch: np.ndarray) -> np.ndarray:
-    """The numbers of a chunk in scratch."""
-    # A view takes less time to make than a slice.
+    """Return the view of scratch in which a chunk's numbers are stored."""
+    # A view takes less time than a slice.
     room = game.room[c]
     return view(scratch, room, (max(scratch.shape[0] - room, 0),))
 
 
 @inlined
 def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
-    """What the average of a player reaches; ``part.faced`` is modified in place.
+    """Compute the reaches of a player's average strategy, in ``part.faced``.
 
     Args:
         part: The trunk or a chunk.
-        own: The player's first sequence in it that is no entry, and the one after the last.
-        total: Sum of the weights in the average, that of ``weight`` among them.
-        weight: That of the strategies that are played now, beyond what is in ``part.average``.
+        own: The player's first sequence in it that is not an entry, and the one after the last.
+        total: Sum of the averaging weights, ``weight`` included.
+        weight: Averaging weight of the current strategies that ``part.average`` lacks.
     """
-    # Rounded as they are where the average itself is added to: the same bits, whenever that is.
+    # Round as the update of the average does, so that the bits do not depend on when it is added.
     average, reach, faced = part.average, part.reach, part.faced
     pending, total = like(average[0], weight), like(average[0], total)
     if total == 0.0:  # No average yet.
@@ -198,7 +207,7 @@ def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
 @lends
 @inlined
 def trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch, scale: np.ndarray) -> Part:
-    """The trunk."""
+    """Return the trunk with its arrays."""
     end = game.trunk.player_sequences[-1]
     return borrowed(
         Part(
@@ -221,8 +230,11 @@ def trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch, scale: np.ndarr
 def chunk_of(
     game: ChunkedForm, c: int, kept: Kept, scratch: ChunkScratch, scale: np.ndarray
 ) -> Part:
-    """A chunk.  Arrays in 16 bits are worked on in scratch: averages, which are needed on the way
-    down alone, where the values are on the way up."""
+    """Return a chunk with its arrays.
+
+    Arrays in 16 bits are processed in scratch.  Their averages share the scratch of the values,
+    because the forward pass needs only the averages, and the backward pass only the values.
+    """
     begin, end = game.base[c], game.first[c + 1]
     value = in_room(game, c, scratch.value)
     return borrowed(
@@ -243,11 +255,11 @@ def chunk_of(
 
 @inlined
 def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int, int, int]:
-    """What a stage of a pass goes through, as a range of ``game.branch``: 0 is the trunk on the way
-    down, then come all branches or those of a part, and last the trunk on the way up.
+    """Return the range of ``game.branch`` that a stage of a pass processes: first, last and step.
 
-    Trunk and chunks in one loop have one copy of the code for the way down, the payoffs and the way
-    up; as a function with a call for either, it would take half a microsecond to hand over the
+    Index 0 is the trunk downwards, then come the branches, and the last index is the trunk upwards.
+    Trunk and chunks share one loop, so that forward pass, payoffs and backward pass are compiled
+    once.  A function called from two loops would take half a microsecond per call to pass the
     arrays of a form.
     """
     up = game.branch.shape[0] - 2
@@ -262,9 +274,9 @@ def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int,
 
 @inlined
 def visited(game: ChunkedForm, at: int) -> tuple[int, bool, bool]:
-    """A visit: the chunk, -1 for the trunk, and whether it is on the way down, and on the way
-    up."""
+    """Return the chunk of a visit (-1 for the trunk), and whether the visit goes down, and up."""
     part = game.visit[at]
+    # `~part` is a visit upwards only; a chunk with none below it (room 0) has one visit for both.
     if part < 0:
         return ~part - 1, False, True
     return part - 1, True, part > 0 and game.room[part - 1] == 0
@@ -286,22 +298,24 @@ def run_pass(
     scale: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
-    """Pass ``t`` through the game, or a stage of it: down the trunk, through chunks, up the trunk.
+    """Run pass ``t``, or a stage of it: down the trunk, through the chunks, up the trunk.
 
-    Part ``part`` of the branches is every ``parts``-th; the rest as for :func:`run_passes`.
+    Branches ``part``, ``part + parts``, ``part + 2 * parts``, ... belong to part ``part``.  The
+    remaining arguments are those of :func:`run_passes`.
     """
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
     players = turns.descends.shape[1]
     b, last, step = branches(game, stage, part, parts)
     at = game.branch[b]
-    # One loop over the visits of all branches: two loops take a third of a microsecond a visit.
+    # One loop over the visits of all branches: nested loops take 0.3 microseconds more per visit.
     while b < last:
         c, is_down, is_up = visited(game, at)
         is_chunk = c >= 0
         if is_chunk:
             here = chunk_of(game, c, kept, scratch, scale)
             for player in range(players):
-                # Those who go down need their regrets now, those who are updated on the way up.
+                # The forward pass needs the regrets of these players now; the backward pass unpacks
+                # those of the others later.
                 if is_down and turns.descends[t, player]:
                     rows = own_numbers(game, c, here.form, player, kept.regret)
                     packing.unpack(rows, here.regret)
@@ -316,11 +330,12 @@ def run_pass(
                 continue
             floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
+                # Reaches of the entries come from the part above, which was visited before.
                 enter(game, c, player, trunk.reach, scratch.reach, here.reach)
             else:
                 here.reach[bounds[player]] = 1.0
                 here.average[bounds[player]] += share
-            # What has no share is added to scratch, and the average not even read.
+            # With share 0, `value` serves as a dummy target, so that the average is not even read.
             to = packing.in_floats(here.average if share != 0.0 else value, kept.cumulative.scale)
             descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
             unadded = turns.pending[t, player]
@@ -349,6 +364,7 @@ def run_pass(
             if not is_chunk:
                 if rule.forecast:
                     collect(game, player, trunk.entry_forecast, forecast)
+                # `value` has the trunk's own payoffs; add the values that the branches passed up.
                 collect(game, player, trunk.entry_value, value)
             if is_chunk:
                 packing.unpack(own_numbers(game, c, form, player, kept.regret), here.regret)
@@ -369,18 +385,18 @@ def run_pass(
 def need_soon(
     game: ChunkedForm, c: int, player: int, kept: Kept, averages: bool, soon: np.ndarray
 ) -> None:
-    """What the memory is asked for while the payoffs of a chunk are worked out.
+    """Write the addresses to prefetch while a chunk's payoffs are computed.
 
-    That is what comes next: the player's regrets there, which the way up works on, and regrets and
-    averages of the other player in the next chunk, which the way down does.
+    They are the player's regrets in this chunk, for the backward pass, and the other player's
+    regrets and averages in the next chunk, for its forward pass.
 
     Args:
         game: The game.
-        c: The chunk, or no chunk for the trunk.
-        player: Whose payoffs.
-        kept: The arrays.
+        c: The chunk; -1 for the trunk.
+        player: Player whose payoffs are computed.
+        kept: Solver state.
         averages: Whether averages are needed.
-        soon: Modified in place; see :class:`tensorcfr.payoff.shares.Share`.
+        soon: int64 (3, 2): modified in place; see :class:`tensorcfr.payoff.shares.Share`.
     """
     soon[:] = 0
     for row in range(2):
@@ -396,7 +412,7 @@ def need_soon(
 
 @inlined
 def place_of(array: np.ndarray, s: int) -> int:
-    """The address of a number of an array."""
+    """Return the address of an element of an array."""
     return np.int64(array.ctypes.data) + np.int64(array.itemsize) * s  # type: ignore[return-value]
 
 
@@ -425,33 +441,33 @@ def run_passes(
     meeting: np.ndarray,
     work: Work,
 ) -> None:
-    """Several passes in one call; where threads share them, what one of the threads does.
+    """Run several passes in one call; if several threads share them, do the work of one thread.
 
-    The first thread does the trunk.  Parts of the branches go to whoever is free.  Threads wait for
-    each other in place, without Python: a call from Python takes as long as a small spot does.
+    The first thread processes the trunk.  Parts of the branches go to the next free thread.
+    Threads wait for each other inside the kernel, because a call from Python takes as long as a
+    pass over a small game.
 
     Args:
         game: The game.
         rule: The local rule, to which this kernel is specialised.
-        turns: The passes.
-        kept: Modified in place.
-        trunk: Modified.
-        scratch: Modified; that of this thread.
-        scale: float64 (1 + shapes, buckets): what the counterfactual values of each bucket are at
-            most, of the trunk and of the chunks of each shape; see
-            :mod:`tensorcfr.solvers.scales`.
-        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
-        thread: Which thread this is, from 0.
-        threads: How many call this at the same time.
-        parts: Parts that the branches are shared out to.
-        meeting: int64 (passes, MEETING), zeros at first: how far the threads are; shared and
-            modified by all of them.
-        work: Modified.
+        turns: Schedule of the passes.
+        kept: Solver state, modified in place.
+        trunk: Scratch of the trunk.
+        scratch: Scratch of this thread.
+        scale: float64 (1 + shapes, buckets): upper bound of the counterfactual values of each
+            bucket, for the trunk and for each shape; see :mod:`tensorcfr.solvers.scales`.
+        locks: Locked infosets, or None; the kernel is compiled with or without them.
+        thread: Number of this thread, from 0.
+        threads: Number of threads that call this at the same time.
+        parts: Number of parts into which the branches are divided.
+        meeting: int64 (passes, MEETING): progress counters, initially 0, shared and modified by all
+            threads.
+        work: Scratch.
     """
     for t in range(turns.row.shape[0]):
         stage, part = _next_stage(BEFORE, thread, threads, parts, meeting, t)
         while stage != DONE:
-            # Called from one place, at which its code stands.
+            # The only call, because numba inlines a copy at every call site.
             run_pass(
                 game, stage, part, parts, rule, turns, t, kept, trunk, scratch, work, scale, locks
             )
@@ -462,12 +478,15 @@ def run_passes(
 def _next_stage(
     stage: int, thread: int, threads: int, parts: int, meeting: np.ndarray, t: int
 ) -> tuple[int, int]:
-    """What a thread does after a stage of pass ``t``, as soon as it may: the stage, :data:`DONE`
-    where nothing is left, and the part of the branches.  Arguments as for :func:`run_passes`."""
+    """Return the next stage of a thread and its part of the branches, after waiting for its turn.
+
+    The stage is :data:`DONE` if no work is left.  The arguments are those of :func:`run_passes`.
+    """
     if threads == 1:
         return (ALL if stage == BEFORE else DONE), 0
     if stage == BEFORE and thread == 0:
         return DOWN, 0
+    # Counters: 0 opens the branches, 1 hands out their parts, 2 counts threads that finished.
     if stage == DOWN:
         count_up(meeting, t, 0)
     if stage <= DOWN:
@@ -485,13 +504,13 @@ def _next_stage(
 
 @inlined
 def first_entry(game: ChunkedForm, c: int, player: int) -> int:
-    """The first of a player's entries among the sequences of a chunk."""
+    """Return the first of a player's entries among the sequences of a chunk."""
     return 0 if player == 0 else game.first[c + 1] - game.base[c]
 
 
 @inlined
 def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
-    """A row of entries, with sign: numbers without one would make floats of sums."""
+    """Return a row of entries as signed integers: unsigned ones would turn sums into floats."""
     count, after, begin = game.row[r, 0], game.row[r, 1], game.row[r, 2]
     return np.int64(count), np.int64(after), np.int64(begin)  # type: ignore[return-value]
 
@@ -499,8 +518,7 @@ def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
 @lends
 @inlined
 def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray) -> np.ndarray:
-    """The numbers of the part that a chunk is entered from, given those of the trunk and those in
-    scratch."""
+    """Return the array of the part that a chunk is entered from: the trunk's, or one in scratch."""
     above = game.above[c]
     if above == 0:
         return borrowed(trunk)
@@ -516,8 +534,16 @@ def enter(
     scratch: np.ndarray,
     chunk: np.ndarray,
 ) -> None:
-    """Copy what the part above says of a player's entries to the chunk's sequences for them; the
-    part above is the trunk, or has its numbers in scratch."""
+    """Copy a player's numbers of the sequences before a chunk to the chunk's entries.
+
+    Args:
+        game: The game.
+        c: The chunk.
+        player: The player.
+        trunk: Numbers of the trunk.
+        scratch: Numbers of chunks in scratch.
+        chunk: Numbers of the chunk, modified in place.
+    """
     above = over_entries(game, c, trunk, scratch)
     at, alike = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
@@ -536,8 +562,11 @@ def leave(
     entry: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Copy the values of a player's entries to where the trunk finds them, or add them to those of
-    the chunk above, which are in scratch."""
+    """Pass the values of a player's entries to the part that the chunk is entered from.
+
+    Values for the trunk are copied to ``entry``, and added later by :func:`collect`.  Values for
+    another chunk are added to it in ``scratch``.
+    """
     first, above = first_entry(game, c, player), game.above[c]
     if above > 0:
         add_entries(game, c, player, chunk, first, 0, in_room(game, above - 1, scratch))
@@ -557,8 +586,20 @@ def add_entries(
     alike: int,
     above: np.ndarray,
 ) -> int:
-    """Add the values of a player's entries, from ``at`` on, to those of the part above; ``alike``
-    is as for :func:`gather`, and so is the result for the next chunk."""
+    """Add the values of a player's entries to the sequences before the chunk.
+
+    Args:
+        game: The game.
+        c: The chunk.
+        player: The player.
+        value: Values; the first entry is at ``at``.
+        at: Index of the first entry.
+        alike: Guess of the run length, as for :func:`gather`.
+        above: Values of the part that the chunk is entered from, modified in place.
+
+    Returns:
+        The guess for the next chunk.
+    """
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
         alike = next_run(game.beyond, begin, count, alike)
@@ -569,7 +610,10 @@ def add_entries(
 
 @inlined
 def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray) -> None:
-    """Add the values of a player's entries to the trunk's sequences, in the order of the chunks."""
+    """Add the values of a player's entries to the trunk's sequences, in the order of the chunks.
+
+    The order is fixed, so that the sums do not depend on which thread computed a chunk.
+    """
     alike = 0
     for c in range(game.shape.shape[0]):
         if game.above[c] == 0:

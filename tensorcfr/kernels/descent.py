@@ -1,6 +1,12 @@
-"""The way down a sequence form: reaches from strategies, added to the averages.
+"""Forward reach pass: own reaches from strategies, level by level, from the first level down.
 
-A solver either keeps strategies, or makes them from what it keeps where they are needed.
+* :func:`forward` reads stored strategies.
+* :func:`descend` computes strategies from regrets, or from other weights, by regret matching.  The
+  solver then need not store strategies.
+* :func:`follow` computes reaches only, without an average.
+* :func:`strategies` computes the strategies themselves.
+
+The backward value pass is in :mod:`tensorcfr.kernels.ascent`.
 """
 
 from __future__ import annotations
@@ -17,20 +23,22 @@ from .parts import Lanes, Part
 from .tiles import LONGEST, TILE, gather, run_length, tile_length
 
 LEAST_TOTAL = 1e-37
-"""Regrets of an infoset that sum to less are no regrets in single precision, where numbers below
-1.2e-38 lose their digits and those below 2.9e-39 have no reciprocal."""
+"""Largest sum of positive regrets that counts as 0 in single precision.  Numbers below 1.2e-38 lose
+digits there, and those below 2.9e-39 have no finite reciprocal."""
 
 
 def _is_double(one: Any) -> bool:
-    """Whether a number, or its type, is of double precision."""
+    """Return whether a number, or its numba type, has double precision."""
     return isinstance(one, float) or one == types.float64
 
 
 @chosen
 def like(one: float, number: float) -> Any:
-    """A number in the floats of another: single precision takes half the time where no operand is
-    of double precision."""
-    # Numba does not call the type of a number.
+    """Convert ``number`` to the precision of ``one``.
+
+    A kernel in single precision takes half the time, provided that no operand has double precision.
+    """
+    # Compiled code passes the numba type of the number, not the number.
     if _is_double(one):
         return lambda one, number: np.float64(number)
     return lambda one, number: np.float32(number)
@@ -38,20 +46,24 @@ def like(one: float, number: float) -> Any:
 
 @chosen
 def nothing_of(one: float) -> Any:
-    """Totals up to here count as 0, in the floats of a number: in single precision ``1 / total``
-    would be infinite."""
+    """Return the largest total that counts as 0, in the precision of ``one``.
+
+    It is positive in single precision, where ``1 / total`` could be infinite; see
+    :data:`LEAST_TOTAL`.
+    """
     return (lambda one: 0.0) if _is_double(one) else (lambda one: np.float32(LEAST_TOTAL))
 
 
 @inlined
 def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
-    """Regret matching: a strategy is ``max(weight, 0) * factor + constant``.
+    """Return the factor of regret matching at an infoset.
 
-    :func:`constant_of` has the other part.  All numbers are of the same floats.
+    The probability of an action is ``max(weight, 0) * factor + constant``; :func:`constant_of`
+    returns the constant.  All arguments have the same precision.
 
     Args:
-        total: Sum of the positive weights of an infoset.
-        nothing: Totals up to here count as 0; see :func:`nothing_of`.
+        total: Sum of the positive weights of the infoset.
+        nothing: Largest total that counts as 0, from :func:`nothing_of`.
         zero: 0.
         rest: 1 - floor.
     """
@@ -60,12 +72,12 @@ def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
 
 @inlined
 def constant_of(total: float, nothing: float, least: float, uniform: float) -> float:
-    """See :func:`factor_of`.
+    """Return the constant of regret matching at an infoset; see :func:`factor_of`.
 
     Args:
-        total: Likewise.
-        nothing: Likewise.
-        least: The floor's share of each action.
+        total: Sum of the positive weights of the infoset.
+        nothing: Largest total that counts as 0, from :func:`nothing_of`.
+        least: Probability that the floor gives each action.
         uniform: Probability of an action under the uniform strategy.
     """
     return uniform if total <= nothing else least
@@ -75,22 +87,24 @@ def constant_of(total: float, nothing: float, least: float, uniform: float) -> f
 def match(
     weight: np.ndarray, lanes: Lanes, floor: float, factor: np.ndarray, constant: np.ndarray
 ) -> None:
-    """Regret matching: the strategies are ``max(weight, 0) * factor + constant``.
+    """Compute factors and constants of regret matching for some infosets.
+
+    The probability of an action is ``max(weight, 0) * factor + constant``.
 
     Args:
         weight: float (sequences,): regrets, or other weights.
         lanes: The infosets.
         floor: Share of a strategy that is uniform.
-        factor: float (at least one for each infoset,): modified in place.
-        constant: float (likewise,): modified in place.
+        factor: float (at least one per infoset,): modified in place.
+        constant: float (at least one per infoset,): modified in place.
     """
     actions, stride, at, length = lanes
     zero, uniform = like(factor[0], 0.0), like(factor[0], 1.0 / actions)
     nothing = nothing_of(factor[0])
-    # No second division by the actions: LLVM would divide lane by lane.
+    # Multiply by `uniform` instead of dividing by `actions` again: LLVM would divide in every lane.
     rest, least = like(factor[0], 1.0 - floor), like(factor[0], floor) * uniform
     factor[:length] = zero
-    # Two actions at a time, which spares every other sum.
+    # Add two actions per loop, which halves the loads and stores of the totals.
     for a in range(0, actions - 1, 2):
         first, second = np.uint64(at + a * stride), np.uint64(at + (a + 1) * stride)
         for lane in range(np.uint64(length)):
@@ -117,31 +131,37 @@ def descend(
     tile: np.ndarray,
     locks: LockedLanes | None,
 ) -> None:
-    """From the first level down: the player's own reaches, added to the average.
+    """Compute a player's own reaches from weights, and add them to the average.
+
+    This is the forward reach pass for strategies that are not stored.  Levels run from the first
+    one down, because the reach of a sequence is the reach of the sequence before its infoset times
+    the probability of the action.
 
     Args:
         form: The game, or a part of it.
-        player: Whose reaches.
-        weight: float (sequences,): what the strategies are made from by regret matching: regrets,
-            strategies, or cumulative strategies.
+        player: Player whose reaches are computed.
+        weight: float (sequences,): regrets, strategies or cumulative strategies, from which regret
+            matching computes the strategies.
         floor: Share of every strategy that is uniform.
-        reach: float (sequences,): modified in place; the reaches of the entries are there.
-        average: float (sequences,): modified in place, the entries apart; None for none.
+        reach: float (sequences,): modified in place; the reaches of the entries (of a game: the
+            empty sequence) are set by the caller.
+        average: float (sequences,): modified in place except at the entries; None for no average.
         share: Weight of the reaches in the average.
-        tile: float (TILE_ROWS, LONGEST), in the floats of ``weight``: modified.
+        tile: float (TILE_ROWS, LONGEST): scratch in the precision of ``weight``.
         locks: Locked infosets, or None.
     """
     factor, constant, above = tile[0], tile[1], tile[2]
     zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
     parent = form.infoset_parent
     to = Target(weight, reach, above, floor, share)
+    # Buckets are in the order of their levels, so the reaches before an infoset are ready.
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         run = 0
         if locks is not None:
             lock = locks.bucket[b]
         while run < lanes:
-            # Up to the next locked lane, which is worked on by itself.
+            # A locked lane ends the run of free lanes, and is processed alone.
             end = lanes
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = locks.lane[lock]
@@ -154,7 +174,7 @@ def descend(
                 gather(reach, parent, infoset, length, alike, above)
                 begin += length
                 if actions == 1:
-                    # Nothing to choose.
+                    # A single action has probability 1: copy the reach before the infoset.
                     first = np.uint64(at)
                     for lane in range(np.uint64(length)):
                         reach[first + lane] = above[lane]
@@ -169,6 +189,7 @@ def descend(
                     continue
                 match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
                 for lane in range(length):
+                    # From here on, reach = max(weight, 0) * factor + constant.
                     factor[lane] *= above[lane]
                     constant[lane] *= above[lane]
                 for a in range(actions):
@@ -191,20 +212,22 @@ def descend(
 
 
 class Target(NamedTuple):
-    """What the way down reads and writes at infosets of few actions."""
+    """Arguments of the forward pass at infosets of two or three actions."""
 
     weight: np.ndarray
     reach: np.ndarray
     above: np.ndarray
-    """Reaches of the last sequences before the infosets."""
+    """float (LONGEST,): reach of the sequence before each infoset."""
     floor: float
     share: float
 
 
 @inlined
 def _reach_two(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
-    """What :func:`descend` does at infosets of two actions: totals and factors stay in registers,
-    which halves the time of the many infosets that have few actions."""
+    """Compute the reaches of infosets with two actions, as :func:`descend` does.
+
+    Totals and factors stay in registers, which halves the time.  Most infosets have few actions.
+    """
     weight, reach, above, floor, share = to
     zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
@@ -224,7 +247,7 @@ def _reach_two(to: Target, average: np.ndarray | None, at: int, lanes: int, leng
 
 @inlined
 def _reach_three(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
-    """The same at infosets of three actions."""
+    """Compute the reaches of infosets with three actions; see :func:`_reach_two`."""
     weight, reach, above, floor, share = to
     zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
     nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
@@ -249,13 +272,16 @@ def _reach_three(to: Target, average: np.ndarray | None, at: int, lanes: int, le
 def locked_strategy(
     weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float
 ) -> np.ndarray:
-    """The strategy at a locked infoset, float64 (actions,), by regret matching.
+    """Compute the strategy of a locked infoset by regret matching over its free actions.
 
     Args:
-        weight: Regrets, or other weights; action ``a`` at ``a * lanes``.
+        weight: float: regrets, or other weights; action ``a`` is at ``a * lanes``.
         lanes: Distance between consecutive actions.
-        probability: float64 (actions,): those of the lock.
-        floor: Share of what the free actions get that is uniform.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
+        floor: Uniform share of the total probability of the free actions.
+
+    Returns:
+        float64 (actions,): the strategy.
     """
     found = np.empty(len(probability))
     for a in range(len(probability)):
@@ -274,23 +300,25 @@ def strategies(
     locks: LockedLanes | None,
     total: np.ndarray,
 ) -> None:
-    """Everybody's behaviour strategies, by regret matching: in proportion to the positive weights
-    of an infoset, uniform without any.
+    """Compute the behaviour strategies of all players by regret matching.
+
+    Probabilities are proportional to the positive weights of an infoset, and uniform if there are
+    none.
 
     Args:
         form: The game, or a part of it.
-        weight: float (sequences,): what they are made from.
+        weight: float (sequences,): regrets, or other weights.
         floor: Share of every strategy that is uniform.
-        found: float: modified in place; sequence ``s`` has the number ``base + s``.
-        base: See there.
+        found: float: modified in place; the probability of sequence ``s`` is at ``base + s``.
+        base: Offset of the sequences in ``found``; may be negative.
         locks: Locked infosets, or None.
-        total: Scratch, float64 (at least TILE,); modified.
+        total: float64 (at least TILE,): scratch.
     """
     nothing = nothing_of(weight[0])
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         least, uniform = floor / actions, 1.0 / actions
-        # Loop over actions outside, lanes inside: lanes of one action are adjacent in memory.
+        # Loop over lanes inside the loop over actions: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             first = form.bucket_sequence[b] + begin
@@ -302,7 +330,8 @@ def strategies(
             for a in range(actions):
                 w, sigma = weight[first + a * lanes :], found[base + first + a * lanes :]
                 for lane in range(length):
-                    # A division each: a probability of 1 is exactly that.
+                    # Divide, instead of multiplying by a reciprocal: a pure strategy is then
+                    # exactly 1.
                     own = max(w[lane], 0.0) / total[lane] if total[lane] > nothing else uniform
                     sigma[lane] = (1.0 - floor) * own + least
         if locks is not None:
@@ -317,14 +346,14 @@ def strategies(
 def follow(
     form: SequenceForm, player: int, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
 ) -> None:
-    """A player's own reaches under a strategy; ``reach`` is modified in place.
+    """Compute a player's own reaches under a strategy, without an average.
 
     Args:
         form: The game.
-        player: The player.
+        player: Player whose reaches are computed.
         strategy: float (sequences,).
-        reach: float (sequences,): modified in place.
-        above: Scratch, float64 (at least TILE,); modified.
+        reach: float (sequences,): modified in place, at the player's sequences.
+        above: float64 (at least TILE,): scratch.
     """
     reach[form.player_sequences[player]] = 1.0
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -345,26 +374,30 @@ def follow(
 def forward(
     part: Part, player: int, first_hand: int, last_hand: int, weight: float, tile: np.ndarray
 ) -> None:
-    """From the first level down: the player's own reaches of strategies that are kept.
+    """Add a player's reaches to the average, then compute new reaches from the stored strategies.
 
-    The reaches that there are, those of the strategies that this iteration used, are added to the
-    average before they are replaced.
+    This is the forward reach pass for strategies that are stored.  It runs after the backward value
+    pass, which has already replaced the strategies.  The reaches on entry belong to the strategies
+    that this iteration played, so they are averaged before they are overwritten.
 
     Args:
-        part: Reaches and averages are modified in place, those of the empty sequence with the
-            first hand.
-        player: Whose reaches.
-        first_hand: First of the hands to work on.
-        last_hand: The one after the last.
-        weight: Weight of the reaches that there are in the average.
-        tile: float (at least 1, TILE), in the floats of the reaches: modified.
+        part: Game and arrays; ``reach`` and ``average`` are modified in place, at the empty
+            sequence only if ``first_hand`` is 0.
+        player: Player whose reaches are computed.
+        first_hand: First hand to process.
+        last_hand: Hand after the last one to process.
+        weight: Averaging weight of the reaches on entry.
+        tile: float (at least 1, TILE): scratch in the precision of the reaches.
     """
     form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
     above, share = tile[0], like(tile[0, 0], weight)
+    # The empty sequence has reach 1 and belongs to no hand: one thread adds its weight.
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
+        # A bucket has only the hands of its mask, in the order of the hands, so each range of hands
+        # is a range of lanes.
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         for begin in range(first_lane, last_lane, TILE):

@@ -1,4 +1,8 @@
-"""Evaluating strategies: probabilities from weights, own reaches, values, best responses."""
+"""Evaluation of strategies: behaviour strategies from weights, own reaches, values, best responses.
+
+A best response is the backward value pass with a maximum over actions (:func:`maximise`); expected
+values need the mean under a strategy instead (:func:`average_up`).
+"""
 
 from __future__ import annotations
 
@@ -35,13 +39,15 @@ from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
 
 
 def _work(locks: ChunkLocks | None) -> Work:
-    """Scratch where payoffs are not worked out."""
+    """Allocate scratch of kernels that compute no payoffs."""
     return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks), None)
 
 
 def _of_bare(found: Any) -> Any:
-    """A kernel whose first argument is a game without its payoffs, which Python calls with the
-    game."""
+    """Wrap a kernel that takes a game without payoffs, so that Python may pass the whole game.
+
+    The kernel is then compiled once, not once per kind of payoffs.
+    """
 
     @wraps(found, updated=())
     def call(game: SequenceForm | ChunkedForm, *others: Any) -> None:
@@ -52,7 +58,7 @@ def _of_bare(found: Any) -> Any:
 
 
 def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
-    """Behaviour strategy from non-negative weights; uniform at infosets with total weight 0.
+    """Compute the behaviour strategy of non-negative weights; uniform where the total weight is 0.
 
     Args:
         form: The game.
@@ -76,8 +82,10 @@ def match_weights(
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
-    """Everybody's behaviour strategies in a game in one piece, by regret matching; arguments as for
-    :func:`strategies_of_parts`."""
+    """Compute the behaviour strategies of all players in a flat game by regret matching.
+
+    The arguments are those of :func:`strategies_of_parts`.
+    """
     strategy[:] = 1.0
     strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.own)
 
@@ -90,7 +98,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
     Free actions share the rest in proportion to their probabilities, equally if all are 0.
 
     Args:
-        form: The game, in one piece or the trunk.
+        form: The flat game, or the trunk.
         locks: The locks.
         strategy: float (sequences,): modified in place.
     """
@@ -106,7 +114,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
 def realization_plan(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
 ) -> None:
-    """Own reach of every sequence under a behaviour strategy.
+    """Compute own reach of every sequence under a behaviour strategy.
 
     Args:
         form: The game.
@@ -135,18 +143,19 @@ def strategies_of_parts(
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
-    """Everybody's behaviour strategies, by regret matching.
+    """Compute the behaviour strategies of all players in some parts of a game by regret matching.
 
     Args:
         game: The game.
-        first: The first part; the trunk is part 0, and chunk ``c`` part ``c + 1``.
-        last: The part after the last one.
-        weight: What they are made from.
+        first: First part; the trunk is part 0, and chunk ``c`` part ``c + 1``.
+        last: Part after the last one.
+        weight: Regrets, or other weights.
         floor: Share of every strategy that is uniform.
-        found: float: the numbers of these parts; modified in place.
+        found: float (numbers of these parts,): modified in place.
         locks: Locked infosets, or None.
-        work: Modified.
+        work: Scratch.
     """
+    # `found` begins with the first part: `at` is the number that its index 0 has.
     at = game.first[first - 1] if first > 0 else 0
     found[:] = 1.0
     for part in range(first, last):
@@ -165,7 +174,8 @@ def strategies_of_parts(
 @_of_bare
 @kernel
 def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None:
-    """All numbers of an array in 16 bits; ``found``, float32 (numbers,), is modified in place."""
+    """Unpack an array in 16 bits to ``found``, float32 (numbers,), which is modified in place."""
+    # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
         found[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
@@ -177,7 +187,8 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None
 @_of_bare
 @kernel
 def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
-    """Set an array in 16 bits, which is modified in place, to numbers, float32 (numbers,)."""
+    """Pack ``found``, float32 (numbers,), into an array in 16 bits, which is modified in place."""
+    # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
         numbers.trunk[s] = found[s]
     for c in range(game.shape.shape[0]):
@@ -188,7 +199,7 @@ def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
 
 @inlined
 def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
-    """Numbers of the largest chunk, where arrays are in 16 bits; otherwise none."""
+    """Return the length of the largest chunk if arrays are in 16 bits; otherwise 0."""
     most = 0
     if scale is not None:
         for c in range(game.shape.shape[0]):
@@ -200,11 +211,17 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
 def add_payoffs(
     form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray, scratch: np.ndarray
 ) -> float:
-    """Add the payoffs of a player's sequences; arguments as for
-    :func:`tensorcfr.payoff.multiply.payoff_product`.
+    """Add the payoffs of a player's sequences, and return the player's expected payoff.
+
+    Args:
+        form: The game.
+        player: The player.
+        reach: float (sequences,): own reaches of all players.
+        g: float (sequences,): modified in place at the player's sequences.
+        scratch: Scratch of the payoff product.
 
     Returns:
-        What the player's own reaches earn with the sums.
+        Scalar product of the player's own reaches and the sums in ``g``.
     """
     share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, None)
     for k in range(len(form.operator)):
@@ -222,16 +239,16 @@ def judge_whole(
     best: np.ndarray,
     locks: ChunkLocks | None,
 ) -> None:
-    """What :func:`judge` does for a game in one piece, from own reaches.
+    """Compute expected values and best-response values in a flat game, from own reaches.
 
     Args:
         form: The game.
         reach: float (sequences,): own reaches of all players.
-        value: float (sequences,): modified in place: counterfactual values if the player goes on
-            with a best response.
+        value: float (sequences,): modified in place to the counterfactual values under a best
+            response.
         expected: float64 (players,): modified in place.
         best: float64 (players,): modified in place.
-        locks: Locked infosets, which best responses play as they are locked; or None.
+        locks: Locked infosets, where best responses keep the locked probabilities; or None.
     """
     value[:] = 0.0
     for player in range(form.n_players):
@@ -240,8 +257,11 @@ def judge_whole(
 
 
 class Looks(NamedTuple):
-    """Strategies, and values under them, action by action; in the floats of the state, (sequences
-    of the trunk, or most sequences of a branch,) unless said."""
+    """Strategies, and values under them, for each sequence.
+
+    Arrays have the precision of the solver state, and the length of the trunk or of the largest
+    branch, except where noted.
+    """
 
     trunk_strategy: np.ndarray
     trunk_value: np.ndarray
@@ -272,24 +292,24 @@ def judge(
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
-    """Expected values, and what each player's best response to the others earns.
+    """Compute expected values, and each player's best-response value against the others.
 
     Args:
         game: The game.
-        stage: As for :func:`tensorcfr.kernels.chunks.run_pass`, like the next two.
-        part: Likewise.
-        parts: Likewise.
-        weight: What the strategies are made from by regret matching.
+        stage: Stage of the pass, as for :func:`tensorcfr.kernels.chunks.run_pass`.
+        part: Part of the branches, as for :func:`tensorcfr.kernels.chunks.run_pass`.
+        parts: Number of parts into which the branches are divided.
+        weight: Weights from which regret matching computes the strategies.
         floor: Share of every strategy that is uniform.
-        trunk: Modified; values are those of best responses.
-        scratch: Modified; likewise.
-        expected: float64 (chunks + 1, players): expected values from the terminals of each chunk,
-            in the last row from those of the trunk; modified in place.
+        trunk: Scratch; ``value`` holds the values under best responses on return.
+        scratch: Scratch of the chunks; ``value`` is used in the same way.
+        expected: float64 (chunks + 1, players): modified in place: expected values from the
+            terminals of each chunk, and in the last row from those of the trunk.
         best: float64 (players,): modified in place.
-        looks: Modified in place, and best responses are free of locks; None if only the sums are
-            of interest.
-        locks: Locked infosets, which best responses play as they are locked; or None.
-        work: Modified.
+        looks: Strategies and values to write, modified in place; best responses then ignore locks.
+            None if only the sums are needed.
+        locks: Locked infosets, where best responses keep the locked probabilities; or None.
+        work: Scratch.
     """
     players = best.shape[0]
     first, last, step = branches(game, stage, part, parts)
@@ -324,8 +344,9 @@ def judge(
                 descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
             for player in range(players):
                 if is_down:
+                    # Reaches of all players in this part are ready, so payoffs can be computed.
                     payoff_product(form, player, reach, value, work.payoff, None)
-                    # The trunk has the last row.
+                    # The trunk is c = -1, the last row.
                     count = bounds[player + 1] - bounds[player]
                     dot(reach, value, bounds[player], count, expected[c], player)
                     if looks is not None:
@@ -336,6 +357,7 @@ def judge(
                 if looks is not None:
                     if not is_chunk:
                         collect(game, player, looks.entry_value, own_value)
+                    # Backward pass for the values under the strategies; `maximise` is another one.
                     average_up(form, player, own_strategy, own_value, work.tile[0])
                     if is_chunk:
                         leave(game, c, player, own_value, looks.entry_value, looks.chunk_value)
@@ -355,9 +377,17 @@ def judge(
 def average_up(
     form: SequenceForm, player: int, strategy: np.ndarray, value: np.ndarray, mean: np.ndarray
 ) -> None:
-    """The backward pass: the mean of an infoset's actions is added to the sequence before it;
-    ``value`` is modified in place, and ``mean``, float (at least LONGEST,), is scratch."""
+    """Run the backward value pass under a strategy: add each infoset's mean value to its parent.
+
+    Args:
+        form: The game, or a part of it.
+        player: Player whose infosets are processed.
+        strategy: float (sequences,).
+        value: float (sequences,): modified in place.
+        mean: float (at least LONGEST,): scratch.
+    """
     parent, zero = form.infoset_parent, like(mean[0], 0.0)
+    # Deepest level first: an infoset's value is complete before the level above reads it.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         begin, alike = 0, 0
@@ -382,8 +412,15 @@ def maximise(
     locks: LockedLanes | None,
     best: np.ndarray,
 ) -> None:
-    """The backward pass with the maximum over actions in place of the mean under a strategy;
-    ``value`` is modified in place, and ``best``, float (at least LONGEST,), is scratch."""
+    """Run the backward value pass of a best response: add each infoset's maximum to its parent.
+
+    Args:
+        form: The game, or a part of it.
+        player: Player whose infosets are processed.
+        value: float (sequences,): modified in place.
+        locks: Locked infosets, or None.
+        best: float (at least LONGEST,): scratch.
+    """
     parent = form.infoset_parent
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -402,6 +439,7 @@ def maximise(
                 for lane in range(np.uint64(length)):
                     best[lane] = max(best[lane], value[at + lane])
             if locks is not None:
+                # A best response keeps locked probabilities: replace the maximum there.
                 while lock < last_lock and locks.lane[lock] < begin + length:
                     lane = locks.lane[lock] - begin
                     probability = of_lock(locks, lock, actions)
@@ -422,20 +460,21 @@ def add_regrets(
     regret: np.ndarray,
     locks: ChunkLocks | None,
 ) -> float:
-    """Add the counterfactual regrets of one player in one iteration, independently of those that a
-    local rule keeps.
+    """Add the counterfactual regrets of one player in one iteration.
+
+    These are true regrets, which do not depend on the local rule.
 
     Args:
         form: The game.
         player: The player.
         strategy: float64 (sequences,): the player's strategy in this iteration.
         reach: float64 (sequences,): own reaches of the other players.
-        value: float64 (sequences,): scratch; the player's entries are modified in place.
-        gradient: float64 (sequences,): the counterfactual payoff of each sequence of the player
-            is added in place.
-        regret: float64 (sequences,): the player's entries are modified in place.
-        locks: Locked infosets, or None; locked actions have no regret, and free actions have
-            regret against the mean of the free actions.
+        value: float64 (sequences,): scratch, used at the player's sequences.
+        gradient: float64 (sequences,): modified in place: the counterfactual payoff of each of the
+            player's sequences is added.
+        regret: float64 (sequences,): modified in place at the player's sequences.
+        locks: Locked infosets, or None.  Locked actions have no regret, and the regret of free
+            actions is measured from the mean of the free actions.
 
     Returns:
         The expected value of the player's strategy.
@@ -448,6 +487,7 @@ def add_regrets(
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         first = form.bucket_sequence[b]
+        # Locks are sorted by bucket and lane, so one pass over them suffices.
         if locks is not None:
             lock = last_lock
             while lock < locks.part[1] and locks.bucket[lock] < b:
@@ -473,8 +513,15 @@ def add_regrets(
 def _add_free(
     strategy: np.ndarray, q: np.ndarray, lanes: int, probability: np.ndarray, regret: np.ndarray
 ) -> None:
-    """Add regrets of the free actions of a locked infoset, against the mean of the free actions;
-    action ``a`` is at ``a * lanes``, and the lock has the probabilities, float64 (actions,)."""
+    """Add regrets of the free actions of a locked infoset, measured from their mean value.
+
+    Args:
+        strategy: float64: probability of action ``a`` at ``a * lanes``.
+        q: float64: value of action ``a`` at ``a * lanes``.
+        lanes: Distance between consecutive actions.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
+        regret: float64: regret of action ``a`` at ``a * lanes``, modified in place.
+    """
     share, mean = free_share(probability), 0.0
     for a in range(len(probability)):
         if probability[a] < 0.0:
@@ -493,15 +540,15 @@ def best_total(
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
-    """Total value of the best fixed strategy of each player.
+    """Compute the total value of the best fixed strategy of each player.
 
     Args:
         form: The game.
-        gradient: float (sequences,): counterfactual payoffs, or sums of them; modified in place, to
-            the values if the player goes on with the best strategy.
+        gradient: float (sequences,): counterfactual payoffs, or sums of them; modified in place to
+            the values under the best strategy.
         best: float64 (players,): modified in place.
-        locks: Locked infosets, or None; every strategy keeps locked probabilities.
-        work: Modified.
+        locks: Locked infosets, where every strategy keeps the locked probabilities; or None.
+        work: Scratch.
     """
     locked = locks_of(locks, 0, form, work.table)
     for player in range(best.shape[0]):

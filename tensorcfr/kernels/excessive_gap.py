@@ -1,8 +1,9 @@
-"""The excessive gap technique: plans of two players, and smoothed best responses to them.
+"""Excessive gap technique: plans of two players, and smoothed best responses to them.
 
-A *smoothed* best response maximises its value less ``mu`` times the dilated entropy, the sum over
-infosets of own reach times ``weight`` times the divergence of the strategy from the uniform one.
-It is one pass up the tree with an exponential in place of the maximum.
+A *smoothed* best response maximises its value minus ``mu`` times the dilated entropy.  The dilated
+entropy is the sum over infosets of own reach, times ``weight``, times the divergence of the
+strategy from the uniform one.  The response takes one backward pass, with an exponential in place
+of the maximum.
 """
 
 from __future__ import annotations
@@ -18,34 +19,37 @@ from .descent import follow
 from .exponentials import LEAST_SHARE, exponential, logarithm
 
 TILE = 512
-"""Infosets at a time."""
+"""Number of infosets that are processed together."""
 MU, TAU, PASSES = 0, 2, 3
-"""Places in ``numbers``: the smoothing of both players, the step, and passes over the game."""
+"""Indices in ``GapState.numbers``: smoothing of both players, step size, and number of passes."""
 MOST_TAU, GROWTH = 0.5, 1.11
-"""The largest step, and by how much a step grows after one that kept the gap."""
+"""Largest step size, and its growth after a step that kept the gap."""
 LEAST_TAU = 2.0**-40
-"""Below it a step changes nothing: what the gap lacks is rounding."""
+"""Smallest step size.  A gap that needs a smaller step lacks only rounding."""
 ROUNDING = 2.0**-46
-"""Of the responses' values: a gap that lacks less is there."""
+"""Tolerance of the gap, as a share of the responses' values."""
 
 
 class GapState(NamedTuple):
-    """What the solver carries from one iteration to the next; float64 (sequences,) unless said."""
+    """Solver state between iterations; float64 (sequences,) except where noted."""
 
     cumulative: np.ndarray
-    """Own reaches (realization plans) of both players: the solution so far."""
+    """Realization plans (own reaches) of both players: the solution so far."""
     gradient: np.ndarray
-    """Payoffs of every sequence against the other player's plan."""
+    """Payoff of every sequence against the other player's plan."""
     strategy: np.ndarray
     """Smoothed best responses to the plans, as behaviour strategies."""
     numbers: np.ndarray
-    """float64 (4,): the smoothing of both players, the step, and passes over a player's
+    """float64 (4,): smoothing of each player, step size, and number of passes over a player's
     sequences."""
 
 
 @kernel
 def product(form: SequenceForm, player: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """The payoffs of a player's sequences; see :func:`tensorcfr.payoff.multiply.payoff_product`."""
+    """Compute the payoffs of a player's sequences.
+
+    The arguments are those of :func:`tensorcfr.payoff.multiply.payoff_product`.
+    """
     payoff_product(form, player, reach, g, payoff_scratch(form), None)
 
 
@@ -60,7 +64,7 @@ def respond(
     strategy: np.ndarray,
     reach: np.ndarray,
 ) -> float:
-    """The smoothed best response of a player.
+    """Compute the smoothed best response of a player.
 
     Args:
         form: The game.
@@ -69,16 +73,19 @@ def respond(
         mu: The smoothing.
         gradient: float64 (sequences,): payoffs of the sequences.
         value: float64 (sequences,): scratch.
-        strategy: float64 (sequences,): modified in place, at the player's sequences.
-        reach: float64 (sequences,): own reaches of the strategy; likewise.
+        strategy: float64 (sequences,): modified in place at the player's sequences.
+        reach: float64 (sequences,): own reaches of the strategy, modified in place at the player's
+            sequences.
 
     Returns:
-        What it maximises: its value less ``mu`` times the entropy.
+        The maximum: the response's value minus ``mu`` times the entropy.
     """
     largest, total = np.empty(TILE), np.empty(TILE)
     empty = form.player_sequences[player]
     for s in range(empty, form.player_sequences[player + 1]):
         value[s] = gradient[s]
+    # The value of an infoset is the maximum of `sigma * q - mu * weight * divergence`, in closed
+    # form: largest + mu * weight * (log(sum of exp((q - largest) / (mu * weight))) - log(actions)).
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for begin in range(0, lanes, TILE):
@@ -120,26 +127,26 @@ def mix(
     new: np.ndarray,
     mixed: np.ndarray,
 ) -> None:
-    """``mixed = (1 - tau) * before + tau * new``, at a player's sequences."""
+    """Compute ``mixed = (1 - tau) * before + tau * new`` at a player's sequences."""
     for s in range(form.player_sequences[player], form.player_sequences[player + 1]):
         mixed[s] = (1.0 - tau) * before[s] + tau * new[s]
 
 
 @kernel
 def begin(form: SequenceForm, weight: np.ndarray, sum_of_payoffs: float, state: GapState) -> None:
-    """The first plans: both smoothed by as little as leaves a gap.
+    """Compute the first plans, with the smallest smoothing (up to a factor of 2) that leaves a gap.
 
     Args:
         form: The game.
-        weight: As for :func:`shrink`.
-        sum_of_payoffs: As for :func:`shrink`.
-        state: ``numbers`` has the smoothing to begin with, and a step; modified in place.
+        weight: float64 (infosets,): weights of the entropies.
+        sum_of_payoffs: Total payoff of both players, which no strategy changes.
+        state: Modified in place; ``numbers`` holds the initial smoothing and step size.
     """
     n = form.player_sequences[2]
     value, reach = np.empty(n), np.empty(n)
     plan, gradient, strategy, numbers = state
     while True:
-        # The first player's plan that no payoffs pull: the uniform strategy.
+        # The first player's response to payoffs of 0 is the uniform strategy.
         for s in range(form.player_sequences[1]):
             gradient[s] = 0.0
         respond(form, 0, weight, numbers[MU], gradient, value, strategy, plan)
@@ -164,16 +171,16 @@ def shrink(
     sum_of_payoffs: float,
     state: GapState,
 ) -> None:
-    """Run some iterations, each of which makes the larger smoothing smaller.
+    """Run some iterations, each of which reduces the larger smoothing.
 
-    The plans keep an *excessive gap*: what the smoothed best responses to them get is together no
-    more than the sum of the payoffs.  A step that would lose it is halved.
+    The plans keep an *excessive gap*: the values of the smoothed best responses to them sum to at
+    most the sum of the payoffs.  A step that would violate it is halved.
 
     Args:
         form: A game of two players.
-        iterations: How many.
+        iterations: Number of iterations.
         weight: float64 (infosets,): weights of the entropies.
-        sum_of_payoffs: What both players get together, whatever they play.
+        sum_of_payoffs: Total payoff of both players, which no strategy changes.
         state: Modified in place.
     """
     n = form.player_sequences[2]
@@ -182,6 +189,7 @@ def shrink(
     next_strategy = np.empty(n)
     plan, gradient, strategy, numbers = state
     for _ in range(iterations):
+        # Reduce the larger of the two smoothings.
         player = 0 if numbers[MU] > numbers[MU + 1] else 1
         other = 1 - player
         mu, kept = numbers[MU + player], numbers[MU + other]
@@ -194,8 +202,8 @@ def shrink(
             respond(form, other, weight, kept, ahead, value, next_strategy, answer)
             product(form, player, answer, ahead)
             mix(form, player, tau, gradient, ahead, next_gradient)
-            # The proximal step from the response before, in closed form: the response to the
-            # other's next plan.
+            # The proximal step from the last response has a closed form: the response to the
+            # opponent's next plan.
             found = respond(
                 form,
                 player,
@@ -214,6 +222,7 @@ def shrink(
             if found + own <= sum_of_payoffs + ROUNDING * scale:
                 break
             tau *= 0.5
+        # The plans stay as they are: no step keeps the gap.
         if tau < LEAST_TAU:
             return
         mix(form, other, tau, plan, answer, plan)

@@ -1,8 +1,7 @@
-"""Exponential and logarithm that the compiler vectorises: arithmetic alone, no call, no branch.
+"""Exponential and logarithm that the compiler vectorises: arithmetic only, no calls or branches.
 
-The compiler calls the C library for ``math.exp``, one number at a time, which takes longer than
-everything else that a rule does to an infoset.  From Python, these functions are those of
-:mod:`math`.
+For ``math.exp`` the compiler calls the C library for one number at a time.  That takes longer than
+all other work of a rule at an infoset.  Called from Python, these functions use :mod:`math`.
 """
 
 from __future__ import annotations
@@ -17,12 +16,13 @@ from numba.extending import intrinsic
 from .._util.jit import typed
 
 LEAST = -708.0
-"""Smaller exponents are taken for this one, whose exponential is 3e-308."""
+"""Smallest exponent; smaller ones are replaced by it.  Its exponential is 3e-308."""
 LEAST_SHARE = 1e-30
-"""Smaller probabilities are taken for 0: products of some are no numbers of full precision, and
-arithmetic with such takes ten times as long."""
+"""Largest probability that counts as 0.  Products of smaller ones would be subnormal numbers, with
+which arithmetic takes ten times as long."""
 ROUNDER = 1.5 * 2.0**52
-"""Added to a number up to 2**51, it leaves in the lowest bits the nearest whole number."""
+"""Constant that rounds: added to a number up to 2**51, it leaves the nearest whole number in the
+lowest bits."""
 ROUNDER_BITS = 0x4338000000000000
 LOG2_E = 1.0 / math.log(2.0)
 # The logarithm of 2 in two parts; the first has zeros in the end, so that its multiples are exact.
@@ -32,12 +32,12 @@ SQRT_HALF_BITS = 0x3FE6A09E667F3BCD
 
 
 def exponential(x: float) -> float:
-    """``exp(x)`` for ``x`` up to 700, to two units in the last place; never 0."""
+    """Return ``exp(x)`` for ``x`` up to 700, to two units in the last place; never 0."""
     return math.exp(max(x, LEAST))
 
 
 def logarithm(x: float) -> float:
-    """``log(x)`` for ``x`` from 1, to two units in the last place."""
+    """Return ``log(x)`` for ``x`` from 1, to two units in the last place."""
     return math.log(x)
 
 
@@ -58,12 +58,12 @@ _bits, _float = _reinterpreted(types.int64), _reinterpreted(types.float64)
 @typed(exponential)
 def _exponential(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
-        # exp(x) is 2^n exp(r) for a whole number n, r at most ln(2) / 2.
+        # exp(x) = 2^n exp(r), with n a whole number and |r| at most ln(2) / 2.
         least = max(x, LEAST)
         shifted = least * LOG2_E + ROUNDER
         n = shifted - ROUNDER
         r = (least - n * LN2_HIGH) - n * LN2_LOW
-        # Taylor's series up to r^13 / 13!: the next term is below 2^-57.
+        # Taylor series up to r^13 / 13!; the next term is below 2^-57.
         p = 1.0 / 6227020800.0
         p = p * r + 1.0 / 479001600.0
         p = p * r + 1.0 / 39916800.0
@@ -77,6 +77,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
         p = p * r + 1.0 / 6.0
         p = p * r + 0.5
         p = (p * r) * r + r + 1.0
+        # Multiply by 2^n: add n to the exponent bits.
         return _float(_bits(p) + ((_bits(shifted) - ROUNDER_BITS) << 52))
 
     return compute
@@ -85,12 +86,12 @@ def _exponential(x):  # type: ignore[no-untyped-def]
 @typed(logarithm)
 def _logarithm(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
-        # log(x) is k ln(2) + log(m) for m from sqrt(1/2) to sqrt(2); k is from 0, for x is from 1.
+        # log(x) = k ln(2) + log(m), with m from sqrt(1/2) to sqrt(2), and k from 0 because x >= 1.
         bits = _bits(x)
         k = (bits - SQRT_HALF_BITS) >> 52
         m = _float(bits - (k << 52))
         n = _float(k + ROUNDER_BITS) - ROUNDER
-        # log(m) is 2 atanh(s); the series of atanh up to s^19 / 19: the next term is below 2^-55.
+        # log(m) = 2 atanh(s), by the series of atanh up to s^19 / 19; the next term is below 2^-55.
         s = (m - 1.0) / (m + 1.0)
         z = s * s
         p = 1.0 / 19.0

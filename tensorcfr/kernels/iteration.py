@@ -1,7 +1,12 @@
-"""The inner loop over a game in one piece, which keeps strategies and reaches.
+"""Iterations of a flat game whose strategies and reaches are stored.
 
-For each player in turn: the payoff product gives ``g``; the way up gives counterfactual values, new
-regrets and the new strategy; the way down adds to the average and gives the new reaches.
+For each player in turn:
+
+1. the payoff product computes the counterfactual payoffs ``g``,
+2. the backward value pass (:func:`~tensorcfr.kernels.ascent.ascend`) computes counterfactual
+   values, regrets and the next strategy,
+3. the forward reach pass (:func:`~tensorcfr.kernels.descent.forward`) adds the reaches to the
+   average and computes the next ones.
 """
 
 from __future__ import annotations
@@ -43,28 +48,29 @@ def iterate(
     counters: np.ndarray,
     work: Work,
 ) -> None:
-    """Run as many iterations as ``schedule`` has rows; where threads share them, what one does.
+    """Run one iteration per row of ``schedule``; with several threads, do the work of one of them.
 
-    Threads share the payoff product by the sequences that it writes, and the passes by the player's
-    hands.  What happens to one hand does not touch what belongs to another (the value of the
-    player's empty sequence apart, which nothing depends on), so any number of threads gives the
-    same bits.
+    Threads divide the payoff product by the sequences that it writes, and the passes by the
+    player's hands.  The numbers of one hand do not depend on those of another, so any number of
+    threads computes the same bits.  The only exception is the value of the player's empty sequence,
+    which is never read.
 
     Args:
-        part: The game and the arrays over it; modified in place.
+        part: Game and arrays, modified in place.
         rule: The local rule, to which this kernel is specialised.
-        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of
-            the rule, iteration by iteration.
-        floors: float64 (iterations,): share of the next strategy that is uniform.
-        averages: To play against the others' average strategies, float64 (iterations + 1,): the
-            averaging weights of the iterations, and of the one after them.  ``part.faced`` is then
-            scratch.  None for current strategies.
-        alternating: Whether each player's update sees the updates before it in the same iteration.
-        locks: Locked infosets, or None: the kernel is compiled with the locks or without.
-        thread: Which thread this is, from 0.
-        threads: How many call this at the same time.
-        counters: int64 (1, MEETING), zeros at first; shared and modified by all threads.
-        work: Modified.
+        schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of the
+            rule.
+        floors: float64 (iterations,): uniform share of the next strategy.
+        averages: float64 (iterations + 1,): averaging weights of these iterations and of the next
+            one, to update against the opponents' average strategies; ``part.faced`` is then
+            scratch.  None to update against current strategies.
+        alternating: Whether a player's update uses the updates of earlier players in the same
+            iteration.
+        locks: Locked infosets, or None; the kernel is compiled with or without them.
+        thread: Number of this thread, from 0.
+        threads: Number of threads that call this at the same time.
+        counters: int64 (1, MEETING): initially 0, shared and modified by all threads.
+        work: Scratch.
     """
     form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
     bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
@@ -72,7 +78,9 @@ def iterate(
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
     for t in range(schedule.shape[0]):
         step = Step(rule, parameters_of(rule, schedule[t, 1:], tile), 0.0, floors[t])
-        # Call each pass from one place: numba inlines it at every call site.
+        # Each pass has one call, because numba inlines a copy at every call site.  A turn is either
+        # a payoff product or an update: of all players first if updates are simultaneous, else in
+        # alternation.
         for turn in range(2 * players):
             player, is_update = turn % players, turn >= players
             if alternating:
@@ -85,7 +93,7 @@ def iterate(
                 given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
                 for k in range(len(form.operator)):
                     add_share(form.operator, k, Share(*given, None))
-                    # The next part may add to the same sequences.
+                    # Wait for all threads: the next part may add to the same sequences.
                     met = meet(counters, threads, met)
                 continue
             if rule.changes_payoffs or rule.forecast:
@@ -102,15 +110,17 @@ def iterate(
 def _average_reaches(
     weights: np.ndarray, part: Part, player: int, t: int, alternating: bool
 ) -> None:
-    """What the average strategies of a player's opponents reach, those that they play now
-    included; ``part.faced`` is modified in place, at the opponents' sequences.
+    """Compute the reaches of the opponents' average strategies, in ``part.faced``.
+
+    The averages include the current strategies, which have not been added yet.
 
     Args:
-        weights: Averaging weights, as for :func:`iterate`; with None nothing happens.
-        part: The game and the arrays over it.
-        player: Who faces them.
-        t: Which of the iterations that are run, from 0.
-        alternating: Whether an opponent before the player has the strategy of the next iteration.
+        weights: Averaging weights, as for :func:`iterate`; nothing happens if None.
+        part: Game and arrays; ``faced`` is modified in place at the opponents' sequences.
+        player: Player who plays against the averages.
+        t: Row of the iteration in the schedule.
+        alternating: Whether an opponent before the player already has the strategy of the next
+            iteration.
     """
     bounds = part.form.player_sequences
     for other in range(bounds.shape[0] - 1):
@@ -122,7 +132,7 @@ def _average_reaches(
 
 @inlined
 def _change_payoffs(part: Part, player: int, step: Step) -> None:
-    """What a rule makes of a player's payoffs, with which a forecast begins."""
+    """Apply the rule's payoff function, and start the forecast from the payoffs."""
     rule, value = step.rule, part.value
     for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
         if rule.changes_payoffs:
@@ -140,15 +150,15 @@ def update(
     floor: float,
     work: Work,
 ) -> None:
-    """Both passes of one iteration over a player's infosets, from given payoffs.
+    """Run the backward and the forward pass of one iteration for one player, from given payoffs.
 
     Args:
-        part: The game and the arrays over it; modified in place.
+        part: Game and arrays, modified in place; ``value`` holds the payoffs.
         rule: The local rule.
-        player: Whose infosets.
+        player: Player whose infosets are updated.
         row: float64 (1 + parameters,): averaging weight, then the parameters of the rule.
-        floor: Share of the next strategy that is uniform.
-        work: Modified.
+        floor: Uniform share of the next strategy.
+        work: Scratch.
     """
     hands = part.form.hand_rank.shape[1] - 1
     step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)

@@ -1,6 +1,6 @@
-"""Passes over sequence forms in which several sequences lead to an infoset: belief DAGs.
+"""Forward and backward pass of belief DAGs, in which several sequences lead to one infoset.
 
-The forms have no operator here, so that a kernel is compiled once for all of them.
+The forms have no payoff operator here, so that a kernel is compiled once for all of them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ..model.team_game import Links
 
 @kernel
 def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.ndarray) -> None:
-    """Own reach of every sequence: that of an infoset is the sum over the sequences before it.
+    """Compute own reach of every sequence; an infoset sums the reaches of all sequences before it.
 
     Args:
-        form: The infosets of all sides.
-        links: The sequences before each.
+        form: Infosets of all sides.
+        links: Sequences before each infoset.
         strategy: float64 (sequences,).
         reach: float64 (sequences,): modified in place; 1 for the empty sequences.
     """
@@ -33,6 +33,7 @@ def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.nda
         for lane in range(lanes):
             infoset, above = form.bucket_infoset[b] + lane, 0.0
             for one in range(links.first[infoset], links.first[infoset + 1]):
+                # Several sequences may lead to the infoset: its reach is the sum over all of them.
                 above += reach[links.sequence[one]]
             for s in range(first + lane, first + actions * lanes, lanes):
                 reach[s] = above * strategy[s]
@@ -47,17 +48,17 @@ def collect(
     value: np.ndarray,
     best: bool,
 ) -> None:
-    """Pass the values of infosets up to all sequences before them.
+    """Add the values of infosets to all sequences before them, from the deepest level up.
 
     Args:
-        form: The infosets of all sides.
-        links: The sequences before each.
+        form: Infosets of all sides.
+        links: Sequences before each infoset.
         player: The side.
-        strategy: float64 (sequences,): if ``best``, the entries of the side are modified in place,
-            to the first of the best actions.
-        value: float64 (sequences,): payoffs of the side's sequences; modified in place to their
-            values, that of the empty sequence to the value of the game.
-        best: Whether infosets have the value of their best action, and not that of the strategy.
+        strategy: float64 (sequences,): if ``best``, modified in place at the side's sequences, to
+            the first of the best actions.
+        value: float64 (sequences,): payoffs of the side's sequences on entry, and their values on
+            return; the empty sequence has the value of the game.
+        best: Whether an infoset has the value of its best action instead of the strategy's value.
     """
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes, first = (
@@ -68,6 +69,7 @@ def collect(
         for lane in range(lanes):
             begin, end = first + lane, first + actions * lanes
             if best:
+                # Strict comparison below: ties go to the first action.
                 chosen = begin
                 for s in range(begin, end, lanes):
                     strategy[s] = 0.0
@@ -79,4 +81,6 @@ def collect(
                 v += strategy[s] * value[s]
             infoset = form.bucket_infoset[b] + lane
             for one in range(links.first[infoset], links.first[infoset + 1]):
+                # Each of these sequences gets the full value: the forward pass weights it by its
+                # reach.
                 value[links.sequence[one]] += v

@@ -1,36 +1,36 @@
-"""Local rules: the few lines of arithmetic in which one variant of CFR differs from another.
+"""Local rules: the regret update at an infoset, in which the variants of CFR differ.
 
 A local rule is a function of scalars,
 
     step(regret, instant, parameters) -> (regret, preference)
 
-applied to every sequence of the player who updates, once per infoset and iteration: the
-cumulative regret so far, the instantaneous counterfactual regret of this iteration and the
-rule's parameters at this iteration give the new cumulative regret and the preference, the
-number from which the next strategy is taken: by regret matching (positive parts, normalised)
-or as the exponent of a weight.  A rule that keeps more per sequence than a regret declares
-``memory`` and takes and returns it too,
+which is applied to every sequence of the updating player in every iteration.  Its arguments are the
+cumulative regret, the instantaneous counterfactual regret, and the rule's parameters at this
+iteration.  It returns the new cumulative regret and a preference.  The next strategy is computed
+from the preferences by regret matching (positive parts, normalised), or with the preferences as
+exponents.  A rule that stores more than a regret per sequence declares ``memory``, and takes and
+returns these numbers too,
 
     step(regret, instant, memory_1, ..., parameters) -> (regret, preference, memory_1, ...)
 
-A rule that looks at all actions of an infoset together is ``whole``.  Its step works on arrays,
-with a row per action and a column per infoset, which it modifies in place, and makes the next
-strategies itself; ``mean`` becomes the values that are passed up:
+A ``whole`` rule updates all actions of an infoset together.  Its step works on arrays with a row
+per action and a column per infoset.  It modifies them in place, and computes the next strategies
+itself; ``mean`` becomes the values that are passed up:
 
     step(regret, instant, value, mean, strategy, memory, parameters)
 
-A rule may also change the payoffs, by own reach, before values are made of them:
+A rule may also change the payoffs, depending on own reach, before values are computed from them:
 
     payoff(payoff, reach, memory_1, ..., parameters) -> (payoff, memory_1, ...)
 
-and it may set the pace of an infoset, a factor of its cumulative regrets before each step, by how
-well its instantaneous regrets agree with those before:
+It may also set the pace of an infoset: a factor of its cumulative regrets before each step.  The
+pace depends on the agreement of the instantaneous regrets with earlier ones:
 
     pace(agreement, size, parameters) -> factor
 
-To the kernels a rule is a *type*: they are compiled once for each rule, with its arithmetic
-inlined into their inner loops, and later processes find the compiled code again by what the
-rule computes.  The rules of this library come in by the same door as yours.
+Each rule has a numba *type* of its own.  Kernels are compiled once per rule, with its arithmetic
+inlined into their inner loops, and later processes find the compiled code on disk by the rule's
+digest.  Built-in rules and user-defined rules are treated in the same way.
 """
 
 from __future__ import annotations
@@ -63,61 +63,62 @@ from .._util.arguments import Check
 from .._util.jit import inlined, typed
 
 _steps: dict[str, Any] = {}
-"""Compiled step functions by digest; what :class:`RuleType` stands for."""
+"""Compiled step functions by digest; a :class:`RuleType` refers to them by its digest."""
 _payoffs: dict[str, Any] = {}
-"""Functions that change payoffs, likewise."""
+"""Functions that change payoffs, by digest."""
 _paces: dict[str, Any] = {}
-"""Functions that set the pace, likewise."""
+"""Functions that set the pace, by digest."""
 
 NEW = "/new"
-"""End of the digest of rules that pass the value of the new strategy up."""
+"""End of the digest of rules that pass up the value of the new strategy."""
 
 
 class LocalRule:
-    """A local rule that kernels accept as an argument.
+    """Local rule that kernels accept as an argument.
 
     Args:
-        name: What error messages and descriptions call it.
+        name: Name of the rule in error messages and descriptions.
         step: The rule, on float64 scalars, in the subset of Python that numba compiles;
             ``parameters`` is a tuple of float64.
-        at: ``at(t, **parameters)``: the step's parameters at iterations ``t`` (a float64 array),
-            a tuple of float64 arrays; without it the step has none.
-        parameter_names: The keyword arguments of ``at``.
-        optional: More of them, which records may leave out, and what they are then.
-        memory: Names of what the rule keeps per sequence beside the regret; it begins as 0, and
-            is saved and resumed with the rest.
-        exponential: Whether the strategy is proportional to ``exp(preference)`` rather than to
-            the positive part of the preference.
-        forecast: Whether the next strategy leans on forecast regrets, which are added to the
-            preference: the regrets that each sequence would have against the same opponents if
-            the player already played the new strategy further down (Farina et al. 2021).
-        matches_regret: Whether ``step`` always returns the new regret as the preference, too.  Then
-            the next strategy can be made from the regret by regret matching, and solvers of large
-            games need not keep it.
-        whole: Whether ``step`` works on all actions together, and on many infosets at a time: on
-            ``regret``, ``instant``, ``value`` (counterfactual values) and ``strategy``, float64
-            (actions, infosets), on ``mean``, float64 (infosets,), the values of the strategies
-            played, and on ``memory``, float64 (kept, actions, infosets).  It modifies regret,
-            strategy and memory in place, and leaves in ``mean`` the values of the infosets for the
-            sequences before them; the rest is scratch.  Its strategies sum to 1.  For rules without
-            a forecast.
-        payoff: What the counterfactual payoff of a sequence becomes, on float64 scalars:
-            ``payoff(g, reach, memory_1, ..., parameters)`` returns it and what the rule keeps (if
-            that is nothing, the number alone).  ``reach`` is own reach of the sequence.
+        at: ``at(t, **parameters)`` returns the parameters of the step at iterations ``t`` (a
+            float64 array), as a tuple of float64 arrays.  Without it the step has no parameters.
+        parameter_names: Keyword arguments of ``at``.
+        optional: Further keyword arguments of ``at`` with their defaults, which records may omit.
+        memory: Names of the numbers that the rule stores per sequence in addition to the regret.
+            They are initially 0, and are saved and resumed with the regrets.
+        exponential: Whether the strategy is proportional to ``exp(preference)`` instead of the
+            positive part of the preference.
+        forecast: Whether forecast regrets are added to the preference.  These are the regrets of
+            each sequence against the same opponents if the player already played the new strategy
+            at the levels below (Farina et al. 2021).
+        matches_regret: Whether the preference that ``step`` returns is always the new regret.  The
+            next strategy can then be computed from the regrets, and solvers of large games need not
+            store it.
+        whole: Whether ``step`` updates all actions together, for many infosets at a time.  Its
+            arguments are ``regret``, ``instant``, ``value`` (counterfactual values) and
+            ``strategy``, float64 (actions, infosets); ``mean``, float64 (infosets,), the values of
+            the strategies played; and ``memory``, float64 (stored, actions, infosets).  It modifies
+            regret, strategy and memory in place, and leaves in ``mean`` the values that the
+            infosets pass up; all other arrays are scratch.  Its strategies must sum to 1.  Not for
+            rules with a forecast.
+        payoff: Function that changes the counterfactual payoff of a sequence, on float64 scalars:
+            ``payoff(g, reach, memory_1, ..., parameters)`` returns the new payoff and the new
+            memory (only the payoff if the rule has no memory).  ``reach`` is own reach of the
+            sequence.
         pace: Factor of an infoset's cumulative regrets before the step, on float64 scalars:
-            ``pace(agreement, size, parameters)``.  ``agreement`` is the cosine of the angle
-            between the instantaneous regrets and the first number that the rule keeps, a mean of
-            earlier ones, over the actions that are played or would have gained.  ``size`` is the
-            sum of the positive cumulative regrets over the length of those instantaneous regrets,
-            at least 2 ** -40.  The factor is 1 if either vector has no length, and at most 1 if
-            ``size`` exceeds 2 ** 40.  Instantaneous regrets are against the rule's own strategy,
-            without a floor.
-        checks: What parameters must be that may not be just any number, by name.
+            ``pace(agreement, size, parameters)``.  ``agreement`` is the cosine of the angle between
+            the instantaneous regrets and the first number in memory, a mean of earlier ones, over
+            the actions that are played or would have gained.  ``size`` is the sum of the positive
+            cumulative regrets over the length of those instantaneous regrets, and at least ``2 **
+            -40``.  The factor is 1 if either vector has length 0, and at most 1 if ``size`` exceeds
+            ``2 ** 40``.  Instantaneous regrets are measured from the rule's strategy without a
+            floor.
+        checks: Checks of the parameters by name, for parameters that do not accept every number.
     """
 
     passes_new = False
-    """Whether the value of an infoset is that of the strategy that the step makes, instead of the
-    strategy played; see :meth:`passing_up`."""
+    """True if an infoset passes up the value of the new strategy instead of the strategy played;
+    see :meth:`passing_up`."""
 
     def __init__(
         self,
@@ -138,16 +139,18 @@ class LocalRule:
     ) -> None:
         if matches_regret and (exponential or forecast or whole):
             raise ValueError(
-                f"{name}: the strategies of a rule with exponents or a forecast, or of a whole "
-                "rule, are no matter of regret matching alone; matches_regret must be False"
+                f"{name}: matches_regret must be False for whole rules and for rules with "
+                "exponents or a forecast: the regret alone does not determine their strategies"
             )
         if whole and forecast:
-            raise ValueError(f"{name}: a whole rule makes its strategy itself; it has no forecast")
+            raise ValueError(
+                f"{name}: a whole rule cannot have a forecast, because it computes its strategies"
+            )
         if pace is not None and (whole or forecast or exponential or matches_regret or not memory):
             raise ValueError(
-                f"{name}: a pace is for rules that keep a mean of regrets and make strategies by "
-                "regret matching from a preference; not for whole rules, nor those with exponents "
-                "or a forecast"
+                f"{name}: a pace needs a rule that stores a mean of regrets and computes "
+                "strategies by regret matching from a preference; whole rules and rules with "
+                "exponents or a forecast cannot have one"
             )
         self.name = name
         self.matches_regret = matches_regret
@@ -171,18 +174,22 @@ class LocalRule:
         )
 
     def _enter(self, digest: str) -> None:
-        """Make the compiled step known under a digest, and the rule equal to others of it."""
+        """Register the compiled functions under a digest, by which rules are compared."""
         self.digest = digest
+        # Rules are equal if they compute the same, with the same parameters and names.
         formula = _digest(self.at) if self.at else ""
         self._meaning = (digest, self.name, self.parameter_names, self.memory, formula)
         _steps[digest], _payoffs[digest], _paces[digest] = self.step, self.payoff, self.pace
 
     def passing_up(self, which: str) -> LocalRule:
-        """The rule with another value of an infoset for the sequence before it: that of the
-        strategy ``"played"``, or of the ``"new"`` one, which the step makes.
+        """Return the rule with another infoset value that it passes up.
 
         Li, Hu, Qi, Song, "Efficient CFR for Imperfect Information Games with Instant Updates",
         2019.
+
+        Args:
+            which: ``"played"`` for the value of the strategy played, ``"new"`` for the value of the
+                strategy that the step computes.
         """
         new = which == "new"
         if new == self.passes_new:
@@ -195,27 +202,30 @@ class LocalRule:
 
     @property
     def n_memory(self) -> int:
-        """How many numbers the rule keeps per sequence beside the regret."""
+        """Number of values per sequence that the rule stores in addition to the regret."""
         return len(self.memory)
 
     @property
     def changes_payoffs(self) -> bool:
-        """Whether the rule changes the payoffs."""
+        """True if the rule changes the payoffs."""
         return self.payoff is not None
 
     @property
     def paced(self) -> bool:
-        """Whether the rule sets the pace of an infoset."""
+        """True if the rule sets the pace of an infoset."""
         return self.pace is not None
 
     @property
     def minds_scale(self) -> bool:
-        """Whether the strategy depends on the size of regrets or payoffs: if so, infosets that the
-        payoffs cannot tell apart are not solved as one, whose regrets are the sum of theirs."""
+        """True if the strategy depends on the scale of regrets or payoffs.
+
+        Infosets that the payoffs cannot tell apart are merged for other rules only, because the
+        regret of the merged infoset is the sum of theirs.
+        """
         return self.exponential or self.whole or self.changes_payoffs
 
     def problem(self) -> str | None:
-        """What keeps numba from compiling the step, with file and line; None if nothing does."""
+        """Return the reason why numba cannot compile the rule, with file and line, or None."""
         number, name, found = types.float64, repr(self.name), None
         last = types.UniTuple(number, self.n_parameters)
         taken: tuple[Any, ...] = (number, number, *[number] * self.n_memory, last)
@@ -248,10 +258,10 @@ class LocalRule:
 
 @contextmanager
 def rule_errors(rule: LocalRule) -> Iterator[None]:
-    """Say what is wrong with a rule in one line, where numba shows the kernel around it.
+    """Replace numba's error about a kernel by one line about the rule inside it.
 
     Raises:
-        ValueError: The rule cannot be compiled; names file and line.
+        ValueError: The rule cannot be compiled; the message names file and line.
     """
     try:
         yield
@@ -265,12 +275,12 @@ def rule_errors(rule: LocalRule) -> Iterator[None]:
 def _problem(
     function: Callable[..., Any], what: str, taken: tuple[Any, ...], returned: list[str] | None
 ) -> str | None:
-    """What keeps numba from compiling one of a rule's functions for arguments of some types.
+    """Return the reason why numba cannot compile a function of a rule; None if it can.
 
     Args:
         function: The function.
-        what: What it is.
-        taken: The types.
+        what: Name of the function in the message.
+        taken: Numba types of its arguments.
         returned: Names of the numbers that it must return; None if it must return nothing.
     """
     alone = numba.njit(function)
@@ -293,7 +303,7 @@ def _problem(
 
 
 def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
-    """The line of numba's message that says why, and the place in the source."""
+    """Return the line of numba's message that gives the reason, and the location in the source."""
     text = re.sub(r"\x1b\[\d*m", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     places = re.findall(r'File "([^"]+)", line (\d+)', text)
@@ -303,11 +313,11 @@ def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
 
 
 def _digest(function: Callable[..., Any]) -> str:
-    """A fingerprint of what a function computes: its code, and the values that it refers to.
+    """Return a digest of the function: its code and all values that it refers to.
 
-    Compiled code is kept on disk under this fingerprint, so it must change whenever the
-    function's meaning does, also by way of a helper function in another file; and with the
-    module, which the compiled code refers to.
+    Compiled code is stored on disk under this digest.  So it must change with the function's
+    meaning, including helper functions in other files.  It must change with the module too, because
+    the compiled code refers to it.
     """
     parts: list[object] = [function.__module__]
     seen: set[int] = set()
@@ -315,6 +325,7 @@ def _digest(function: Callable[..., Any]) -> str:
     def add(value: object, names: tuple[str, ...] = ()) -> None:
         value = getattr(value, "py_func", value)
         code = getattr(value, "__code__", None)
+        # Arrays by their content; modules by name, and by the attributes that the code uses.
         if isinstance(value, np.ndarray):
             parts.append((value.dtype.str, value.shape, value.tobytes()))
         elif isinstance(value, ModuleType):
@@ -357,20 +368,21 @@ FACTS = {
     "paced": types.boolean,
     "passes_new": types.boolean,
 }
-"""What kernels ask of a rule, as attributes of it.  It is known when they are compiled, so that
-LLVM leaves one branch only."""
+"""Attributes of a rule that kernels read, with their types.  They are compile-time constants, so
+LLVM removes the branches not taken."""
 
 
 class RuleType(types.Type):
-    """The type that numba gives a :class:`LocalRule`: one type per meaning."""
+    """Numba type of a :class:`LocalRule`; rules with the same digest share a type."""
 
     def __init__(self, rule: LocalRule) -> None:
         self.digest, self.n_parameters = rule.digest, rule.n_parameters
         self.known = {name: getattr(rule, name) for name in FACTS}
+        # Numba compares types by name: rules with equal digests share compiled kernels.
         super().__init__(name=f"LocalRule({self.digest})")
 
     def __getattr__(self, name: str) -> Any:
-        """What kernels ask, for functions that choose between pieces of them."""
+        """Return a fact of the rule, for functions that choose an implementation by type."""
         if name not in FACTS:
             raise AttributeError(name)
         return self.known[name]
@@ -382,7 +394,7 @@ def _typeof_rule(rule: LocalRule, context: object) -> RuleType:
 
 
 _type_of = cache(RuleType)
-"""Made once for a rule: a call of a kernel asks for it."""
+"""Return the type of a rule; cached, because every call of a kernel needs it."""
 
 
 register_model(RuleType)(models.OpaqueModel)
@@ -395,12 +407,12 @@ def _unbox_rule(typ: RuleType, rule: Any, context: Any) -> NativeValue:
 
 @infer_getattr
 class _Attributes(AttributeTemplate):
-    """The attributes of a rule from inside a kernel: facts, and the step itself."""
+    """Attributes of a rule inside a kernel: facts, and the step itself."""
 
     key = RuleType
 
     def generic_resolve(self, rule: Any, name: str) -> Any:  # type: ignore[override]
-        """The type of an attribute; None if there is no such."""
+        """Return the type of an attribute; None if it does not exist."""
         if name == "step":
             return self.context.resolve_value_type(_steps[rule.digest])
         return FACTS.get(name)
@@ -421,13 +433,13 @@ def apply(
     sequence: int | np.uint64,
     parameters: tuple[float, ...],
 ) -> tuple[float, float]:
-    """The rule's step for one sequence, from inside a kernel.
+    """Apply the rule's step to one sequence, inside a kernel.
 
     Args:
         rule: The rule.
         regret: Cumulative regret of the sequence.
-        instant: Its instantaneous regret.
-        memory: float64 (kept, sequences): what the rule keeps; modified in place.
+        instant: Instantaneous regret of the sequence.
+        memory: float64 (stored, sequences): further numbers of the rule, modified in place.
         sequence: The sequence.
         parameters: The rule's parameters at this iteration.
 
@@ -447,18 +459,18 @@ def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore
 
 
 def _with_memory(rule: RuleType, functions: Mapping[str, Any], given: str, found: str) -> Any:
-    """A call of one of the rule's functions for a sequence, which takes and returns the numbers
-    that the rule keeps of it, too.
+    """Return a function that calls a function of the rule for one sequence, and updates its memory.
 
     Args:
         rule: The rule.
         functions: The functions by digest.
-        given: Names of what the function takes before these numbers.
-        found: Names of what it returns before them, which the call returns.
+        given: Names of the arguments before the memory.
+        found: Names of the results before the memory, which the returned function returns.
     """
     kept = range(rule.n_memory)
     before = "".join(f"memory[{k}, sequence], " for k in kept)
     after = "".join(f", kept_{k}" for k in kept)
+    # Generated, because numba needs the number of arguments and results when it compiles.
     lines = [
         f"def call(rule, {given}, memory, sequence, parameters):",
         f"    {found}{after} = function({given}, {before}parameters)",
@@ -478,8 +490,16 @@ def apply_payoff(
     sequence: int,
     parameters: tuple[float, ...],
 ) -> float:
-    """The payoff of one sequence as the rule changes it, from inside a kernel; arguments as for
-    :func:`apply`, and own reach of the sequence."""
+    """Return the payoff of one sequence as changed by the rule, inside a kernel.
+
+    Args:
+        rule: The rule.
+        payoff: Counterfactual payoff of the sequence.
+        reach: Own reach of the sequence.
+        memory: float64 (stored, sequences): further numbers of the rule, modified in place.
+        sequence: The sequence.
+        parameters: The rule's parameters at this iteration.
+    """
     assert rule.payoff is not None
     kept = memory[:, sequence]
     found = rule.payoff(payoff, reach, *kept, parameters)
@@ -497,7 +517,7 @@ def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: i
 def apply_pace(
     rule: LocalRule, agreement: float, size: float, parameters: tuple[float, ...]
 ) -> float:
-    """Compute the rule's pace at one infoset, from inside a kernel."""
+    """Compute the rule's pace at one infoset, inside a kernel."""
     assert rule.pace is not None
     return rule.pace(agreement, size, parameters)
 
@@ -511,10 +531,10 @@ def _apply_pace(rule, agreement, size, parameters):  # type: ignore[no-untyped-d
 
 
 def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple[float, ...]:
-    """The rule's parameters at one iteration, as a tuple, from inside a kernel.
+    """Return the rule's parameters at one iteration as a tuple, inside a kernel.
 
-    They are in the floats of the third argument: in single precision a kernel takes half the time
-    where no operand is of double precision.
+    They have the precision of ``floats``.  A kernel in single precision takes half the time,
+    provided that no operand has double precision.
     """
     return tuple(floats.dtype.type(value) for value in row)
 

@@ -1,4 +1,4 @@
-"""Inlined functions for locked infosets, which kernels treat in a loop apart from free lanes."""
+"""Locked infosets, which kernels process outside the loops over free lanes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ..model.arrays import LockedLanes
 
 @inlined
 def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
-    """Index of the first lock of a bucket at ``lane`` or later; if none, that of the next bucket's
-    first lock."""
+    """Return the first lock of a bucket at ``lane`` or later, or the end of the bucket's locks."""
     lock = locks.bucket[b]
     while lock < locks.bucket[b + 1] and locks.lane[lock] < lane:
         lock += 1
@@ -20,7 +19,7 @@ def first_lock(locks: LockedLanes, b: int, lane: int) -> int:
 
 @inlined
 def free_share(probability: np.ndarray) -> float:
-    """Total probability of the free actions of a locked infoset; 0 if all actions are locked.
+    """Return the total probability of the free actions of a locked infoset; 0 if all are locked.
 
     Args:
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
@@ -31,18 +30,19 @@ def free_share(probability: np.ndarray) -> float:
             free += 1
         else:
             share -= probability[a]
+    # Without free actions the rest is rounding of the locked probabilities.
     return share if free else 0.0
 
 
 @inlined
 def of_lock(locks: LockedLanes, lock: int, actions: int) -> np.ndarray:
-    """The probabilities of a lock, one per action."""
+    """Return the probabilities of a lock, float64 (actions,)."""
     return locks.probability[locks.offset[lock] : locks.offset[lock] + actions]
 
 
 @inlined
 def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float:
-    """Value of a locked infoset when its free actions are optimal.
+    """Return the value of a locked infoset when its free actions are optimal.
 
     Args:
         value: float: value of action ``a`` at ``a * lanes``.
@@ -61,7 +61,7 @@ def locked_best(value: np.ndarray, lanes: int, probability: np.ndarray) -> float
 
 @inlined
 def share_out(weight: np.ndarray, lanes: int, probability: np.ndarray, floor: float) -> None:
-    """The strategy of a locked infoset from non-negative weights of its free actions.
+    """Compute the strategy of a locked infoset from non-negative weights of its free actions.
 
     Args:
         weight: float: weight of action ``a`` at ``a * lanes``, replaced by its probability.

@@ -1,6 +1,6 @@
-"""How threads within a kernel wait for each other: counters that they count up together.
+"""Synchronisation of threads inside a kernel, by shared counters.
 
-A thread that fails sets all counters to :data:`GONE`, so that nobody waits for it.
+A thread that fails sets all counters to :data:`GONE`, so that no other thread waits for it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from numba.extending import intrinsic
 from .._util.jit import inlined, typed
 
 MEETING = 8
-"""Counters of a pass: a cache line."""
+"""Number of counters of a pass; they fill a cache line."""
 SPINS = 2000
-"""Looks at a counter before the thread offers its core to others: some 20 microseconds."""
+"""Number of reads of a counter before a waiting thread yields its core, about 20 microseconds."""
 GONE = 1 << 40
-"""More than any counter is waited for."""
+"""Counter value that ends every wait."""
 
 _ATOMIC = Lock()
-"""Makes counting up atomic where the kernels run as Python."""
+"""Lock that makes :func:`count_up` atomic where kernels run as Python."""
 
 
 def count_up(counters: np.ndarray, row: int, column: int) -> int:
-    """Add 1 to a counter, atomically; returns what it was before."""
+    """Add 1 to a counter atomically, and return its value before the addition."""
     with _ATOMIC:
         before = int(counters[row, column])
         counters[row, column] = before + 1
@@ -39,19 +39,21 @@ def count_up(counters: np.ndarray, row: int, column: int) -> int:
 def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
     """Wait until a counter is at least ``count``."""
     while counters[row, column] < count:
+        # Lets other Python threads run.
         time.sleep(0)
 
 
 @inlined
 def meet(counters: np.ndarray, threads: int, met: int) -> int:
-    """Wait until all threads are here.
+    """Wait until all threads have called this; return ``met + 1``.
 
     Args:
-        counters: int64 (1, MEETING), zeros at first, shared by the threads.
-        threads: How many.
-        met: How often they have met before; the result is once more.
+        counters: int64 (1, MEETING): initially 0, shared by the threads.
+        threads: Number of threads.
+        met: Number of earlier calls by this thread.
     """
     if threads > 1:
+        # The counter is never reset, so a late reader cannot miss the end of a meeting.
         count_up(counters, 0, 0)
         wait_for(counters, 0, 0, threads * (met + 1))
     return met + 1
@@ -77,7 +79,7 @@ def _look(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
 
 @intrinsic
 def _give_way(typingctx: Any) -> Any:
-    """Offer the core to other threads, where the system has a call for that."""
+    """Yield the core to other threads, if the system has a call for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if sys.platform != "win32":
@@ -90,7 +92,7 @@ def _give_way(typingctx: Any) -> Any:
 
 
 def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """The address of a counter."""
+    """Return the address of a counter."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     offset = builder.add(
         builder.mul(arguments[1], ir.Constant(ir.IntType(64), MEETING)), arguments[2]

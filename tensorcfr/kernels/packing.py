@@ -1,12 +1,12 @@
-"""Arrays in 16 bits: whole numbers from -32767 to 32767, and a scale for each row of them.
+"""Storage in 16 bits: whole numbers from -32767 to 32767, with a scale per row.
 
-A row is :data:`tensorcfr.model.chunks.ROW` numbers.  Its largest number is kept to 24 bits, by way
-of the scale; all others are off by at most 2^-16 of it.  Where the numbers of one player end and
-those of the next begin within a row, each player has a scale of their own: so what one player's
-numbers are does not depend on when those of another are packed.
+A row is :data:`tensorcfr.model.chunks.ROW` numbers.  Its largest number is stored to 24 bits, by
+means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
+numbers end and the next player's begin has a scale for each player.  So a player's numbers do not
+depend on when another player's are packed.
 
-The pieces that work on rows are written as vector instructions: a row stays in registers from the
-search for its largest number to the rounding.
+The functions that process rows are generated as vector instructions.  A row stays in registers from
+the search for its largest number to the rounding.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ from ..model.chunks import ROW
 from ..payoff.vectors import FLOAT, INDEX, INT, Code, in_place_of
 
 LARGEST = 32767.0
-"""The largest whole number that is used."""
+"""Largest whole number that is stored."""
 LEAST = 2.0**-100
-"""A row whose largest number is at most this is packed as zeros."""
+"""Bound below which rows are stored as zeros: it is compared with the largest number of the row."""
 PLAYERS = 2
-"""Scales of a row: chunks are of games of two players."""
+"""Number of scales per row: games in chunks have two players."""
 ROUNDS = 1.5 * 2.0**23
-"""A float32 of at most 2^22 that is added to this is rounded to the nearest whole number, which the
-lowest bits of the sum then hold."""
+"""Constant that rounds: a float32 of at most 2^22 added to it is rounded to the nearest whole
+number, which the lowest bits of the sum hold."""
 
 
 class Own(NamedTuple):
-    """A player's numbers of a chunk as they are kept, and which these are."""
+    """A player's stored numbers of a chunk."""
 
     numbers: np.ndarray
-    """int16 with a scale, float without: those of the chunk."""
+    """Numbers of the chunk: int16 with a scale, float without."""
     scale: np.ndarray | None
-    """float32 (rows, players): those of the chunk; None without."""
+    """float32 (rows, players): scales of the chunk; None for floats."""
     player: int
     begin: int
-    """The first number of the player."""
+    """Index of the player's first number."""
     end: int
-    """The one after the last."""
+    """Index after the player's last number."""
 
 
 def _scale(own: Any) -> Any:
-    """The scales, or their type."""
+    """Return the scales, or their numba type."""
     return own.scale if isinstance(own, Own) else own.types[own.fields.index("scale")]
 
 
 @chosen
 def unpack(own: Own, found: np.ndarray) -> Any:
-    """Numbers from 16 bits to their :func:`workplace`, where floats already are.
+    """Unpack numbers from 16 bits into their :func:`workplace`; do nothing for floats.
 
     Args:
         own: The numbers.
@@ -67,10 +67,10 @@ def unpack(own: Own, found: np.ndarray) -> Any:
 
 @chosen
 def pack(found: np.ndarray, own: Own) -> Any:
-    """Numbers from their workplace to 16 bits, each to the nearest.
+    """Pack numbers into 16 bits, each rounded to the nearest; do nothing for floats.
 
     Args:
-        found: As for :func:`unpack`.
+        found: float32 (at least numbers,): the :func:`workplace` of the numbers.
         own: Modified in place.
     """
     if is_none(_scale(own)):
@@ -83,8 +83,8 @@ def add(reach: np.ndarray, share: float, own: Own) -> Any:
     """Add reaches to an average.
 
     Args:
-        reach: float, in those of the state (at least numbers,).
-        share: What they are multiplied by.
+        reach: float (at least numbers,), in the precision of the solver state.
+        share: Factor of the reaches.
         own: The average; modified in place.
     """
     if is_none(_scale(own)):
@@ -119,7 +119,7 @@ def _pack(found: np.ndarray, own: Own) -> None:
     own.scale[rows, own.player] = most / np.float32(LARGEST)  # type: ignore[index]
     factor = np.zeros_like(most)
     np.divide(np.float32(LARGEST), most, out=factor, where=most > np.float32(LEAST))
-    # In float64 the products are exact: rounded once.
+    # Products are exact in float64, so each number is rounded only once.
     whole = np.rint(table.astype(np.float64) * factor.repeat(ROW))
     own.numbers[first:last] = whole[inside].astype(np.int16)
 
@@ -136,13 +136,16 @@ def _add(reach: np.ndarray, share: float, own: Own) -> None:
 
 
 class _Row(Code):
-    """What the pieces are written with: vectors of sixteen numbers, four of which are a row."""
+    """Code generator of the row functions, with vectors of sixteen numbers; a row has four."""
 
     width = 16
 
     def rows(self, body: Callable[[Any, Sequence[Any], Sequence[Any]], None]) -> None:
-        """A loop over the rows; ``body`` is given the address of the row's scale, where its vectors
-        begin, and a mask of each, or None where all of the row is the player's."""
+        """Generate a loop over the rows.
+
+        ``body`` gets the address of the row's scale, the index of each vector, and a mask per
+        vector.  The masks are None where the whole row belongs to the player.
+        """
         builder, at = self.builder, self.at
         begin, end = at.begin, at.end
         size, one = ir.Constant(INDEX, ROW), ir.Constant(INDEX, 1)
@@ -157,6 +160,7 @@ class _Row(Code):
                 builder.icmp_signed("<=", begin, first),
                 builder.icmp_signed("<=", builder.add(first, size), end),
             )
+            # Only the first and the last row need masks; all others take the fast branch.
             with builder.if_else(is_whole) as (whole, partly):
                 with whole:
                     body(place, begins, [None] * len(begins))
@@ -164,7 +168,7 @@ class _Row(Code):
                     body(place, begins, [self._inside(vector) for vector in begins])
 
     def _inside(self, first: Any) -> Any:
-        """Which numbers of a vector are the player's."""
+        """Generate the mask of a vector's numbers that belong to the player."""
         builder, numbers = self.builder, ir.Constant(self.vector(INDEX), list(range(self.width)))
         lanes = builder.add(self.splat(first), numbers)
         return builder.and_(
@@ -173,7 +177,7 @@ class _Row(Code):
         )
 
     def kept(self, scale: Any, first: Any, mask: Any | None) -> Any:
-        """A vector of numbers in 16 bits, as floats."""
+        """Generate the unpacking of one vector, and return it as floats."""
         builder = self.builder
         whole = self.load_row(builder.gep(self.at.numbers, [first]), mask)
         whole = builder.sext(whole, self.vector(INT))
@@ -183,9 +187,9 @@ class _Row(Code):
     def keep(
         self, scale: Any, begins: Sequence[Any], masks: Sequence[Any], vectors: Sequence[Any]
     ) -> None:
-        """Set a row to some floats, and its scale."""
+        """Generate the packing of a row of floats, and the store of its scale."""
         builder, whole = self.builder, self.vector(INT)
-        # Floats without their sign are in the order of their bits.
+        # Without their sign bit, floats compare like integers with the same bits.
         bits, most = self.constant(INT, 0x7FFFFFFF), self.constant(INT, 0)
         for vector in vectors:
             size = builder.and_(builder.bitcast(vector, whole), bits)
@@ -241,26 +245,27 @@ def _add_rows(code: _Row) -> None:
 @lends
 @if_given
 def scales_of(scale: np.ndarray, begin: int, end: int) -> np.ndarray:
-    """The scales of some numbers, which begin with a row; None for arrays that have none."""
+    """Return the scales of a range of numbers that begins a row; None for arrays without scales."""
     return borrowed(scale[begin // ROW : (end + ROW - 1) // ROW])
 
 
 @lends
 def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) -> np.ndarray:
-    """Where an array can be worked on: in itself, or in scratch if it is in 16 bits, where
-    :func:`unpack` puts it.
+    """Return the array in which numbers are processed: the array itself, or scratch for 16 bits.
+
+    :func:`unpack` fills the scratch.
 
     Args:
-        array: float (numbers,), or int16.
-        scale: float32 (rows, players) of an array in 16 bits; otherwise None.
-        scratch: float32 (at least numbers,), for arrays in 16 bits.
+        array: float or int16 (numbers,).
+        scale: float32 (rows, players) for 16 bits; otherwise None.
+        scratch: float32 (at least numbers,), used for 16 bits.
     """
     return borrowed(array if scale is None else scratch[: array.shape[0]])
 
 
 @typed(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
-    # As for functions that are :func:`if_given`: the types of both branches do not agree.
+    # One function per type, as for :func:`if_given`: the branches return arrays of different types.
     if isinstance(scale, types.NoneType):
         return lends(lambda array, scale, scratch: borrowed(array))
     return lends(lambda array, scale, scratch: borrowed(scratch[: array.shape[0]]))
@@ -268,7 +273,7 @@ def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
 
 @lends
 def in_floats(array: np.ndarray, scale: np.ndarray | None) -> np.ndarray | None:
-    """An array that is worked on in floats where it is; None for one in 16 bits."""
+    """Return an array that is processed in place, in floats; None for one in 16 bits."""
     return borrowed(array) if scale is None else None
 
 

@@ -1,4 +1,4 @@
-"""What the passes of an iteration work on, as named tuples of arrays."""
+"""Named tuples of the arrays that a forward or backward pass reads and writes."""
 
 from __future__ import annotations
 
@@ -11,77 +11,84 @@ from .local_rule import LocalRule
 
 
 class Part(NamedTuple):
-    """A sequence form and the arrays over its sequences that a pass works on: the whole game, the
-    trunk or a chunk.  All arrays are of the same floats, (sequences,) unless said."""
+    """Sequence form and solver arrays over its sequences: of a whole game, the trunk, or a chunk.
+
+    Arrays have shape (sequences,) and the precision of the solver, except where noted.
+    """
 
     form: SequenceForm
-    """The form."""
+    """Sequence form of the part."""
     regret: np.ndarray
-    """Cumulative regrets."""
+    """Cumulative regret of each sequence, as the local rule stores it."""
     average: np.ndarray
-    """Cumulative strategies."""
+    """Cumulative strategy of each sequence."""
     strategy: np.ndarray | None
-    """The strategies played, which become the next ones; None for rules whose strategies regret
-    matching makes from the regrets, where they are needed."""
+    """Strategies of this iteration, which the backward pass replaces by the next ones.  None if
+    regret matching computes them from the regrets where they are needed."""
     memory: np.ndarray
-    """(kept, sequences): what the rule keeps beside the regret."""
+    """(stored, sequences): further numbers of the local rule per sequence, in addition to the
+    regret."""
     reach: np.ndarray
-    """Own reaches."""
+    """Own reach of each sequence."""
     faced: np.ndarray
-    """The reaches that other players face: ``reach``, or those of averages."""
+    """Own reaches as the opponents see them: the same array as ``reach``, or reaches of average
+    strategies."""
     value: np.ndarray
-    """Counterfactual values."""
+    """Counterfactual payoffs before the backward pass; counterfactual values after it."""
     forecast: np.ndarray
-    """The values when the player already plays the next strategies further down, for rules with a
+    """Counterfactual values under the next strategies below each sequence, for rules with a
     forecast; otherwise empty."""
     scale: np.ndarray
-    """float64 (buckets,): what the counterfactual values of a bucket's infosets are at most, for
-    values in double precision; see :mod:`tensorcfr.solvers.scales`."""
+    """float64 (buckets,): upper bound of the counterfactual values of each bucket, if values have
+    double precision; see :mod:`tensorcfr.solvers.scales`."""
 
 
 class Step(NamedTuple):
-    """The local rule at one iteration."""
+    """Local rule with its parameters at one iteration."""
 
     rule: LocalRule
-    """The rule, to which kernels are specialised."""
+    """Local rule, to which kernels are specialised."""
     parameters: tuple[float, ...]
-    """Its parameters at this iteration."""
+    """Parameters of the rule at this iteration."""
     played_floor: float
-    """Share of the strategies played that is uniform; for rules whose strategies are not kept."""
+    """Uniform share of the strategies of this iteration; 0 if strategies are stored, because they
+    include it already."""
     floor: float
-    """Share of the next strategies that is uniform."""
+    """Uniform share of the next strategies."""
 
 
 class Lanes(NamedTuple):
-    """Neighbouring infosets of a bucket: action ``a`` of lane ``l`` is sequence
-    ``at + a * stride + l``."""
+    """Adjacent infosets of a bucket.
+
+    Action ``a`` of lane ``l`` is sequence ``at + a * stride + l``.
+    """
 
     actions: int
-    """Actions of every infoset."""
+    """Number of actions of every infoset."""
     stride: int
     """Distance between consecutive actions."""
     at: int
     """Sequence of the first action of the first infoset."""
     length: int
-    """Infosets."""
+    """Number of infosets."""
 
 
 class Rows(NamedTuple):
-    """Scratch of the way up; float (LONGEST,) unless said."""
+    """Scratch of the backward pass; float (LONGEST,) except where noted."""
 
     mean: np.ndarray
-    """Values of infosets."""
+    """Counterfactual value of each infoset."""
     least: np.ndarray
-    """Instantaneous regrets up to here are rounding."""
+    """Tie threshold of each infoset: smaller instantaneous regrets count as 0."""
     total: np.ndarray
     expected: np.ndarray
-    """Forecast values."""
+    """Forecast value of each infoset."""
     constant: np.ndarray
     pace: np.ndarray
-    """By what cumulative regrets are multiplied before the step."""
+    """Factor of each infoset's cumulative regrets before the step."""
     against: np.ndarray
-    """What instantaneous regrets are against, of a rule that sets a pace."""
+    """Value from which a paced rule measures the instantaneous regrets of each infoset."""
     own: np.ndarray
-    """That of whole rules, from :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
+    """float64: scratch of whole rules, from :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     bound: float
-    """What the infosets of the bucket have of ``least`` in common."""
+    """Part of the tie threshold that the whole bucket shares."""

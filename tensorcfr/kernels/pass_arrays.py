@@ -1,4 +1,4 @@
-"""The arrays that passes over a game in chunks work on: what is kept, scratch, and the turns."""
+"""Arrays of a pass over a game in chunks: solver state, scratch, and the schedule of the passes."""
 
 from __future__ import annotations
 
@@ -8,107 +8,111 @@ import numpy as np
 
 
 class Numbers(NamedTuple):
-    """An array over the sequences of trunk and chunks."""
+    """Array over the sequences of the trunk and of all chunks."""
 
     chunks: np.ndarray
-    """float or int16 (numbers,): what is before the first chunk belongs to the trunk."""
+    """float or int16 (numbers,): entries before the first chunk belong to the trunk."""
     scale: np.ndarray | None
-    """float32 (rows, players): the scales of an array in 16 bits; see
+    """float32 (rows, players): scales of an array in 16 bits, or None; see
     :mod:`tensorcfr.kernels.packing`."""
     trunk: np.ndarray
-    """float (trunk sequences,): those of the trunk; a part of ``chunks`` unless this has a
-    scale."""
+    """float (trunk sequences,): entries of the trunk; a view of ``chunks`` unless there is a scale.
+    """
 
 
 def plain_numbers(array: np.ndarray) -> Numbers:
-    """An array of floats over all numbers as kernels take it."""
+    """Wrap an array of floats over all sequences as :class:`Numbers`."""
     return Numbers(array, None, array)
 
 
 class Kept(NamedTuple):
-    """What a solver keeps from one iteration to the next; all of it float64, or float32, or what is
-    in chunks int16 and the rest float32."""
+    """Solver state between iterations.
+
+    All arrays are float64, or all are float32, or they are int16 in chunks and float32 elsewhere.
+    """
 
     regret: Numbers
-    """Cumulative regret, as the local rule keeps it."""
+    """Cumulative regret of each sequence, as the local rule stores it."""
     cumulative: Numbers
-    """Sum over iterations of averaging weight times own reach; for the empty sequences of the
-    trunk the sum of the weights."""
+    """Cumulative strategy of each sequence: the sum over iterations of averaging weight times own
+    reach.  The empty sequences of the trunk have the sum of the averaging weights."""
     strategy: np.ndarray | None
-    """(numbers,): the strategies that are played next, for rules that do not make them from the
-    regret."""
+    """(numbers,): strategies of the next iteration; None if regret matching computes them from the
+    regrets."""
     memory: np.ndarray
-    """What the rule keeps beside the regret, (kept, numbers)."""
+    """(stored, numbers): further numbers of the local rule per sequence, in addition to the regret.
+    """
 
 
 class TrunkScratch(NamedTuple):
-    """Scratch over the sequences of the trunk, and over the entries of the chunks; in the floats
-    of the state."""
+    """Scratch of the trunk and of the entries of its chunks, in the solver's precision."""
 
     reach: np.ndarray
     """(trunk sequences,): own reaches."""
     faced: np.ndarray
-    """(trunk sequences,): the reaches that others face where they play against averages; otherwise
-    the same array as ``reach``."""
+    """(trunk sequences,): own reaches as the opponents see them, if players update against average
+    strategies; otherwise the same array as ``reach``."""
     value: np.ndarray
     """(trunk sequences,): counterfactual values."""
     forecast: np.ndarray
-    """(trunk sequences,): forecast values; empty for rules without."""
+    """(trunk sequences,): forecast values; empty for rules without a forecast."""
     entry_value: np.ndarray
-    """(entries,): values of the entries of the chunks that are entered from the trunk."""
+    """(entries,): counterfactual values that the chunks pass to the trunk."""
     entry_forecast: np.ndarray
-    """(entries,): forecast values likewise; empty for rules without."""
+    """(entries,): forecast values that the chunks pass to the trunk; empty for rules without a
+    forecast."""
 
 
 class ChunkScratch(NamedTuple):
-    """Scratch over the sequences of a chunk and of those above it; in the floats of the state."""
+    """Scratch of a chunk and of the chunks above it in its branch, in the solver's precision."""
 
     reach: np.ndarray
     """(most sequences,): own reaches."""
     faced: np.ndarray
-    """(most sequences,): as in :class:`TrunkScratch`."""
+    """(most sequences,): own reaches as the opponents see them; see :class:`TrunkScratch`."""
     value: np.ndarray
     """(most sequences,): counterfactual values."""
     forecast: np.ndarray
-    """(most sequences,): forecast values; empty for rules without."""
+    """(most sequences,): forecast values; empty for rules without a forecast."""
     regret: np.ndarray
-    """(most sequences,): regrets of arrays in 16 bits; otherwise empty."""
+    """(most sequences,): unpacked regrets of arrays in 16 bits; otherwise empty."""
 
 
 class Work(NamedTuple):
-    """Scratch of whatever the kernels work on, made by them."""
+    """Scratch that a kernel allocates for its passes."""
 
     tile: np.ndarray
-    """(TILE_ROWS, LONGEST), in the floats of the state."""
+    """(TILE_ROWS, LONGEST): scratch of a tile, in the precision of the solver state."""
     own: np.ndarray
-    """float64: that of whole rules; see :func:`tensorcfr.kernels.ascent.whole_scratch`."""
+    """float64: scratch of whole rules; see :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     payoff: np.ndarray
-    """float64: that of the payoff product."""
+    """float64: scratch of the payoff product."""
     table: np.ndarray | None
-    """int64: that of :func:`locks_of`; None without locks."""
+    """int64: scratch of :func:`tensorcfr.kernels.chunks.locks_of`; None without locks."""
     soon: np.ndarray | None
-    """int64 (3, 2): see :class:`tensorcfr.payoff.shares.Share`; None where chunks are not passed
-    through one after the other."""
+    """int64 (3, 2): addresses to prefetch, see :class:`tensorcfr.payoff.shares.Share`; None unless
+    chunks are processed one after the other."""
 
 
 class Turns(NamedTuple):
-    """Passes, one after the other: whose reaches are needed, and who is updated."""
+    """Schedule of consecutive passes: players whose reaches are computed, and players to update."""
 
     row: np.ndarray
     """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""
     descends: np.ndarray
-    """bool (passes, players): whose reaches are worked out."""
+    """bool (passes, players): True if the pass computes the player's reaches."""
     share: np.ndarray
-    """float64 (passes, players): with which weight they are added to the average."""
+    """float64 (passes, players): weight of these reaches in the average."""
     played_floor: np.ndarray
-    """float64 (passes, players): share of the strategies played that is uniform; 0 where strategies
-    are kept, which have it already."""
+    """float64 (passes, players): uniform share of the strategies of this iteration; 0 if strategies
+    are stored, because they include it already."""
     updates: np.ndarray
-    """bool (passes, players): whose values and regrets are worked out."""
+    """bool (passes, players): True if the pass computes the player's values and updates their
+    regrets."""
     floor: np.ndarray
-    """float64 (passes,): share of the next strategies that is uniform."""
+    """float64 (passes,): uniform share of the next strategies."""
     against_average: bool
-    """Whether the players face averages instead of the strategies that are played."""
+    """True if players update against average strategies instead of current ones."""
     pending: np.ndarray
-    """float64 (passes, players): weight that the reaches have in the averages that others face
-    beyond what is in them already."""
+    """float64 (passes, players): averaging weight of the current reaches that opponents see in the
+    average before it is added there."""

@@ -1,13 +1,13 @@
 """Random numbers inside kernels: xoshiro256++, whose state is an array that can be saved.
 
-The generator is that of D. Blackman, S. Vigna, 'Scrambled linear pseudorandom number
-generators', ACM Transactions on Mathematical Software 47, 2021: four words of state, period
-2^256 - 1.  Its state comes from :class:`numpy.random.SeedSequence`, so that different seeds, and
-the streams ``(seed, 0), (seed, 1), ...`` of one seed, are statistically independent.
+The generator is from D. Blackman, S. Vigna, 'Scrambled linear pseudorandom number generators', ACM
+Transactions on Mathematical Software 47, 2021: four words of state, period 2^256 - 1.  Its state
+comes from :class:`numpy.random.SeedSequence`, so different seeds, and the streams ``(seed, 0),
+(seed, 1), ...`` of one seed, are statistically independent.
 
-A kernel that draws takes the generator as an argument, and is compiled for its type: the state of
-xoshiro256++, a :data:`Script` of given numbers, with which tests produce every sample they want, or
-:class:`Streams`, in which every chance node has a sequence of its own.
+A kernel that draws takes a generator as an argument, and is compiled for its type.  There are three
+types: the state of xoshiro256++; a :data:`Script` of given numbers, by which tests produce any
+sample; and :class:`Streams`, with a sequence for every chance node.
 """
 
 from __future__ import annotations
@@ -21,66 +21,64 @@ from numba.core import types
 from .._util.jit import chosen, inlined, kernel
 
 Seed = int | Sequence[int]
-"""A whole number from 0, or several: a seed, the number of a stream, of a stream within it, ..."""
+"""Seed as a whole number from 0, or several: the seed, the number of a stream, of a stream within
+it, ..."""
 Script = tuple[np.ndarray, np.ndarray]
-"""float64 (draws,): the numbers to be drawn, each in [0, 1); int64 (1,): how many were drawn."""
+"""Numbers to draw, float64 (draws,), each in [0, 1); and the number of draws so far, int64 (1,)."""
 
 
 class Streams(NamedTuple):
-    """A sequence for every chance node: multiples of the golden ratio, modulo 1.
+    """Low-discrepancy sequence for every chance node: multiples of the golden ratio, modulo 1.
 
-    They are spread evenly, so that every outcome of a node comes up as often as its probability
-    says, up to a few draws.  Every player's traversals have streams of their own.
+    They are evenly spread, so each outcome of a node is drawn as often as its probability implies,
+    up to a few draws.  Every player's traversals have streams of their own.
 
-    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), by a report of
-    it; the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod. Eins',
+    Source: Li, Chen, Huang, arXiv 2607.27035, 2026 (correlated chance sampling), by a report of it;
+    the sequence is that of H. Weyl, 'Ueber die Gleichverteilung von Zahlen mod.  Eins',
     Mathematische Annalen 77, 1916.
     """
 
     position: np.ndarray
-    """uint64 (players * draws,): the last number of each stream, times 2^64; modified in place."""
+    """uint64 (players * draws,): last number of each stream, times 2^64; modified in place."""
     turn: np.ndarray
-    """int64 (2,): the first stream of the player who traverses; streams of a player."""
+    """int64 (2,): first stream of the traversing player; number of streams per player."""
 
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-"""2^64 times the golden ratio less 1, which is odd: a stream repeats after 2^64 draws."""
+"""Golden ratio minus 1, times 2^64; odd, so a stream repeats after 2^64 draws."""
 _TO_UNIT = 2.0**-53
 _17, _23, _45, _11 = np.uint64(17), np.uint64(23), np.uint64(45), np.uint64(11)
 _41, _19 = np.uint64(41), np.uint64(19)
 
 
 def seeded(seed: Seed) -> np.ndarray:
-    """The state of a generator.
+    """Return the state of a generator, uint64 (4,).
 
     Args:
         seed: A whole number from 0, or several.
-
-    Returns:
-        uint64 (4,).
     """
     return _numbers(seed, 4)
 
 
 def _numbers(seed: Seed, count: int) -> np.ndarray:
-    """As many numbers as wanted, uint64 (count,), that a seed makes."""
+    """Return ``count`` numbers derived from a seed, uint64 (count,)."""
     entropy, *stream = [seed] if isinstance(seed, int) else seed
     return np.random.SeedSequence(entropy, spawn_key=stream).generate_state(count, np.uint64)
 
 
 def _is_tuple(generator: object) -> bool:
-    """Whether a generator, or its type, is a script or streams."""
+    """Return whether a generator, or its numba type, is a script or streams."""
     return isinstance(generator, (tuple, types.BaseTuple))
 
 
 def _has_streams(generator: object) -> bool:
-    """Whether a generator, or its type, is streams."""
+    """Return whether a generator, or its numba type, is streams."""
     return isinstance(generator, (Streams, types.BaseNamedTuple))
 
 
 @chosen
 def draw(generator: np.ndarray | Script) -> float:
-    """The next number, uniform in [0, 1) with 53 bits; called from inside a kernel.
+    """Draw the next number, uniform in [0, 1) with 53 bits, inside a kernel.
 
     Args:
         generator: uint64 (4,) or a script; modified in place.
@@ -90,56 +88,59 @@ def draw(generator: np.ndarray | Script) -> float:
 
 @kernel
 def fill(generator: np.ndarray, numbers: np.ndarray) -> None:
-    """Draw many numbers at once.
+    """Draw many numbers.
 
     Args:
         generator: uint64 (4,): modified in place.
-        numbers: float64: modified in place.
+        numbers: float64 (draws,): modified in place.
     """
     for i in range(len(numbers)):
         numbers[i] = draw(generator)
 
 
 def streams(seed: Seed, players: int, draws: int) -> Streams:
-    """Streams that begin at random places.
+    """Create streams that begin at random positions.
 
     Args:
         seed: A whole number from 0, or several.
-        players: Players.
-        draws: Streams of each.
+        players: Number of players.
+        draws: Number of streams per player.
     """
     return streams_at(_numbers(seed, players * draws), players)
 
 
 def streams_at(position: np.ndarray, players: int) -> Streams:
-    """Streams that go on from their positions, which are not copied."""
+    """Create streams that continue from given positions, without copying them."""
     return Streams(position, np.array([0, len(position) // players]))
 
 
 @chosen
 def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> Any:
-    """The next number of a chance node, uniform in [0, 1); called from inside a kernel.
+    """Draw the next number of a chance node, uniform in [0, 1), inside a kernel.
 
     Args:
         generator: uint64 (4,), a script or streams; modified in place.
-        place: The stream of the node; without streams, it has no effect.
+        place: Stream of the node; ignored by other generators.
     """
     return _advance if _has_streams(generator) else lambda generator, place: draw(generator)
 
 
 @chosen
 def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> Any:
-    """Tell a generator whose traversal begins; called from inside a kernel."""
+    """Select the streams of the traversing player, inside a kernel.
+
+    Nothing happens for other generators.
+    """
     return _take_turn if _has_streams(generator) else lambda generator, player: None
 
 
 @chosen
 def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
-    """Save the position of a generator, for :func:`rewind`; called from inside a kernel.
+    """Save the position of a generator for :func:`rewind`, inside a kernel.
 
     Args:
-        generator: uint64 (4,) or a script; streams, whose draws no two traversals share, are left
-            alone.
+        generator: uint64 (4,) or a script.  Nothing is saved for streams, because traversals share
+            no draws of them.
         state: uint64 (4,): modified in place.
     """
     if _has_streams(generator):
@@ -149,10 +150,10 @@ def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any
 
 @chosen
 def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
-    """Restore the position of a generator from :func:`remember`; called from inside a kernel.
+    """Restore the position of a generator saved by :func:`remember`, inside a kernel.
 
     Args:
-        generator: uint64 (4,) or a script; modified in place.  Streams are left alone.
+        generator: uint64 (4,) or a script; modified in place.  Streams are left unchanged.
         state: uint64 (4,).
     """
     if _has_streams(generator):
@@ -167,7 +168,7 @@ def _take_turn(generator: Streams, player: np.uint64) -> None:
 
 @inlined
 def _remember(generator: np.ndarray, state: np.ndarray) -> None:
-    # One by one: numba compiles the error of a wrong shape for two seconds.
+    # Not a slice: numba spends two seconds compiling its error for a wrong shape.
     for k in range(len(state)):
         state[k] = generator[k]
 
@@ -201,7 +202,7 @@ def _xoshiro(generator: np.ndarray) -> float:
     c ^= shifted
     d = (d << _45) | (d >> _19)
     generator[0], generator[1], generator[2], generator[3] = a, b, c, d
-    # Signed numbers become floats in one instruction; unsigned ones need more.
+    # Signed integers convert to floats in one instruction; unsigned ones need more.
     return np.float64(np.int64(found >> _11)) * _TO_UNIT
 
 

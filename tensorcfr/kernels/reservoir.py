@@ -1,9 +1,9 @@
-"""Samples of a traversal, kept for networks to be trained on.
+"""Samples of a traversal, stored to train networks.
 
-A traversal either learns at once, or it leaves samples from which a network learns later.  Which
-of the two it does is known when it is compiled: its argument ``samples`` is None, or it is not.
+A traversal either updates infosets directly, or stores samples from which a network learns later.
+This is decided at compile time: its argument ``samples`` is None, or it is not.
 
-A reservoir keeps a uniform sample of everything that was added to it (J. S. Vitter, 'Random
+A reservoir holds a uniform sample of everything that was added to it (J. S. Vitter, 'Random
 sampling with a reservoir', ACM Transactions on Mathematical Software 11, 1985).
 """
 
@@ -18,37 +18,37 @@ from .random import draw
 
 
 class Reservoir(NamedTuple):
-    """A buffer of samples; modified in place."""
+    """Buffer of samples; modified in place."""
 
     infoset: np.ndarray
     """int32 (capacity,): the infoset of each sample."""
     weight: np.ndarray
-    """float64 (capacity,): its weight."""
+    """float64 (capacity,): weight of each sample."""
     values: np.ndarray
     """float64 (capacity, most actions): a number for each action; nan where there is none."""
     seen: np.ndarray
-    """int64 (1,): samples that were added, whether they are still here or not."""
+    """int64 (1,): number of samples added so far, including those that were dropped."""
 
 
 class Samples(NamedTuple):
-    """Where a traversal leaves its samples; modified in place."""
+    """Buffers for the samples of a traversal; modified in place."""
 
     advantages: Reservoir
-    """The sampled advantages at the infosets of the player who is updated."""
+    """Sampled advantages at the infosets of the updating player."""
     strategies: Reservoir
-    """The strategies at the infosets of the others; nothing is kept if its capacity is 0."""
+    """Strategies at the infosets of the others; capacity 0 to store none."""
     baselines: Reservoir
-    """The values of the actions that were played, for the player who is updated; likewise."""
+    """Values of the actions that were played, for the updating player; capacity 0 to store none."""
     infoset: np.ndarray
-    """int32 (table,): the infoset of each block, at the block's regrets."""
+    """int32 (table,): infoset of each block, at the index of the block's regrets."""
     generator: np.ndarray
-    """uint64 (4,): the random numbers of the reservoirs, so that their draws leave those of the
-    traversals alone."""
+    """uint64 (4,): generator of the reservoirs, so that their draws do not change those of the
+    traversals."""
     history: np.ndarray
-    """float64 (players * nodes,): baselines of the step into every history, for each player who is
-    updated; empty if baselines are those of infosets."""
+    """float64 (players * nodes,): baselines of the action that leads to each history, for each
+    updating player; empty if baselines belong to infosets."""
     step: float
-    """How far a baseline of a history moves towards what was sampled."""
+    """Step size of the baselines of histories: the share of the distance to the sampled value."""
 
 
 @inlined
@@ -61,18 +61,21 @@ def keep_advantages(
     weight: float,
     explored: float,
 ) -> None:
-    """Keep instantaneous regrets.  A sample's weight times its advantages is the iteration's weight
-    times the regrets.
+    """Store instantaneous regrets as a sample.
+
+    A sample's weight times its advantages is the iteration's weight times the regrets.
 
     Args:
-        samples: Where to keep them; modified.
-        block: As for :func:`tensorcfr.kernels.sampling.update`, like the next three.
-        count: Likewise.
-        instant: Likewise.
-        offset: Likewise.
-        weight: Weight of the iteration.
-        explored: Probability with which the player's own draws lead here.
+        samples: Modified in place.
+        block: The infoset's block.
+        count: Number of its actions.
+        instant: float64: instantaneous regrets.
+        offset: Index of the infoset's first regret in ``instant``.
+        weight: Averaging weight of the iteration.
+        explored: Probability of the player's own draws on the way to the infoset.
     """
+    # Regrets were divided by `explored`, which gives them a large variance: undo that, and put the
+    # factor into the sample's weight.
     at = _place(samples.advantages, samples, block, weight / explored)
     if at >= 0:
         for a in range(count):
@@ -83,8 +86,10 @@ def keep_advantages(
 def keep_strategy(
     samples: Samples, table: np.ndarray, block: int, count: int, weight: float
 ) -> None:
-    """Keep another player's strategy; arguments as for
-    :func:`tensorcfr.kernels.sampling.add_to_average`."""
+    """Store another player's strategy as a sample.
+
+    The arguments are those of :func:`tensorcfr.kernels.sampling.add_to_average`.
+    """
     at = _place(samples.strategies, samples, block, weight)
     if at >= 0:
         for a in range(count):
@@ -93,12 +98,12 @@ def keep_strategy(
 
 @inlined
 def look_up_values(samples: Samples, table: np.ndarray, count: int, group: int, child: int) -> None:
-    """Write the baselines of a history's actions where the baselines of its infoset are.
+    """Copy the baselines of a history's actions to the baselines of its infoset in the table.
 
     Args:
-        samples: Has the baselines of histories; without any, nothing is written.
+        samples: Baselines of histories; nothing happens if they are empty.
         table: Modified in place.
-        count: Actions.
+        count: Number of actions.
         group: Index in the table of the infoset's first baseline.
         child: Index of the baseline of the first action.
     """
@@ -118,17 +123,16 @@ def keep_value(
     child: int,
     expected: float,
 ) -> float:
-    """Keep the value of the action that was played, for the network of baselines, or move the
-    baseline of the history.
+    """Store the value of the action that was played, or move the history's baseline towards it.
 
     Args:
-        samples: Where to keep it; modified.
-        table: The baselines and the strategy.
+        samples: Modified in place.
+        table: Baselines and strategies.
         block: The infoset's block.
-        count: Its actions.
+        count: Number of its actions.
         group: Index in the table of the infoset's first baseline.
         action: The action that was played.
-        child: As for :func:`look_up_values`.
+        child: Index of the baseline of the first action, as for :func:`look_up_values`.
         expected: The action's value by the baselines of the next decision, or the payoff.
 
     Returns:
@@ -147,10 +151,10 @@ def keep_value(
 
 @inlined
 def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) -> np.int64:
-    """Enter a sample without its values.
+    """Reserve a slot of the reservoir for a sample, without its values.
 
     Returns:
-        Its place, where all values are nan; -1 if it is not kept.
+        Index of the slot, with all values nan; -1 if the sample is dropped.
     """
     capacity = np.int64(reservoir.infoset.shape[0])
     if capacity == 0:
@@ -158,6 +162,7 @@ def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) ->
     at = reservoir.seen[0]
     reservoir.seen[0] += 1
     if at >= capacity:
+        # Keep the sample with probability capacity / (samples so far), in a random slot.
         at = np.int64(draw(samples.generator) * np.float64(at + 1))
         if at >= capacity:
             return np.int64(-1)
@@ -171,18 +176,19 @@ def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) ->
 class Batches(NamedTuple):
     """Samples drawn for some updates of a network; modified in place.
 
-    The samples of a row of features are added up, because the squared error of a network depends on
-    them through their total weight and their weighted sum only, up to a constant.
+    Samples with the same row of features are added: up to a constant, the squared error of a
+    network depends only on their total weight and their weighted sum.
     """
 
     row: np.ndarray
-    """int32 (updates, rows): rows of the table of features."""
+    """int32 (updates, rows): row of the table of features."""
     weight: np.ndarray
-    """float32 (updates, rows, outputs): total weight of the samples, as a share of the batch's."""
+    """float32 (updates, rows, outputs): total weight of the samples, as a share of the batch's
+    weight."""
     total: np.ndarray
     """float32 (updates, rows, outputs): sum of share times value."""
     square: np.ndarray
-    """float32 (updates,): sum of share times squared value, so that losses are whole."""
+    """float32 (updates,): sum of share times squared value; the constant part of the loss."""
 
 
 @kernel
@@ -197,16 +203,16 @@ def draw_batches(
     generator: np.ndarray,
     batches: Batches,
 ) -> None:
-    """Draw samples, with replacement, and add them up.
+    """Draw samples with replacement, and add those of the same row.
 
     Args:
-        reservoir: What to draw from; it holds a sample at least.
+        reservoir: Reservoir with at least one sample.
         row_of: int32 (infosets,): the infoset's row of features.
         output_of: int32 (infosets, most actions): the network's output of each action.
-        first_row: The first row of features that the network is for.
-        batch: Samples for each update.
-        together: Whether place ``r`` of a batch is for row ``first_row + r``, so that samples of a
-            row are added up; otherwise it is for one sample.
+        first_row: First row of features of this network.
+        batch: Number of samples per update.
+        together: Whether slot ``r`` of a batch belongs to row ``first_row + r``, so that samples of
+            a row are added; otherwise each sample has a slot.
         scale: Factor of the values.
         generator: uint64 (4,); modified in place.
         batches: Modified in place.

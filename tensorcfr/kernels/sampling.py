@@ -1,6 +1,6 @@
-"""Pieces that the Monte Carlo traversals share: drawing actions, updating infosets, averaging.
+"""Functions that the Monte Carlo traversals share: draws of actions, infoset updates, averages.
 
-A block and its parts are described in :mod:`tensorcfr.kernels.traversal`.
+A block of an infoset and its parts are described in :mod:`tensorcfr.kernels.traversal`.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ from .random import draw
 from .traversal import LAST_VISIT, PENDING, ZERO, Turn, U
 
 SIMPLE, STOCHASTIC, OPTIMISTIC = 0, 1, 2
-"""How a traversal adds to the average; see :class:`tensorcfr.algorithms.Sampling`."""
+"""Averaging schemes of a traversal; see :class:`tensorcfr.algorithms.Sampling`."""
 NO_MEMORY = np.empty((0, 1))
-"""The memory of a local rule that keeps only a regret, as sampled rules do."""
+"""Empty memory of a local rule that stores only a regret, as sampled rules do."""
 
 
 @inlined
 def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray) -> np.uint64:
-    """Draw an action by the probabilities ``table[at:at + count]``; never one of probability 0."""
+    """Draw an action by its probability in ``table[at:at + count]``; never one of probability 0."""
     left = draw(generator)
     if count == U(2):
         return U(left >= table[at])
+    # Rounding may leave a rest after the last action: the last one with a positive probability is
+    # drawn then.
     chosen = ZERO
     for a in range(count):
         probability = table[at + a]
@@ -45,28 +47,31 @@ def draw_tried(
     offset: int,
     generator: np.ndarray,
 ) -> None:
-    """Draw which actions of an infoset a traversal tries.
+    """Draw the actions of an infoset that a traversal tries.
+
+    There are two schemes.  Either a fixed number of actions is tried, and all subsets are equally
+    likely (Li et al. 2020).  Or each action is tried independently with probability (bonus +
+    threshold * s) / (bonus + sum of s), clipped to [epsilon, 1], where s is its cumulative strategy
+    (average strategy sampling; Gibson et al. 2012).
 
     Args:
-        tries: float64 (4,).  If the first number is not 0, so many actions are tried, all subsets
-            alike likely (Li et al. 2020).  Otherwise the others are epsilon, threshold and bonus
-            of average strategy sampling: each action by itself is tried with probability (bonus +
-            threshold * s) / (bonus + sum of s), from epsilon to 1, where s is its cumulative
-            strategy (Gibson et al. 2012).
-        table: The tables of the infosets.
+        tries: float64 (4,): number of actions to try, or 0 for average strategy sampling; then
+            epsilon, threshold and bonus.
+        table: Table of the infosets.
         block: The infoset's block.
-        count: Its actions.
-        tried: float64: the probabilities of the actions that are tried, and 0 for the others;
-            modified in place.
-        offset: Index of the first of them.
+        count: Number of its actions.
+        tried: float64: modified in place: probability of each action that is tried, 0 for the
+            others.
+        offset: Index of the first action in ``tried``.
         generator: Modified in place.
     """
     left, average = tries[0], block + count + count
     if left > 0.0:
+        # Every action has this probability, because all subsets are equally likely.
         share = min(left / count, 1.0)
         for a in range(count):
             rest = np.float64(count - a)
-            # No draw where it is certain.
+            # Sequential selection without replacement; no draw where the outcome is certain.
             taken = left > 0.0 and (left >= rest or draw(generator) * rest < left)
             tried[offset + a] = share if taken else 0.0
             left -= 1.0 if taken else 0.0
@@ -84,7 +89,7 @@ def draw_tried(
 
 @inlined
 def next_tried(tried: np.ndarray, offset: int, first: int, count: int) -> np.uint64:
-    """The first action from ``first`` on that is tried; ``count`` if there is none."""
+    """Return the first tried action from ``first`` on; ``count`` if there is none."""
     action = U(first)
     while action < count and tried[offset + action] == 0.0:
         action += U(1)
@@ -101,16 +106,16 @@ def update(
     instant: np.ndarray,
     offset: int,
 ) -> None:
-    """Set an infoset's regrets by the local rule, and its strategy by regret matching.
+    """Update an infoset's regrets by the local rule, and its strategy by regret matching.
 
     Args:
         rule: The local rule.
-        parameters: Its parameters at this iteration.
+        parameters: Parameters of the rule at this iteration.
         table: Modified in place.
         block: The infoset's block.
-        count: Its actions.
-        instant: float64: holds its instantaneous regrets.
-        offset: Index of the first of them.
+        count: Number of its actions.
+        instant: float64: instantaneous regrets.
+        offset: Index of the infoset's first regret in ``instant``.
     """
     strategy = block + count
     total = 0.0
@@ -142,18 +147,19 @@ def update_pending(
 
     Args:
         rule: The local rule.
-        parameters: Its parameters at this iteration.
-        table: Modified in place; after its cumulative strategy a block has its instantaneous
-            regrets.
+        parameters: Parameters of the rule at this iteration.
+        table: Modified in place; the instantaneous regrets of a block follow its cumulative
+            strategy.
         pending: uint32 (infosets, 2): block and number of actions of each infoset.
-        n_pending: How many infosets there are.
+        n_pending: Number of pending infosets.
 
     Returns:
-        How many infosets are pending now: 0.
+        The number of infosets that are pending now: 0.
     """
     for k in range(n_pending):
         block, count = U(pending[k, 0]), U(pending[k, 1])
         instant = block + count + count + count
+        # The mark and the sums of regrets are cleared for the next traversal.
         update(rule, parameters, table, block, count, table, instant)
         table[block - PENDING] = 0.0
         for a in range(count):
@@ -171,14 +177,15 @@ def add_to_average(table: np.ndarray, block: int, count: int, weight: float) -> 
 
 @inlined
 def own_reach_weight(turn: Turn, block: int, sampled: float) -> float:
-    """The factor with which own reach enters the average, at a node of the player who is updated.
+    """Return the factor of own reach in the average, at a node of the updating player.
 
     Args:
         turn: The traversal; the last visit is written into its table.
         block: The infoset's block.
-        sampled: Probability with which the traversal gets here, without chance's part.
+        sampled: Probability that the traversal reaches the node, without the probability of chance.
     """
     if turn.averaging == OPTIMISTIC:
+        # Optimistic averaging: the visit counts for all iterations since the last one.
         since = turn.clock - turn.table[block - LAST_VISIT]
         turn.table[block - LAST_VISIT] = turn.clock
         return since
@@ -187,14 +194,14 @@ def own_reach_weight(turn: Turn, block: int, sampled: float) -> float:
 
 @inlined
 def product_of_others(reach: np.ndarray, row: int, n_players: int, one: int, other: int) -> float:
-    """The product of the players' reaches, except those of two players.
+    """Return the product of all players' reaches except those of two players.
 
     Args:
         reach: float64 (rows * players,).
-        row: The row of it.
+        row: Row of the reaches.
         n_players: Number of players.
-        one: A player.
-        other: Another player, or the same.
+        one: First player to leave out.
+        other: Second player to leave out; may be the first.
     """
     product = 1.0
     for k in range(n_players):

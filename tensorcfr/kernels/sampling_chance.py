@@ -1,13 +1,13 @@
-"""Chance sampling, and whole traversals: every action of every player is tried.
+"""Chance sampling, and full traversals: every action of every player is tried.
 
-At a chance node a traversal follows one outcome, which is sampled, or all outcomes.  This is CFR
-as its papers write it, history by history:
+At a chance node a traversal follows one outcome, which is sampled, or all outcomes.  This is CFR as
+in the original papers, history by history:
 
 M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games with incomplete
 information', NIPS 2007.
 
-One traversal may visit several histories of one infoset.  Their regrets are summed first, and the
-strategy does not change before the traversal is over.
+One traversal may visit several histories of an infoset.  Their regrets are summed first, and the
+strategy does not change before the end of the traversal.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ from .tree_access import deal_hands, find_block, first_outcome_of, next_decision
 
 
 class Opened(NamedTuple):
-    """The histories of a traversal; modified in place.
+    """Histories of a traversal; modified in place.
 
-    An *entry* is a visited history.  A *fork* is an opened history with several branches.
+    An *entry* is a visited history.  A *fork* is a visited history with several children.
     """
 
     own: np.ndarray
-    """float64 (entries,): the player's reach."""
+    """float64 (entries,): own reach of the updating player."""
     others: np.ndarray
-    """float64 (entries,): the others' reach."""
+    """float64 (entries,): reach of the others, chance included."""
     value: np.ndarray
-    """float64 (entries,): the value."""
+    """float64 (entries,): value of each history."""
     queue: np.ndarray
-    """uint32 (entries, 2): histories still to be opened: entry and node."""
+    """uint32 (entries, 2): entry and node of each history that is still to be visited."""
     fork: np.ndarray
-    """uint32 (entries, 3): of a fork: entry, entry of the first child, node."""
+    """uint32 (entries, 3): entry of a fork, entry of its first child, node."""
     pending: np.ndarray
-    """uint32 (infosets, 2): infosets to be updated: block and number of actions."""
+    """uint32 (infosets, 2): infosets to update: block and number of actions."""
 
 
 @kernel
@@ -67,16 +67,16 @@ def chance_sampling(
     state: TraversalState,
     generator: np.ndarray,
 ) -> None:
-    """Run iterations.
+    """Run iterations of chance sampling, or of full traversals.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
         orders: The iterations; their averaging is ``STOCHASTIC`` or ``OPTIMISTIC``.
         sampled: Whether chance is sampled.
-        prune: Whether to omit histories that neither the player who is updated nor the others
-            reach: they add nothing to any regret, and nothing to an average weighted by reach.
-        state: Modified in place; blocks have room for the instantaneous regrets.
+        prune: Whether to omit histories that neither the updating player nor the others reach.
+            They add nothing to any regret, nor to an average weighted by reach.
+        state: Modified in place; blocks have space for the instantaneous regrets.
         generator: uint64 (4,), a script or streams; modified in place.
     """
     schedule, alternating, entries = orders.schedule, orders.alternating, tree.entries
@@ -89,6 +89,7 @@ def chance_sampling(
         np.empty((tree.blocks, 2), np.uint32),
     )
     held, before = np.zeros(tree.utility.shape[1], np.uint64), np.empty(4, np.uint64)
+    # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
     walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
@@ -121,12 +122,13 @@ def chance_sampling(
 def _down(
     turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, walk: Walk
 ) -> tuple[np.uint64, Walk]:
-    """Open one history after the other; returns how many forks there are, and the counts."""
+    """Visit one history after the other; return the number of forks, and the counts."""
     opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
     histories, decisions = walk.histories + U(tree.dealt), walk.decisions
+    # Breadth first: a fork comes before the forks below it, so `_up` may run backwards over them.
     while done < queued:
         entry = U(opened.queue[done, 0])
         at, actor, block, histories, decisions = next_decision(
@@ -160,7 +162,7 @@ def _branch(
     queued: np.uint64,
     histories: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
-    """Queue the children of a fork; returns how many histories are queued, and visited."""
+    """Queue the children of a fork; return the number of histories queued, and visited."""
     tree, table = turn.tree, turn.table
     node, probability = tree.node, tree.probability
     first, count = U(node[at]["first_child"]), U(node[at]["n_children"])
@@ -203,7 +205,14 @@ def _up(
     forks: np.uint64,
     n_pending: np.uint64,
 ) -> np.uint64:
-    """Values, regrets and averages, the last fork first; returns how many infosets are pending."""
+    """Compute values, regrets and averages, from the last fork to the first.
+
+    A child follows its parent in the order of forks, so values below a fork are ready when it is
+    processed.
+
+    Returns:
+        The number of pending infosets.
+    """
     opened, tree, table = borrowed(opened), turn.tree, turn.table
     node, value, probability = tree.node, opened.value, tree.probability
     while forks > ZERO:
@@ -224,6 +233,7 @@ def _up(
             found += table[strategy + a] * value[child + a]
         value[entry] = found
         if actor == turn.player:
+            # The counterfactual regret is weighted by the reach of the others.
             y = opened.others[entry]
             first_visit = once or table[block - PENDING] == 0.0
             if first_visit:

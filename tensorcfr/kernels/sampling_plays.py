@@ -3,28 +3,28 @@
 M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret minimization in
 extensive games', NIPS 2009.
 
-**External sampling** tries every action of the player who is updated, or some of them that it
-draws, too.  Chance and opponents are sampled with their own probabilities, which cancel with their
-reaches: the value of an action is the value of the sampled history below it.  By perfect recall,
-two histories of one infoset part at chance or at an opponent, where a traversal follows one branch
-only.  So it visits an infoset of the player at most once, and may update it immediately.
+**External sampling** tries every action of the updating player, or some of them, drawn at random.
+Chance and opponents are sampled with their own probabilities, which cancel with their reaches.  So
+the value of an action is the value of the sampled history below it.  By perfect recall, two
+histories of one infoset diverge at chance or at an opponent, where a traversal follows one branch
+only.  So a traversal visits an infoset of the player at most once, and may update it immediately.
 
-Where only some of the player's actions are tried, the value below an action is divided by the
-probability of trying it, that of the others is 0, and what an infoset adds is divided by the
-probability with which those draws led there: all sums keep their expectation.
+If only some of the player's actions are tried, the value below a tried action is divided by the
+probability of trying it, and the others have value 0.  Contributions of an infoset are divided by
+the probability of the draws on the way to it.  So all sums keep their expectation.
 
 **Outcome sampling** plays the game once and learns from that play only; with baselines: M. Schmid,
 N. Burch, M. Lanctot, M. Moravcik, R. Kadlec, M. Bowling, 'Variance reduction in Monte Carlo
 counterfactual regret minimization (VR-MCCFR) for extensive form games using baselines', AAAI 2019.
 
-The player who is updated explores: with probability epsilon the action is uniform.  The others
-follow their strategies.  The value of a history ``h`` where ``a`` was sampled with probability
-``xi`` is estimated by
+The updating player explores: with probability epsilon the action is uniform.  The others follow
+their strategies.  The value of a history ``h`` where ``a`` was sampled with probability ``xi`` is
+estimated by
 
     u(h, b) = baseline(h, b) + [b = a] (u(h a) - baseline(h, b)) / xi,    u(h) = sum_b sigma u(h, b)
 
-and the instantaneous regret of ``b`` by ``(u(h, b) - u(h)) / (product of the player's own xi on
-the way to h)``; the probabilities of the others and of chance cancel.
+and the instantaneous regret of ``b`` by ``(u(h, b) - u(h)) / (product of the player's own xi on the
+way to h)``; the probabilities of the others and of chance cancel.
 """
 
 from __future__ import annotations
@@ -72,26 +72,27 @@ from .traversal import (
 from .tree_access import deal_hands, next_decision, pay
 
 ENDS, IS_EMPTY, WAITS = range(3)
-"""Where a way down ends: at a terminal, at a decision of which no action is tried, or where the
+"""Ends of a downward path: a terminal, a decision of which no action is tried, or a node where the
 traversal must wait."""
 
 
 class External(NamedTuple):
-    """External sampling."""
+    """Scheme of external sampling."""
 
     tries: np.ndarray | None
-    """float64 (4,): which of the player's actions are tried, for
-    :func:`tensorcfr.kernels.sampling.draw_tried`; None for all."""
+    """float64 (4,): selection of the player's actions, for
+    :func:`tensorcfr.kernels.sampling.draw_tried`; None to try all."""
 
 
 class Outcome(NamedTuple):
-    """Outcome sampling."""
+    """Scheme of outcome sampling."""
 
     epsilon: float
-    """Probability of exploring at a decision of the player who is updated."""
+    """Probability of exploring at a decision of the updating player."""
     baseline: float
-    """Step size of the baselines, 0 to 1: how far one moves towards the sampled value; 0 for no
-    baselines.  Otherwise blocks have room for the baselines of each player."""
+    """Step size of the baselines, from 0 to 1: the share of the distance to the sampled value that
+    a baseline moves. 0 for no baselines; otherwise blocks have space for the baselines of each
+    player."""
 
 
 @kernel
@@ -105,21 +106,22 @@ def follow_plays(
     frames: Frames,
     samples: Samples | None,
 ) -> bool:
-    """Run iterations, as far as the tree goes.
+    """Run iterations until they are done or a traversal must wait.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
         orders: The iterations, in which players alternate.
-        scheme: What a traversal tries; this kernel is specialised to its kind.
+        scheme: External or outcome sampling; this kernel is specialised to its type.
         state: Modified in place.
         generator: uint64 (4,), or a script; modified in place.
-        frames: Where to begin; modified in place.  The path has the decisions of the player who is
-            updated, or in outcome sampling those of all players.
-        samples: Where to keep regrets, strategies and values for networks; None to learn at once.
+        frames: Position to begin from, modified in place.  The path has the decisions of the
+            updating player, or in outcome sampling of all players.
+        samples: Buffers for regrets, strategies and values to train networks; None to update
+            infosets directly.
 
     Returns:
-        Whether all iterations are done; otherwise ``frames`` says why not.
+        Whether all iterations are done; otherwise ``frames`` holds the reason.
     """
     tree, state, frames = borrowed(tree), borrowed(state), borrowed(frames)
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
@@ -129,6 +131,7 @@ def follow_plays(
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
+            # Stop between iterations only: each iteration is complete or not begun.
             if cursor[STOPS] != 0:
                 break
             begin_iteration(frames, clock, walk, generator)
@@ -157,7 +160,7 @@ def follow_plays(
 def _traverse(
     scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
 ) -> Any:
-    """A traversal; returns where it is, and whether it must wait there."""
+    """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
     return _learn_from_play if is_outcome else _try_actions
 
@@ -192,8 +195,11 @@ def _learn_from_play(
 def _down(
     turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
 ) -> tuple[Walk, int]:
-    """Go down to a terminal: by the first action that is tried where the player acts, by a draw
-    elsewhere."""
+    """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
+
+    Returns:
+        The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
+    """
     tree, table, generator = turn.tree, turn.table, turn.generator
     at, depth, own, led = walk.at, walk.depth, walk.own, walk.led
     histories, decisions = walk.histories, walk.decisions
@@ -231,6 +237,7 @@ def _down(
                     break
                 led *= frames.tried[(depth - ONE) * U(frames.width) + action]
         else:
+            # Simple averaging adds strategies at opponents' nodes, which are sampled by own reach.
             if turn.averaging == SIMPLE:
                 sampled = 1.0
                 if tracked:
@@ -240,6 +247,8 @@ def _down(
                 _note_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
+                # Frames are decisions of the updating player: between them opponents' reaches
+                # change.
                 reach[depth * n_players + actor] *= table[strategy + action]
         if actor == turn.player:
             own *= table[strategy + action]
@@ -251,8 +260,11 @@ def _down(
 def _note_strategy(
     turn: Turn, samples: Samples | None, block: np.uint64, count: np.uint64, sampled: float
 ) -> None:
-    """Add an opponent's strategy to the average, or leave it as a sample; the traversal gets here
-    with the probability ``sampled`` times that of chance and the opponent's own reach."""
+    """Add an opponent's strategy to the average, or store it as a sample.
+
+    ``sampled`` is the probability that the traversal reaches the node, divided by the probability
+    of chance and the opponent's own reach.
+    """
     table = turn.table
     if samples is None:
         add_to_average(table, block, count, turn.weight / sampled)
@@ -269,7 +281,7 @@ def _draw_tried(
     count: np.uint64,
     depth: np.uint64,
 ) -> np.uint64:
-    """Draw which actions are tried; returns the first one.  The values of the others are 0."""
+    """Draw the actions to try, and return the first one; the values of the others are 0."""
     row = depth * U(frames.width)
     draw_tried(tries, turn.table, block, count, frames.tried, row, turn.generator)
     for a in range(count):
@@ -287,11 +299,12 @@ def _up(
     found: float,
     is_empty: bool,
 ) -> Walk:
-    """Go up with the value of a history to the last decision of which an action is left to try, and
-    take that; decisions on the way learn.
+    """Pass the value of a history up to the last decision with an action left to try.
+
+    That action is taken next.  Infosets on the way learn.
 
     Returns:
-        Where the traversal goes on; with depth 0 it is over.
+        The position to continue from; depth 0 if the traversal is over.
     """
     depth, path, q, width = walk.depth, frames.path, frames.q, U(frames.width)
     table, n_players = turn.table, U(frames.n_players)
@@ -310,6 +323,7 @@ def _up(
                 action = next_tried(frames.tried, d * width, action, count)
         is_empty = False
         if action < count:
+            # The next action begins with own reach and opponents' reaches of this frame.
             path[d]["action"] = action
             own, led = path[d]["own"] * table[strategy + action], 1.0
             if tries is not None:
@@ -328,7 +342,7 @@ def _up(
 def _learn(
     turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
 ) -> None:
-    """Update the infoset of frame ``d``, whose actions have their values; or leave a sample."""
+    """Update the infoset of frame ``d`` from the values of its actions, or store a sample."""
     table, n_players = turn.table, U(frames.n_players)
     here, q, row = frames.path[d], frames.q, d * U(frames.width)
     block, count, found = U(here["block"]), U(here["n_children"]), here["value"]
@@ -351,7 +365,7 @@ def _learn(
 
 @inlined
 def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
-    """Whether the opponents' reaches are kept for every frame, because the average needs them."""
+    """Return whether the average needs the opponents' reaches at every frame."""
     several = n_players > U(2)
     return turn.averaging == STOCHASTIC or bool(turn.averaging == SIMPLE and several)
 
@@ -365,8 +379,10 @@ def _copy(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
 
 @inlined
 def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
-    """Play the game, and add to the average, down to a terminal or to where the traversal must
-    wait."""
+    """Play the game down to a terminal, or to a node where the traversal must wait.
+
+    Strategies on the way are added to the average.
+    """
     tree, table, generator = turn.tree, turn.table, turn.generator
     at, depth, led = walk.at, walk.depth, walk.led
     histories, decisions = walk.histories, walk.decisions
@@ -383,6 +399,8 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         strategy = block + count
         path[depth]["led"] = led
         if actor == turn.player:
+            # Other averages add the updating player's strategy, by own reach / sampling
+            # probability.
             if turn.averaging != SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
                 add = own_reach_weight(turn, block, sampled)
@@ -417,7 +435,7 @@ def _back_up(
     depth: np.uint64,
     found: float,
 ) -> None:
-    """Go up with what a play pays: values, and regrets at the player's own infosets."""
+    """Pass the payoff of a play up: compute values, and update the player's infosets."""
     path, instant, player = frames.path, frames.q, turn.player
     table, nodes = turn.table, U(turn.tree.node.shape[0])
     has_baseline = baseline > 0.0
@@ -427,6 +445,8 @@ def _back_up(
         block, count = U(path[depth]["block"]), U(path[depth]["n_children"])
         action, led = U(path[depth]["action"]), path[depth]["led"]
         strategy = block + count
+        # Regrets, strategy and cumulative strategy are groups 0 to 2, baselines of player p group 3
+        # + p.
         b = strategy + (U(2) + player) * count
         child = player * nodes + U(path[depth]["first_child"])
         seen = found
@@ -440,6 +460,7 @@ def _back_up(
         else:
             correction = seen / path[depth]["drawn"]
             found = table[strategy + action] * correction
+        # The regret of `b` is (u(h, b) - u(h)) / led; only the sampled action has a correction.
         if path[depth]["actor"] == player:
             for a in range(count):
                 estimate = table[b + a] if has_baseline else 0.0
@@ -460,8 +481,10 @@ def _back_up(
 def _explore(
     table: np.ndarray, strategy: int, count: int, epsilon: float, generator: np.ndarray
 ) -> np.uint64:
-    """Draw an action of the player who is updated: uniform with probability epsilon, else by the
-    strategy."""
+    """Draw an action of the updating player, with exploration.
+
+    With probability epsilon it is uniform, otherwise it follows the strategy.
+    """
     left = draw(generator)
     uniform = epsilon / np.int64(count)
     chosen = ZERO

@@ -1,17 +1,17 @@
-"""Public chance sampling: only public chance is sampled, and all hands are played at once.
+"""Public chance sampling: only public chance is sampled, and all hands are played together.
 
 M. Johanson, N. Bard, M. Lanctot, R. Gibson, M. Bowling, 'Efficient Nash equilibrium approximation
 through Monte Carlo counterfactual regret minimization', AAMAS 2012.
 
-A traversal goes through the public tree with one reach per hand of each player.  At a public chance
-node it follows one outcome; at a decision it tries every action.  Chance may depend on the hands
-(nobody holds the card on the board), so an outcome is drawn by its probability over all deals, and
-each deal is weighted by P(outcome given deal) / P(outcome).  Multiplied along the path, and with
-the probability of the deal, these weights are the probability of the deal given all public
-outcomes.  The payoffs are multiplied by it once, when the tree is made.
+A traversal visits the public tree with one reach per hand of each player.  At a public chance node
+it follows one outcome; at a decision it tries every action.  Chance may depend on the hands (nobody
+holds the card on the board).  So an outcome is drawn by its probability over all deals, and each
+deal is weighted by P(outcome given deal) / P(outcome).  Multiplied along the path, and with the
+probability of the deal, these weights are the probability of the deal given all public outcomes.
+The payoffs are multiplied by it once, when the tree is built.
 
-A traversal visits a public node at most once, and so each of its infosets, which may therefore be
-updated immediately.
+A traversal visits a public node, and so each of its infosets, at most once.  Therefore it may
+update an infoset immediately.
 """
 
 from __future__ import annotations
@@ -38,68 +38,70 @@ from .traversal import (
 from .tree_access import next_decision
 
 NO_HAND = U(2**32 - 1)
-"""``AllHandsTree.hand_offset`` of a hand that is not possible."""
+"""Offset in ``AllHandsTree.hand_offset`` that marks an impossible hand."""
 
 
 class AllHandsTree(NamedTuple):
-    """A public tree of two players, traversed with all their hands at once."""
+    """Public tree of two players, traversed with all hands together."""
 
     node: np.ndarray
     """:data:`~tensorcfr.kernels.traversal.PUBLIC_NODE` (nodes,)."""
     weight: np.ndarray
-    """uint32 (nodes,): row of ``PublicTree.weight_table``."""
+    """uint32 (nodes,): row of ``mass`` and ``deals`` of each node."""
     table: np.ndarray
     """uint32 (nodes,): row of ``utility`` of a terminal; 0 elsewhere."""
     hand_offset: np.ndarray
     """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
-    of each hand; ``NO_HAND`` for hands that are not possible."""
+    of each hand; ``NO_HAND`` for impossible hands."""
     mass: np.ndarray
     """float64 (weights,): probability of the public chance outcomes so far, over all deals."""
     deals: np.ndarray
     """int64 (weights,): number of deals that are possible after these outcomes."""
     utility: np.ndarray
     """float64 (tables, players, most hands, most hands): probability of the deal given the public
-    outcomes, times the matrix; by the other player's hand, then the player's own, so that inner
+    outcomes, times the payoff; indexed by the opponent's hand, then the player's own, so that inner
     loops run along own hands."""
     coefficient: np.ndarray
-    """float64 (payoffs,): multiple of ``utility``."""
+    """float64 (payoffs,): factor of ``utility``."""
     hands: np.ndarray
-    """uint64 (players,): hands of each player."""
+    """uint64 (players,): number of hands of each player."""
     depth: int
-    """The most decisions and chance nodes on the way to a terminal."""
+    """Largest number of decisions and chance nodes on a path to a terminal."""
     width: int
-    """The most actions of a decision."""
+    """Largest number of actions of a decision."""
     infosets: int
-    """Infosets with a block."""
+    """Number of infosets with a block."""
     dealing: int
-    """Histories at which the hands are dealt: chance nodes, one player's hand after the other's."""
+    """Number of histories at which the hands are dealt: chance nodes, one player's hand after the
+    other's."""
 
 
 class Path(NamedTuple):
-    """The path of a traversal; modified in place.
+    """Path of a traversal; modified in place.
 
-    A frame is a decision on it.  The value of a frame's current action is in the row of ``value``
-    after the frame's.
+    A frame is a decision on the path.  The value of a frame's current action is in the row of
+    ``value`` after the frame's row.
     """
 
     place: np.ndarray
     """uint32 (frames, 2): node, and current action."""
     sigma: np.ndarray
-    """float64 (frames, actions, hands): strategies of the hands of the player who acts."""
+    """float64 (frames, actions, hands): strategies of the acting player's hands."""
     q: np.ndarray
-    """float64 (frames, actions, hands): values of the actions so far."""
+    """float64 (frames, actions, hands): values of the actions tried so far."""
     value: np.ndarray
-    """float64 (frames + 1, hands): value."""
+    """float64 (frames + 1, hands): value of each of the updating player's hands."""
     reach: np.ndarray
-    """float64 (2, frames + 1, hands): the reach of each player's hands, one row per own step."""
+    """float64 (2, frames + 1, hands): reach of each player's hands, one row per action of the
+    player."""
     reached: np.ndarray
-    """bool (2, frames + 1): whether any hand has a reach."""
+    """bool (2, frames + 1): True if any hand has a positive reach."""
     steps: np.ndarray
-    """uint64 (2,): own steps of each player so far: their row of ``reach``."""
+    """uint64 (2,): number of each player's actions so far, which is their row of ``reach``."""
     instant: np.ndarray
     """float64 (actions,): instantaneous regrets of a hand."""
     pending: np.ndarray
-    """uint32 (infosets, 2): infosets to be updated: block and number of actions."""
+    """uint32 (infosets, 2): infosets to update: block and number of actions."""
 
 
 @kernel
@@ -111,14 +113,14 @@ def public_chance_sampling(
     state: TraversalState,
     generator: np.ndarray,
 ) -> None:
-    """Run iterations.
+    """Run iterations of public chance sampling.
 
     Args:
         tree: The game.
         rule: The local rule, to which this kernel is specialised.
         orders: The iterations; their averaging is ``STOCHASTIC`` or ``OPTIMISTIC``.
         prune: Whether to omit public nodes that no hand of either player reaches.
-        state: Modified in place; without ``alternating``, blocks have room for the instantaneous
+        state: Modified in place; without ``alternating``, blocks have space for the instantaneous
             regrets.
         generator: uint64 (4,), a script or streams; modified in place.
     """
@@ -162,7 +164,7 @@ def public_chance_sampling(
 
 @inlined
 def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> Walk:
-    """Go down by first actions, to a terminal or a pruned node, whose values are written."""
+    """Follow first actions down to a terminal or a pruned node, and write its values."""
     tree = turn.tree
     at, depth, histories, decisions = walk.at, walk.depth, walk.histories, walk.decisions
     path, node, player = borrowed(path), tree.node, turn.player
@@ -190,8 +192,12 @@ def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> 
 def _up(
     turn: Turn, path: Path, prune: bool, walk: Walk, n_pending: np.uint64
 ) -> tuple[Walk, np.uint64]:
-    """Go up to the next action that has not been tried; returns where the traversal goes on, with
-    depth 0 if it is over, and how many infosets are pending."""
+    """Pass values up to the last decision with an action that has not been tried.
+
+    Returns:
+        The position to continue from, with depth 0 if the traversal is over; and the number of
+        pending infosets.
+    """
     depth, tree = walk.depth, turn.tree
     path, node, player = borrowed(path), tree.node, turn.player
     own, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
@@ -205,6 +211,7 @@ def _up(
                 q[d, action, h] = value[depth, h]
                 value[d, h] += sigma[d, action, h] * value[depth, h]
         else:
+            # Terminals are weighted by the opponent's reach already, so values are just added.
             for h in range(own):
                 value[d, h] += value[depth, h]
         action += ONE
@@ -223,11 +230,12 @@ def _up(
 
 @inlined
 def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.uint64) -> np.uint64:
-    """Update the infosets of the player's hands at frame ``d``, or note them as pending."""
+    """Update the infosets of the player's hands at frame ``d``, or add them to the pending ones."""
     tree, table = turn.tree, turn.table
     node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
     bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
     count = U(node[at]["n_children"])
+    # Without any opponent's reach, all regrets are 0 and only the average changes.
     learns = path.reached[ONE - player, path.steps[ONE - player]]
     for h in range(tree.hands[player]):
         if offset[bucket, h] == NO_HAND:
@@ -256,8 +264,7 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
 def _read(
     turn: Turn, path: Path, at: np.uint64, block: np.uint64, hands: np.uint64, depth: np.uint64
 ) -> None:
-    """Read the strategies of all hands of the player who acts at a node into frame ``depth``; 0 for
-    hands that are not possible."""
+    """Read the strategies of the acting player's hands into a frame; 0 for impossible hands."""
     tree, table = turn.tree, turn.table
     offset, sigma = tree.hand_offset, path.sigma
     bucket, count = U(tree.node[at]["bucket"]), U(tree.node[at]["n_children"])
@@ -275,9 +282,13 @@ def _read(
 def _step(
     tree: AllHandsTree, path: Path, depth: np.uint64, action: np.uint64, actor: np.uint64
 ) -> bool:
-    """Take an action with all hands at the last of ``depth`` frames; returns whether neither player
-    reaches the node after it."""
+    """Multiply the acting player's reaches by the probabilities of an action.
+
+    Returns:
+        Whether neither player reaches the next node with any hand.
+    """
     reach, reached, steps = path.reach, path.reached, path.steps
+    # Each player has a stack of reaches of their own, with one row per own action on the path.
     above = steps[actor]
     below = above + ONE
     most = 0.0
@@ -294,13 +305,16 @@ def _step(
 def _pay(
     tree: AllHandsTree, path: Path, player: np.uint64, at: np.uint64, depth: np.uint64
 ) -> None:
-    """The value of a terminal for every hand of a player, against the other player's reach, into
-    row ``depth`` of the values."""
+    """Compute the value of a terminal for every hand of a player, in row ``depth`` of the values.
+
+    Values are weighted by the opponent's reach.
+    """
     utility, value, reach, other = tree.utility, path.value, path.reach, ONE - player
     row, coefficient = U(tree.table[at]), tree.coefficient[U(tree.node[at]["payoff"])]
     step, own = path.steps[other], tree.hands[player]
     for h in range(own):
         value[depth, h] = 0.0
+    # Skip hands without reach, which are many after a few rounds.
     for k in range(tree.hands[other]):
         y = coefficient * reach[other, step, k]
         if y != 0.0:

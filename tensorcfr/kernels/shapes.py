@@ -1,4 +1,4 @@
-"""Sequence forms of the shapes of chunks, as views of the pools that hold their arrays."""
+"""Sequence forms of chunk shapes, as views of the pools that store their arrays."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ from ..model.chunks import (
 from ..payoff import ARRAYS, KINDS, PayoffSubsets
 
 POOLS: dict[type, str] = {np.int64: "integers", np.uint32: "indices", np.float64: "reals"}
-"""The pool of the arrays of a dtype."""
+"""Pool that stores the arrays of each dtype."""
 NO_ENTRIES = (
     "PayoffEntries(view(integers, 0, (0,)), view(integers, 0, (0,)), view(integers, 0, (0,)), "
     "view(integers, 0, (0,)), view(integers, integers.shape[0] - 3, (3,)), "
     "view(indices, 0, (1, 0)), view(reals, 0, (0,)))"
 )
-"""Entries that pay nothing; see :class:`tensorcfr.model.chunks.CardShapesBesideEntries`."""
+"""Source of an empty payoff part; see :class:`tensorcfr.model.chunks.CardShapesBesideEntries`."""
 SIZES = {"players - 1": 1}
-"""Sizes of arrays that are known: chunks are of games of two players."""
+"""Dimensions with a known size: a game in chunks has two players."""
 
 
 def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
-    """The view of an array.
+    """Return source code that makes the view of one array.
 
     Args:
-        field: Its row of ``place``: where it begins, how many numbers it has, and how many its
-            last dimension has.
-        dtype: Its dtype.
-        dimensions: Its sizes; those that are names are worked out from the number of its numbers.
+        field: Row of the array in ``place``, which has its offset, its length, and the length of
+            its last dimension.
+        dtype: Dtype of the array.
+        dimensions: Sizes of its dimensions.  A dimension given by name is computed from the length.
     """
     known = [SIZES.get(size, size) if isinstance(size, str) else size for size in dimensions]
     product = int(np.prod([size for size in known if isinstance(size, int)], initial=1))
     unknown = [at for at, size in enumerate(known) if isinstance(size, str)]
+    # Two unknown dimensions need the length of the last one; a single one follows from the length.
     if len(unknown) == 2:
         known = [f"place[{field}, 1] // place[{field}, 2]", f"place[{field}, 2]"]
     elif unknown:
@@ -55,8 +56,13 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
 
 
 def _form_of(fields: Sequence[str], before: str = "", **other: type) -> Any:
-    """What takes the form of a shape apart, for shapes with the given fields; ``before`` is a part
-    of the operator that comes first, and ``other`` has classes in place of those of the kinds."""
+    """Return a function that makes the sequence form of a shape.
+
+    Args:
+        fields: Names of the stored arrays.
+        before: Source of a part of the payoff operator that comes first; empty for none.
+        **other: Classes that replace the classes of some kinds of payoffs.
+    """
     form = [
         _array(field, np.uint32 if name == "infoset_parent" else np.int64, dimensions)
         for field, name in enumerate(FORM_FIELDS)
@@ -76,6 +82,7 @@ def _form_of(fields: Sequence[str], before: str = "", **other: type) -> Any:
     ]
     scope: dict[str, Any] = {kind.__name__: kind for kind in (SequenceForm, *kinds.values())}
     scope["view"] = view
+    # Numba cannot build a tuple of a variable number of parts, so the function is generated.
     exec("\n".join(lines), scope)
     return lends(inlined(scope["form"]))
 
@@ -88,12 +95,12 @@ _FORMS: dict[type, Any] = {
     SubsetShapes: _form_of(CARD_FIELDS, cards=PayoffSubsets),
     SubsetShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES, cards=PayoffSubsets),
 }
-"""What takes a form of each kind of shapes apart."""
+"""Function that makes the sequence form of a shape, for each kind of shapes."""
 
 
 @lends
 def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
-    """The sequence form of a shape, as views."""
+    """Return the sequence form of a shape, as views."""
     form: SequenceForm = _FORMS[type(shapes)](shapes, shape)
     return form
 

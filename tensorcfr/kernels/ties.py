@@ -1,9 +1,9 @@
-"""Ties: instantaneous regrets that are rounding count as exactly 0.
+"""Ties: instantaneous regrets within rounding error count as exactly 0.
 
-Double precision has a bound that is made before the first iteration, from the payoffs; see
-:mod:`tensorcfr.solvers.scales`.  In single precision, where reaches are rounded to 2^-24, such a
-bound would hide true regrets wherever the opponents seldom get.  There regrets are compared with
-the counterfactual values that they come from.
+In double precision, the threshold is computed from the payoffs before the first iteration; see
+:mod:`tensorcfr.solvers.scales`.  In single precision, reaches are rounded to 2^-24, and such a
+threshold would hide true regrets wherever the opponents' reach is small.  There the threshold is a
+share of the counterfactual values from which the regret is computed.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from .descent import like
 from .parts import Lanes, Rows
 
 ROUNDING = 2.0**-48
-"""An instantaneous regret is rounding up to this share of the scale of its bucket."""
+"""Tie threshold in double precision, as a share of the scale of a bucket."""
 SINGLE_ROUNDING = 2.0**-20
-"""In single precision: up to this share of the largest counterfactual value of its infoset."""
+"""Tie threshold in single precision, as a share of the largest counterfactual value of the infoset.
+"""
 
 
 @inlined
 def exact(instant: float, least: float, zero: float) -> float:
-    """An instantaneous regret, 0 where it is but rounding."""
+    """Return an instantaneous regret, or 0 if it is within rounding error."""
     return zero if abs(instant) <= least else instant
 
 
 def _is_double(value: Any) -> bool:
-    """Whether an array, or its type, is of double precision."""
+    """Return whether an array, or its numba type, has double precision."""
     return str(value.dtype) == "float64"
 
 
 @chosen
 def least_of(value: np.ndarray, bound: float, size: float) -> Any:
-    """Up to where instantaneous regrets are rounding.
+    """Return the tie threshold of an infoset.
 
     Args:
-        value: Counterfactual values; their floats count.
-        bound: What is known from the payoffs; 0 in single precision.
-        size: The size of the values.
+        value: float: counterfactual values; only their precision is used.
+        bound: Threshold of the bucket, from the payoffs; 0 in single precision.
+        size: Largest absolute value of the infoset.
     """
     return (lambda value, bound, size: bound) if _is_double(value) else _share_of_size
 
@@ -52,12 +53,13 @@ def _share_of_size(value: np.ndarray, bound: float, size: float) -> float:
 
 @chosen
 def find_least(value: np.ndarray, lanes: Lanes, rows: Rows) -> Any:
-    """:func:`least_of` for each of some infosets, in ``rows.least``."""
+    """Compute the tie threshold of each infoset, in ``rows.least``; see :func:`least_of`."""
     return _bound_of_all if _is_double(value) else _shares_of_sizes
 
 
 @inlined
 def _bound_of_all(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
+    # In double precision the threshold is the same for all infosets of the bucket.
     rows.least[: lanes.length] = rows.bound
 
 

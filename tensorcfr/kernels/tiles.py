@@ -1,7 +1,10 @@
-"""Lanes that kernels handle together, and their parents: the sequences before their infosets.
+"""Tiles of lanes that kernels process together, and gathers from the sequences before them.
 
-Kernels take whole arrays and where to begin, ``array[first + lane]`` with numbers of uint64, which
-numba knows not to count from the end: such loops are vectorised.
+The *parent* of a lane is the sequence before its infoset.  Hands mostly keep their order from level
+to level, so parents are often consecutive numbers.  Then a gather is a plain copy.
+
+Kernels index whole arrays, ``array[first + lane]``, with offsets of uint64.  Numba knows that these
+do not count from the end, and so the loops are vectorised.
 """
 
 from __future__ import annotations
@@ -11,20 +14,21 @@ import numpy as np
 from .._util.jit import called, inlined
 
 TILE = 256
-"""Lanes of a tile: what a pass reads twice is then still in the first cache level."""
+"""Number of lanes of a tile.  Arrays that a pass reads twice are then still in the first-level
+cache."""
 LONGEST = 1536
-"""Lanes of a tile with consecutive parents, at most: the hands of hold'em on a board are one."""
+"""Largest number of lanes of a tile with consecutive parents; the hands of hold'em on a board are
+one tile."""
 TILE_ROWS = 7
-"""Rows of scratch of a tile."""
+"""Number of scratch rows of a tile."""
 RUN = 64
-"""So many lanes or more with consecutive parents are a tile of their own."""
+"""Smallest number of lanes with consecutive parents that make a tile of their own."""
 
 
 @inlined
 def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
-    """Whether each of ``parent[begin]`` and those after it, ``count`` together, is larger by
-    ``step`` than the one before."""
-    # In 32 bits, which are twice as many lanes at a time.
+    """Return whether ``count`` parents from ``begin`` on increase by ``step`` each."""
+    # In 32 bits, which doubles the lanes per vector; without a branch, so that it is vectorised.
     at, first, apart = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
     for lane in range(np.uint64(count)):
         expected = np.uint32(first + np.uint32(step * lane))
@@ -34,20 +38,22 @@ def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
 
 @inlined
 def consecutive(parent: np.ndarray, begin: int, count: int) -> bool:
-    """Whether ``parent[begin]`` and those after it, ``count`` together, are consecutive numbers."""
+    """Return whether ``count`` parents from ``begin`` on are consecutive numbers."""
     return ascend_by(np.uint64(1), parent, begin, count)
 
 
 @inlined
 def all_equal(parent: np.ndarray, begin: int, count: int) -> bool:
-    """Whether they are the same number."""
+    """Return whether ``count`` parents from ``begin`` on are equal."""
     return ascend_by(np.uint64(0), parent, begin, count)
 
 
 @inlined
 def run_length(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
-    """How many of ``parent[begin]`` and those after it, up to ``most``, are consecutive numbers;
-    ``guess``, what it was before, takes less time to find."""
+    """Return the number of consecutive parents from ``begin`` on, at most ``most``.
+
+    ``guess``, the length of the previous run, is checked first and takes less time than a search.
+    """
     if guess <= most and consecutive(parent, begin, guess):  # noqa: SIM102
         if guess == most or np.int64(parent[begin + guess]) != np.int64(parent[begin]) + guess:
             return guess
@@ -61,13 +67,13 @@ def run_length(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
 
 @called
 def next_run(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
-    """:func:`run_length`, for the many places where a call takes no time: lanes of several runs."""
+    """Call :func:`run_length` without inlining it, where the time of a call does not matter."""
     return run_length(parent, begin, most, guess)
 
 
 @inlined
 def tile_length(alike: int, most: int) -> int:
-    """Lanes of a tile that begins with so many consecutive parents, up to ``most``."""
+    """Return the length of a tile whose first ``alike`` parents are consecutive, up to ``most``."""
     return min(LONGEST if alike >= RUN else TILE, most)
 
 
@@ -75,21 +81,21 @@ def tile_length(alike: int, most: int) -> int:
 def gather(
     array: np.ndarray, parent: np.ndarray, begin: int, length: int, alike: int, v: np.ndarray
 ) -> None:
-    """``v[lane] = array[parent[begin + lane]]``, run by run.
+    """Copy ``array[parent[begin + lane]]`` to ``v[lane]``, run by run.
 
     Args:
         array: float.
         parent: int (at least begin + length,).
-        begin: The first lane.
-        length: Lanes.
-        alike: How many consecutive parents there are at first.
+        begin: First lane.
+        length: Number of lanes.
+        alike: Number of consecutive parents from ``begin`` on.
         v: float (at least length,): modified in place.
     """
     done = 0
     while done < length:
         part = min(alike if alike >= RUN else TILE, length - done)
         at, first, to = np.uint64(begin + done), np.uint64(parent[begin + done]), np.uint64(done)
-        # One loop, of which the compiler makes two.
+        # The condition does not depend on the lane: the compiler makes two loops.
         for lane in range(np.uint64(part)):
             v[to + lane] = array[first + lane if alike >= RUN else np.uint64(parent[at + lane])]
         done += part
@@ -101,8 +107,10 @@ def gather(
 def scatter(
     v: np.ndarray, parent: np.ndarray, begin: int, length: int, alike: int, array: np.ndarray
 ) -> None:
-    """``array[parent[begin + lane]] += v[lane]``; arguments as for :func:`gather`, ``array`` is
-    modified in place."""
+    """Add ``v[lane]`` to ``array[parent[begin + lane]]``, run by run.
+
+    The arguments are those of :func:`gather`; ``array`` is modified in place.
+    """
     done = 0
     while done < length:
         part = min(alike if alike >= RUN else TILE, length - done)

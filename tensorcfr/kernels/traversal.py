@@ -1,23 +1,22 @@
-"""The arrays that Monte Carlo traversals read and write.
+"""Arrays that Monte Carlo traversals read and write.
 
-A traversal visits histories, one at a time, and reads and writes one *block* of numbers per
-infoset, so that the numbers it needs at a node are adjacent, mostly in one cache line.
+A traversal visits histories one at a time.  For each infoset it reads and writes one *block* of
+numbers, so that the numbers needed at a node are adjacent, mostly in one cache line.
 
-A block begins with the regrets; its offset in the table points there.  For ``n`` actions it holds
-``n`` regrets, ``n`` probabilities of the current strategy, ``n`` numbers of the cumulative
-strategy, and then further groups of ``n`` numbers that depend on the scheme: the instantaneous
-regrets of the traversal under way, or the baselines of each player.  If the table has headers, two
-numbers precede the regrets: the last visit and the mark of a pending update (:data:`LAST_VISIT`,
-:data:`PENDING`).
+The offset of a block in the table points to its regrets.  For ``n`` actions a block holds ``n``
+regrets, ``n`` probabilities of the current strategy, and ``n`` numbers of the cumulative strategy.
+Further groups of ``n`` numbers depend on the scheme: the instantaneous regrets of the current
+traversal, or the baselines of each player.  If the table has headers, two numbers precede the
+regrets: the last visit and the mark of a pending update (:data:`LAST_VISIT`, :data:`PENDING`).
 
 A history whose children are not in the tree yet is a decision without children.  A traversal that
-comes to one notes in its :class:`Frames` where it is, and returns.  It goes on when it is called
-again.  A compiled game has no such histories.
+reaches one stores its position in :class:`Frames`, and returns.  It continues at the next call.  A
+compiled game has no such histories.
 
-There are two kinds of trees.  A tree of histories has every history of the game.  A public tree is
+There are two kinds of trees.  A history tree has every history of the game.  A public tree is
 traversed with hands that are drawn first: a history is a pair of hands and a public node.  The
-fields of :class:`TraversalTree` that only one kind has are None in the other.  None has a type of
-its own, so numba compiles each kernel for each kind, without branches.
+fields of :class:`TraversalTree` that belong to one kind only are None in the other.  None has a
+numba type of its own, so each kernel is compiled for each kind, without branches.
 """
 
 from __future__ import annotations
@@ -35,12 +34,12 @@ ZERO, ONE = U(0), U(1)
 CHANCE_NODE, TERMINAL_NODE = U(2**32 - 2), U(2**32 - 1)
 """``actor`` of a node where no player acts."""
 NO_BLOCK = U(2**32 - 1)
-"""``block`` of an infoset with one action."""
+"""``block`` of an infoset with a single action."""
 LAST_VISIT, PENDING = U(2), U(1)
-"""How far before its regrets a block has the sum of the averaging weights at the last visit, and
-the mark of a pending update."""
+"""Distances from the header to the regrets of a block: the sum of the averaging weights at the last
+visit, and the mark of a pending update."""
 HEADER = 2
-"""Numbers in the header of a block, if the table has headers."""
+"""Length of the header of a block, if the table has headers."""
 
 
 _NODE = [
@@ -51,41 +50,41 @@ _NODE = [
     ("payoff", np.uint32),  # of a terminal: row of utility; in public trees, number of the payoff
 ]
 HISTORY_NODE = np.dtype([*_NODE, ("chance", np.uint32)])
-"""A node of a tree of histories.  ``chance`` is the number of a chance node.  Fields that a node
-does not have (the block of a terminal, say) are 0.  A record keeps what a traversal needs at a
-node in one cache line."""
+"""Dtype of a node of a history tree.  ``chance`` is the number of a chance node.  Fields that a
+node does not have (such as the block of a terminal) are 0.  A record keeps all fields of a node in
+one cache line."""
 PUBLIC_NODE = np.dtype([*_NODE, ("bucket", np.uint32)])
-"""A node of a public tree.  ``bucket`` is that of a decision node; chance nodes are numbered there,
-from 0."""
+"""Dtype of a node of a public tree.  ``bucket`` is the bucket of a decision node; at a chance node
+it is the number of the chance node, from 0."""
 
 
 class TraversalTree(NamedTuple):
-    """A game as a traversal sees it.
+    """A game as an array of nodes, for traversals.
 
-    Infosets with a single action have no block, because there is nothing to learn.  In a tree of
-    histories, chance nodes that follow each other directly (one card is dealt after the other)
-    are one draw; all of them count as visited.
+    Infosets with a single action have no block, because there is nothing to learn.  In a history
+    tree, chance nodes that follow each other directly (one card is dealt after the other) are one
+    draw; all of them count as visited.
     """
 
     node: np.ndarray
     """:data:`HISTORY_NODE` or :data:`PUBLIC_NODE` (nodes,), in breadth-first order."""
     utility: np.ndarray
-    """float64 (terminals, players): what each terminal pays; in public trees, float64 (matrices,
+    """float64 (terminals, players): payoffs of each terminal; in public trees, float64 (matrices,
     players, hands of player 0 times hands of player 1)."""
     depth: int
-    """The most decisions and chance nodes on the way to a terminal."""
+    """Largest number of decisions and chance nodes on a path to a terminal."""
     width: int
-    """The most children of a decision node, or outcomes of a draw."""
+    """Largest number of children of a decision node, or of outcomes of a draw."""
     blocks: int
-    """Infosets with a block that one traversal can visit."""
+    """Largest number of infosets with a block that one traversal visits."""
     entries: int
-    """The most nodes that a traversal of the whole tree has in its queue."""
+    """Largest number of nodes in the queue of a full traversal."""
     visits_once: bool
-    """Whether a traversal that samples chance visits every infoset at most once."""
+    """True if a traversal that samples chance visits every infoset at most once."""
     dealt: int
-    """Public trees: the chance nodes by which the hands are dealt.  0 otherwise."""
+    """Number of chance nodes that deal the hands, in public trees; otherwise 0."""
     hands: int
-    """Public trees: hands of player 1.  0 otherwise."""
+    """Number of hands of player 1, in public trees; otherwise 0."""
 
     probability: np.ndarray
     """float64 (outcomes,): probability of each outcome; empty in public trees, where chance is
@@ -93,42 +92,44 @@ class TraversalTree(NamedTuple):
 
     # Trees of histories.
     joined: np.ndarray | None = None
-    """uint32 (chance nodes,): chance nodes after this one that the same draw passes."""
+    """uint32 (chance nodes,): number of chance nodes after this one that the same draw covers."""
     first_outcome: np.ndarray | None = None
     """uint32 (chance nodes + 1,): the outcomes of draw ``c`` are ``[c]`` to ``[c + 1] - 1``."""
     outcome: np.ndarray | None = None
-    """uint32 (outcomes, 2): the node to which an outcome leads; and the node of the outcome's alias
+    """uint32 (outcomes, 2): node that an outcome leads to, and node of the outcome's alias
     (Walker's method)."""
     threshold: np.ndarray | None = None
-    """float64 (outcomes,): probability with which a draw of an outcome's column stays with it and
-    does not go to its alias."""
+    """float64 (outcomes,): probability with which a draw of the outcome's column returns the
+    outcome and not its alias."""
 
     # Public trees.
     deal: np.ndarray | None = None
-    """uint32 (deals, 2): a deal, as the hand of player 0 times the hands of player 1 plus the hand
-    of player 1; and the deal's alias."""
+    """uint32 (deals, 2): a deal, as (hand of player 0) * (hands of player 1) + (hand of player 1),
+    and the deal's alias."""
     deal_threshold: np.ndarray | None = None
-    """float64 (deals,): as ``threshold``."""
+    """float64 (deals,): probability with which a draw of the deal's column returns the deal and not
+    its alias."""
     hand_offset: np.ndarray | None = None
     """uint32 (buckets, most hands): distance from the block of the first possible hand to the block
     of each hand."""
     step: np.ndarray | None = None
-    """int32 (nodes,): row of ``chance_table`` for the step into the node; empty without chance
-    nodes."""
+    """int32 (nodes,): row of ``chance_table`` for the chance outcome that leads to the node; empty
+    without chance nodes."""
     chance_table: np.ndarray | None = None
-    """float64 (tables, hands of player 0 times hands of player 1): probability of the step."""
+    """float64 (tables, hands of player 0 times hands of player 1): probability of the outcome for
+    each deal."""
     coefficient: np.ndarray | None = None
-    """float64 (payoffs,): multiple of the matrix."""
+    """float64 (payoffs,): factor of the matrix."""
     matrix: np.ndarray | None = None
-    """uint32 (payoffs,): row of ``utility``."""
+    """uint32 (payoffs,): index of the matrix in ``utility``."""
 
 
 ITERATION, TURN, AT, DEPTH, NOTED, PAUSED, STOPS, HISTORIES, DECISIONS = range(9)
-"""Numbers of :attr:`Frames.cursor`."""
+"""Indices in :attr:`Frames.cursor`."""
 FOR_HISTORY, FOR_LOG = 1, 2
-"""What a traversal waits for."""
+"""Reasons why a traversal waits: for a new history, or for a longer log."""
 OWN, CLOCK, LED = range(3)
-"""Numbers of :attr:`Frames.scalar`."""
+"""Indices in :attr:`Frames.scalar`."""
 FRAME = np.dtype(
     [
         ("led", np.float64),  # probability with which the player's own draws lead here
@@ -143,45 +144,48 @@ FRAME = np.dtype(
         ("unused", np.uint32),
     ]
 )
-"""A decision on the path of a traversal; a scheme uses the fields that it needs."""
+"""Dtype of a decision on the path of a traversal; a scheme uses the fields that it needs."""
 
 
 class Frames(NamedTuple):
-    """The path that a traversal is on, and what undoes its iteration; modified in place."""
+    """Path of a traversal, and the data that undo its iteration; modified in place."""
 
     cursor: np.ndarray
-    """int64 (9,): ``ITERATION``, the rows of the schedule that are done; ``PAUSED``,
-    ``FOR_HISTORY`` or ``FOR_LOG`` if the traversal waits for a history to be entered, or for a
-    longer log, and then ``TURN``, which of the players it is for, ``AT``, its node, and ``DEPTH``,
-    the frames on its path; ``STOPS``, 1 if no further iteration is to begin;
-    ``NOTED``, numbers in ``log``; ``HISTORIES`` and ``DECISIONS`` visited before the iteration.
-    All are 0 for a new schedule."""
+    """int64 (9,): position in the schedule; all are 0 for a new schedule.
+
+    * ``ITERATION``: rows of the schedule that are done.
+    * ``PAUSED``: ``FOR_HISTORY`` or ``FOR_LOG`` if the traversal waits for a new history or a
+      longer log.  Then ``TURN`` is the index of its player, ``AT`` its node, and ``DEPTH`` the
+      frames on its path.
+    * ``STOPS``: 1 if no further iteration may begin.
+    * ``NOTED``: numbers in ``log``.
+    * ``HISTORIES`` and ``DECISIONS``: numbers visited before the iteration."""
     scalar: np.ndarray
     """float64 (3,): ``OWN`` and ``LED``, as in a frame, where the traversal waits; ``CLOCK``, the
     sum of the averaging weights before the iteration."""
     path: np.ndarray
-    """:data:`FRAME` (frames,): the decisions on the current path, the first one first."""
+    """:data:`FRAME` (frames,): decisions on the current path, from the root down."""
     q: np.ndarray
     """float64 (frames * most actions,): values of the actions of each frame."""
     reach: np.ndarray
-    """float64 ((frames + 1) * players,): reaches of the players at each frame."""
+    """float64 ((frames + 1) * players,): reach of each player at each frame."""
     width: int
-    """The most actions."""
+    """Largest number of actions."""
     held: np.ndarray
     """uint64 (players,): each player's hand, in public trees."""
     n_players: int
     """Number of players."""
     generator: np.ndarray
-    """uint64 (4,): the generator before the iteration."""
+    """uint64 (4,): state of the generator before the iteration."""
     log: np.ndarray
-    """float64: the blocks that the iteration came to, as they were: block, number of numbers, and
-    the numbers with their header; empty if nothing is to be noted."""
+    """float64: blocks that the iteration visited, before their change: block, length, and the
+    numbers with their header; empty if no log is needed."""
     groups: int
-    """Groups of numbers in a block, for ``log``."""
+    """Number of groups of numbers in a block, for ``log``."""
 
     tried: np.ndarray
-    """float64 (frames * most actions,): the probability with which each action of a frame is tried,
-    0 if it is not; empty if no own actions are drawn."""
+    """float64 (frames * most actions,): probability with which each action of a frame is tried, 0
+    if it is not; empty if all own actions are tried."""
 
 
 def new_frames(
@@ -193,15 +197,15 @@ def new_frames(
     groups: int = 0,
     tries: bool = False,
 ) -> Frames:
-    """Frames for a traversal that begins.
+    """Allocate frames for a traversal that begins.
 
     Args:
-        depth: The most decisions and chance nodes on the way to a terminal.
-        width: The most children of a decision node.
+        depth: Largest number of decisions and chance nodes on a path to a terminal.
+        width: Largest number of children of a decision node.
         n_players: Number of players.
-        log: Numbers that can be noted.
-        groups: Groups of numbers in a block.
-        tries: Whether the traversal draws which own actions it tries.
+        log: Capacity of the log, in numbers.
+        groups: Number of groups of numbers in a block.
+        tries: Whether the traversal draws the own actions that it tries.
     """
     return Frames(
         cursor=np.zeros(9, np.int64),
@@ -220,78 +224,78 @@ def new_frames(
 
 
 class TraversalState(NamedTuple):
-    """What a traversal keeps between iterations; modified in place."""
+    """Solver state of a sampling algorithm between iterations; modified in place."""
 
     table: np.ndarray
-    """float64: the infosets' blocks, one after the other."""
+    """float64: blocks of the infosets, one after the other."""
     clock: np.ndarray
-    """float64 (1,): the sum of the averaging weights so far."""
+    """float64 (1,): sum of the averaging weights so far."""
     touched: np.ndarray
-    """int64 (2,): histories visited, and decision nodes among them."""
+    """int64 (2,): number of histories visited, and of decision nodes among them."""
 
 
 class Orders(NamedTuple):
-    """The iterations that a kernel runs."""
+    """Iterations that a kernel runs."""
 
     schedule: np.ndarray
-    """float64 (iterations, 1 + parameters): averaging weight, then the parameters of the rule,
-    iteration by iteration."""
+    """float64 (iterations, 1 + parameters): averaging weight, then the parameters of the rule."""
     players: np.ndarray
-    """uint64: the players for whom an iteration traverses, in order."""
+    """uint64 (traversals per iteration,): players for whom an iteration traverses, in order."""
     averaging: int
-    """``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``; see :mod:`tensorcfr.kernels.sampling`."""
+    """Averaging scheme: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``; see
+    :mod:`tensorcfr.kernels.sampling`."""
     alternating: bool
-    """Whether a traversal uses the strategies that earlier traversals of the same iteration
-    computed, and draws its own chance outcomes.  Otherwise all traversals of an iteration have the
-    same strategies and the same chance outcomes, where all actions are tried."""
+    """True if a traversal uses the strategies that earlier traversals of the same iteration
+    computed, and draws its own chance outcomes.  Otherwise all traversals of an iteration use the
+    same strategies and, where all actions are tried, the same chance outcomes."""
 
 
 class Turn(NamedTuple):
-    """A traversal."""
+    """Traversal for one player in one iteration."""
 
     tree: Any
-    """The game: a :class:`TraversalTree`, or an
+    """Game: a :class:`TraversalTree`, or an
     :class:`~tensorcfr.kernels.sampling_public.AllHandsTree`."""
     table: np.ndarray
-    """:attr:`TraversalState.table`: modified in place."""
+    """Table of the infosets, :attr:`TraversalState.table`; modified in place."""
     generator: np.ndarray
     """uint64 (4,), a script or streams; modified in place."""
     rule: LocalRule
-    """The local rule, to which kernels are specialised."""
+    """Local rule, to which kernels are specialised."""
     parameters: tuple[float, ...]
-    """Its parameters at this iteration."""
+    """Parameters of the rule at this iteration."""
     player: np.uint64
-    """For whom it is."""
+    """Player for whom the traversal updates infosets."""
     deal: np.uint64
-    """The hands, as :func:`tensorcfr.kernels.tree_access.deal_hands` drew them."""
+    """Deal drawn by :func:`tensorcfr.kernels.tree_access.deal_hands`."""
     averaging: int
-    """As in :class:`Orders`."""
+    """Averaging scheme; see :class:`Orders`."""
     weight: float
     """Averaging weight of the iteration."""
     clock: float
-    """Sum of the weights, this iteration's included."""
+    """Sum of the averaging weights, including this iteration."""
 
 
 class Walk(NamedTuple):
-    """Where a traversal is."""
+    """Position of a traversal."""
 
     at: np.uint64
-    """The node."""
+    """Current node."""
     depth: np.uint64
-    """Frames on the path to it."""
+    """Number of frames on the path to it."""
     own: float
-    """As in :data:`FRAME`, like the next one."""
+    """Own reach of the updating player, as in :data:`FRAME`."""
     led: float
-    """Likewise."""
+    """Probability of the player's own draws, as in :data:`FRAME`."""
     histories: np.uint64
-    """Histories visited."""
+    """Number of histories visited so far."""
     decisions: np.uint64
-    """Decision nodes among them."""
+    """Number of decision nodes among them."""
 
 
 @inlined
 def begin_iteration(frames: Frames, clock: float, walk: Walk, generator: np.ndarray) -> None:
-    """Note what undoes the iteration that begins, where anything is to be noted."""
+    """Store the data that undo the iteration about to begin, if there is a log."""
     if frames.log.shape[0] > 0:
         cursor = frames.cursor
         cursor[NOTED], frames.scalar[CLOCK] = 0, clock
@@ -301,12 +305,9 @@ def begin_iteration(frames: Frames, clock: float, walk: Walk, generator: np.ndar
 
 @inlined
 def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64) -> bool:
-    """Note a block with its header as it is, where anything is to be noted, before a traversal goes
-    on at a decision.
+    """Log a block before its change, if there is a log; return whether the traversal must wait.
 
-    Returns:
-        Whether the traversal must wait: for the history, which has no children, or for a longer
-        log.
+    It waits for new children of a history that has none, or for a longer log.
     """
     if count == ZERO:
         return True
@@ -316,6 +317,7 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
     begin, size = cursor[NOTED], HEADER + np.int64(U(frames.groups) * count)
     if begin + HEADER + size > log.shape[0]:
         return True
+    # An entry of the log: block, length, then the block's numbers with their header.
     log[begin] = block
     log[begin + 1] = size
     first = np.int64(block) - HEADER
@@ -329,15 +331,16 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
 def pause(
     frames: Frames, state: TraversalState, walk: Walk, turn: int, clock: float, count: np.uint64
 ) -> None:
-    """Note where a traversal waits.
+    """Store the position of a traversal that waits.
 
     Args:
-        frames: Modified in place, like the next one.
-        state: The state.
-        walk: Where the traversal is.
-        turn: Which of the players it is for.
-        clock: The sum of the averaging weights.
-        count: Children of the node: without any it waits for the history, else for a longer log.
+        frames: Modified in place.
+        state: Modified in place.
+        walk: Position of the traversal.
+        turn: Index of its player in the schedule.
+        clock: Sum of the averaging weights.
+        count: Number of children of the node: 0 to wait for the history, otherwise for a longer
+            log.
     """
     cursor, missing = frames.cursor, count == ZERO
     cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
@@ -351,7 +354,7 @@ def pause(
 
 @inlined
 def resumed(frames: Frames, walk: Walk) -> Walk:
-    """Where a traversal goes on that has waited."""
+    """Return the position at which a waiting traversal continues."""
     cursor, scalar = frames.cursor, frames.scalar
     cursor[PAUSED] = 0
     return Walk(
@@ -366,7 +369,7 @@ def resumed(frames: Frames, walk: Walk) -> Walk:
 
 @inlined
 def finish(state: TraversalState, clock: float, walk: Walk) -> None:
-    """Keep clock and counts in the state, which is modified in place."""
+    """Store clock and counts in the state, which is modified in place."""
     state.clock[0] = clock
     state.touched[0] = np.int64(walk.histories)
     state.touched[1] = np.int64(walk.decisions)

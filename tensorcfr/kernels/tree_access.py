@@ -1,8 +1,8 @@
-"""The nodes of a traversal tree, and the way down to the next decision.
+"""Nodes of a traversal tree, and the path down to the next decision.
 
-All functions are pieces of kernels.  Most exist for each kind of tree: histories, a public tree
-with hands that are drawn first, and a public tree with all hands at once.  Which one a kernel gets
-is known when it is compiled, by the fields that the tree has.
+All functions are called inside kernels.  Most have an implementation per kind of tree: histories, a
+public tree with hands drawn first, and a public tree with all hands together.  The implementation
+is selected at compile time, by the fields that the tree has.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Turn, U
 
 
 def _has(tree: Any, field: str) -> bool:
-    """Whether a tree, or its type, has a field, and more than None in it."""
+    """Return whether a tree, or its numba type, has a field that is not None."""
     if isinstance(tree, types.BaseNamedTuple):
         kind: Any = tree
         kinds = dict(zip(kind.fields, kind.types, strict=True))
@@ -29,7 +29,7 @@ def _has(tree: Any, field: str) -> bool:
 
 @chosen
 def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
-    """Draw the deal with which a public tree is traversed; 0 without a draw for other trees.
+    """Draw the deal with which a public tree is traversed; return 0 without a draw for other trees.
 
     Args:
         tree: The game.
@@ -50,11 +50,11 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
 
 @chosen
 def sample_step(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
-    """The node to which a chance node leads, by one random number; never one of probability 0.
+    """Draw the node to which a chance node leads, by one random number; never one of probability 0.
 
     Args:
         tree: The game.
-        deal: The result of :func:`deal_hands`.
+        deal: Deal from :func:`deal_hands`.
         at: The chance node.
         generator: uint64 (4,), a script or streams; modified in place.
     """
@@ -74,12 +74,13 @@ def _sample_history(tree: Any, deal: np.uint64, at: np.uint64, generator: np.nda
 @inlined
 def _sample_public(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
     node, step, chance_table = tree.node, tree.step, tree.chance_table
-    # The first stream is that of the deal.  Under every deal a chance node has a stream of its own.
+    # Stream 0 belongs to the deal.  A chance node has a stream for every deal.
     place = ONE + U(node[at]["bucket"]) * U(chance_table.shape[1]) + deal
     left = draw_at(generator, place)
     first = U(node[at]["first_child"])
     chosen_child = first
     for a in range(U(node[at]["n_children"])):
+        # Outcomes of probability 0 are skipped, even if rounding leaves a rest after the last one.
         probability = chance_table[step[first + a], deal]
         if probability > 0.0:
             chosen_child = first + a
@@ -93,8 +94,9 @@ def _sample_public(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndar
 def _sample_all_hands(
     tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray
 ) -> np.uint64:
-    """By the probability over all deals."""
+    """Draw a child of a public chance node by its probability over all deals."""
     node, weight, mass = tree.node, tree.weight, tree.mass
+    # The masses of the children sum to the mass of the node, so they need no normalisation.
     left = draw_at(generator, U(node[at]["bucket"])) * mass[U(weight[at])]
     first = U(node[at]["first_child"])
     chosen_child = first
@@ -110,7 +112,7 @@ def _sample_all_hands(
 
 @chosen
 def joined_nodes(tree: Any, at: np.uint64) -> Any:
-    """Histories of chance that the draw at a chance node passes after it."""
+    """Return the number of further chance nodes that the draw at a chance node covers."""
     return _joined_nodes if _has(tree, "joined") else lambda tree, at: ZERO
 
 
@@ -121,7 +123,7 @@ def _joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
 
 @chosen
 def first_outcome_of(tree: Any, at: np.uint64) -> Any:
-    """The first outcome of a chance node; 0 in public trees."""
+    """Return the index of the first outcome of a chance node; 0 in public trees."""
     return _first_outcome if _has(tree, "first_outcome") else lambda tree, at: ZERO
 
 
@@ -132,7 +134,7 @@ def _first_outcome(tree: Any, at: np.uint64) -> np.uint64:
 
 @chosen
 def histories_at(tree: Any, at: np.uint64) -> Any:
-    """The histories that a node is: 1; with all hands, the deals that are possible there."""
+    """Return the number of histories at a node: 1, or with all hands the possible deals there."""
     return _deals_at if _has(tree, "deals") else lambda tree, at: ONE
 
 
@@ -143,14 +145,15 @@ def _deals_at(tree: Any, at: np.uint64) -> np.uint64:
 
 @chosen
 def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> Any:
-    """The block of the infoset at a decision node, or ``NO_BLOCK``; with all hands, the block of
-    the first one.
+    """Return the block of the infoset at a decision node, or ``NO_BLOCK``.
+
+    With all hands together, it is the block of the first hand.
 
     Args:
         tree: The game.
         held: uint64 (players,): each player's hand.
         at: The node.
-        actor: Who acts there.
+        actor: The acting player.
     """
     one_hand = _has(tree, "hand_offset") and not _has(tree, "mass")
     return _block_of_hand if one_hand else lambda tree, held, at, actor: U(tree.node[at]["block"])
@@ -164,12 +167,12 @@ def _block_of_hand(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64)
 
 @chosen
 def pay(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
-    """The utility of a terminal for a player.
+    """Return the utility of a terminal for a player.
 
     Args:
         tree: The game.
         at: The terminal.
-        deal: The result of :func:`deal_hands`.
+        deal: Deal from :func:`deal_hands`.
         player: The player.
     """
     return _pay_public if _has(tree, "coefficient") else _pay_history
@@ -195,20 +198,20 @@ def next_decision(
     histories: np.uint64,
     decisions: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Go down from a node to the next one where a player has a choice, or to an end.
+    """Follow a path from a node to the next one where a player has a choice, or to its end.
 
     Args:
         turn: The traversal.
         held: uint64 (players,): each player's hand.
         at: The node.
-        sampled: Whether chance is sampled on the way; otherwise a chance node is an end.
-        histories: Histories visited.
-        decisions: Decision nodes among them.
+        sampled: Whether chance is sampled on the way; otherwise the path ends at a chance node.
+        histories: Number of histories visited.
+        decisions: Number of decision nodes among them.
 
     Returns:
-        The node; who acts there; the block of the infoset; and both numbers, the node included.
-        The node is a decision with a block, a terminal, a chance node, or a decision without
-        children yet, which does not count as visited.
+        The node, its actor, the block of the infoset, and both counts with the node included.  The
+        node is a decision with a block, a terminal, a chance node, or a decision without children
+        yet, which does not count as visited.
     """
     tree, node = turn.tree, turn.tree.node
     while True:
@@ -221,6 +224,7 @@ def next_decision(
                 return at, actor, NO_BLOCK, histories, decisions
             at = sample_step(tree, turn.deal, at, turn.generator)
             continue
+        # A node of a growing tree whose children are not entered yet.
         if U(node[at]["n_children"]) == ZERO:
             return at, actor, NO_BLOCK, histories, decisions
         histories += histories_at(tree, at)
@@ -228,4 +232,5 @@ def next_decision(
         block = find_block(tree, held, at, actor)
         if block != NO_BLOCK:
             return at, actor, block, histories, decisions
+        # A single action: nothing to choose and no block, so follow it.
         at = U(node[at]["first_child"])

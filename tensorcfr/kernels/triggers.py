@@ -1,9 +1,10 @@
-"""Kernels of extensive-form regret minimization: regrets of deviations, and strategies from them.
+"""Extensive-form regret minimisation: regrets of deviations, and strategies computed from them.
 
-A player who deviates goes on deviating.  So a deviation that is under way at an infoset began at a
-*trigger*: a sequence that the player left (they saw the recommendation and did something else), or
-an infoset at which they stopped to listen.  At every infoset each trigger has regrets of its own,
-which count with the own reach of its sequence.
+A player who deviates from a recommendation continues to deviate.  So a deviation in progress at an
+infoset began at a *trigger*.  A trigger is a sequence that the player left (they saw the
+recommendation and chose another action), or an infoset at which they stopped to follow
+recommendations.  Each trigger has regrets of its own at every infoset below it, weighted by own
+reach of its sequence.
 """
 
 from __future__ import annotations
@@ -17,24 +18,24 @@ from ..model.arrays import SequenceForm
 from ..payoff.multiply import payoff_product, payoff_scratch
 
 SMALLEST = 1e-100
-"""Added to every rate: where regrets leave several strategies to choose from, it is the limit of
-that with equal chances of all actions."""
+"""Number added to every rate.  If regrets allow several strategies, it selects the limit of small
+equal rates for all actions."""
 LEAST = 1e-50
-"""Probabilities below it come from :data:`SMALLEST` alone, and are 0."""
+"""Probabilities below it result only from :data:`SMALLEST`, and are set to 0."""
 
 
 class Triggers(NamedTuple):
-    """The deviations that may be under way at each infoset."""
+    """Deviations that may be in progress at each infoset."""
 
     first: np.ndarray
-    """int64 (infosets + 1,): infoset ``I`` has the triggers ``[I]`` to ``[I + 1] - 1``."""
+    """int64 (infosets + 1,): the triggers of infoset ``I`` are ``[I]`` to ``[I + 1] - 1``."""
     sequence: np.ndarray
-    """int64 (triggers,): the sequence whose own reach a trigger counts with."""
+    """int64 (triggers,): sequence whose own reach weights the trigger's regrets."""
     regret: np.ndarray
-    """int64 (triggers + 1,): the first of a trigger's regrets, one for each action."""
+    """int64 (triggers + 1,): index of a trigger's first regret; it has one per action."""
     swap: np.ndarray
-    """int64 (infosets + 1,): the first of an infoset's regrets of one action for another, ``[from,
-    to]``; none where players do not see the recommendation."""
+    """int64 (infosets + 1,): index of an infoset's first regret of one action for another, ``[from,
+    to]``.  There are none if players do not see the recommendation."""
 
 
 @kernel
@@ -53,10 +54,10 @@ def add_trigger_regrets(
         form: The game.
         triggers: The deviations.
         player: The player.
-        strategy: float64 (sequences,): all strategies of this iteration.
+        strategy: float64 (sequences,): strategies of all players in this iteration.
         reach: float64 (sequences,): own reaches of all players.
-        value: float64 (sequences,): scratch; the player's entries are modified in place.
-        regret: float64: the player's regrets are modified in place.
+        value: float64 (sequences,): scratch, used at the player's sequences.
+        regret: float64 (regrets,): the player's regrets are modified in place.
     """
     payoff_product(form, player, reach, value, payoff_scratch(form), None)
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
@@ -66,6 +67,8 @@ def add_trigger_regrets(
             v = 0.0
             for a in range(actions):
                 v += strategy[s + a * lanes] * value[s + a * lanes]
+            # Levels run from the deepest up, so values below the parent are complete when it is
+            # read.
             value[form.infoset_parent[infoset]] += v
             for one in range(triggers.first[infoset], triggers.first[infoset + 1]):
                 weight, at = reach[triggers.sequence[one]], triggers.regret[one]
@@ -88,15 +91,15 @@ def follow_triggers(
     strategy: np.ndarray,
     reach: np.ndarray,
 ) -> None:
-    """The strategies of one player against which no mixture of deviations gains, by the regrets.
+    """Compute the strategies of one player against which no mixture of deviations gains.
 
     Args:
         form: The game.
         triggers: The deviations.
         player: The player.
-        regret: float64: the regrets.
-        strategy: float64 (sequences,): the player's entries are modified in place.
-        reach: float64 (sequences,): own reaches; likewise.
+        regret: float64 (regrets,): regrets of the deviations, which determine the mixture.
+        strategy: float64 (sequences,): modified in place at the player's sequences.
+        reach: float64 (sequences,): own reaches, modified in place at the player's sequences.
     """
     most = 1
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -119,6 +122,7 @@ def follow_triggers(
                 for a in range(actions):
                     for to in range(actions):
                         rate[a, to] += above * max(regret[at + a * actions + to], 0.0)
+            # The stationary strategy gains nothing by any of these changes of action.
             _stationary(rate, actions, chance)
             for a in range(actions):
                 strategy[s + a * lanes] = chance[a]
@@ -127,18 +131,18 @@ def follow_triggers(
 
 @inlined
 def _stationary(rate: np.ndarray, n: int, chance: np.ndarray) -> None:
-    """The distribution that jumps at some rates leave as it is.
+    """Compute the stationary distribution of a Markov chain with given rates.
 
-    States are taken away from the last on, and put back.  Nothing is subtracted, so that small
-    rates keep their digits.
+    States are eliminated from the last one on, and then restored.  The algorithm has no
+    subtractions, so small rates keep their digits.
 
     Source: W. K. Grassmann, M. I. Taksar, D. P. Heyman, "Regenerative analysis and steady state
     distributions for Markov chains", Operations Research 33, 1985.
 
     Args:
-        rate: float64 (n, n): rates above 0, from a row to a column; modified.
-        n: States.
-        chance: float64 (n,): modified in place.
+        rate: float64 (n, n): positive rates, from row to column; modified.
+        n: Number of states.
+        chance: float64 (n,): the distribution, modified in place.
     """
     for last in range(n - 1, 0, -1):
         away = 0.0

@@ -1,6 +1,6 @@
-"""The steps of whole rules, which work on all actions of an infoset together.
+"""Steps of whole rules, which update all actions of an infoset together.
 
-Their numbers are copied to arrays of float64, and back.
+Their arguments are copied to float64 arrays, and the results back to the solver's arrays.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from .parts import Lanes, Part, Rows, Step
 from .ties import exact
 
 OWN_ROWS = 4
-"""Rows of scratch of a whole rule before those of its memory: regrets, instantaneous regrets,
-values and strategy."""
+"""Number of scratch arrays before the memory of the rule: regrets, instantaneous regrets, values
+and strategy."""
 OWN_LANES = 64
-"""Infosets that a whole rule gets at a time: its arrays are then in the first cache level."""
+"""Number of infosets per call of a whole rule; its arrays then fit in the first-level cache."""
 
 
 @inlined
 def most_actions(form: SequenceForm) -> int:
-    """Actions of the infosets that have most."""
+    """Return the largest number of actions of an infoset."""
     most = 1
     for b in range(form.bucket_actions.shape[0]):
         most = max(most, form.bucket_actions[b])
@@ -34,21 +34,25 @@ def most_actions(form: SequenceForm) -> int:
 
 @inlined
 def whole_scratch(rule: LocalRule, most: int) -> np.ndarray:
-    """Scratch of a whole rule, for infosets of up to ``most`` actions; empty for other rules."""
+    """Allocate scratch of a whole rule, for up to ``most`` actions; empty for other rules."""
     rows = OWN_ROWS + rule.n_memory
     return np.empty((rows * most + 1) * OWN_LANES if rule.whole else 0)
 
 
 @inlined
 def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
-    """The step at infosets that are not locked, some at a time; ``rows.mean`` has their values
-    under the strategies played, and becomes the values that are passed up."""
+    """Apply a whole rule to infosets that are not locked, up to :data:`OWN_LANES` at a time.
+
+    ``rows.mean`` holds their values under the strategies played on entry, and the values that they
+    pass up on return.
+    """
     actions, stride, at, length = lanes
     regret, value, memory = part.regret, part.value, part.memory
     own, floor = rows.own, step.floor
     for begin in range(0, length, OWN_LANES):
         count = min(OWN_LANES, length - begin)
         arrays = view(own, 0, (OWN_ROWS + memory.shape[0], actions, count))
+        # The end of the scratch holds the values that are passed up.
         passed = own[len(own) - count :]
         mean, least = rows.mean[begin:], rows.least[begin:]
         for lane in range(count):
@@ -75,6 +79,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
             first = at + a * stride + begin
             cumulative, sigma = regret[first:], strategy[first:]
             for lane in range(count):
+                # The floor is mixed in after the rule's step, which computes strategies without it.
                 sigma[lane] = (1.0 - floor) * arrays[3, a, lane] + floor / actions
             if step.rule.passes_new:
                 q = value[first:]
@@ -101,27 +106,28 @@ def step_free(
     probability: np.ndarray,
     rows: Rows,
 ) -> float:
-    """The step of a whole rule for the free actions of a locked infoset.
+    """Apply a whole rule to the free actions of a locked infoset.
 
     Args:
         part: Regrets and memory are modified in place.
         lanes: The infoset.
-        step: The local rule.
-        least: Instantaneous regrets up to here are rounding.
-        mean: Value of the free actions together.
-        sigma: float64 (actions,): probabilities of the actions; those of free actions become the
-            next ones, which sum to 1.
-        probability: float64 (actions,): those of the lock.
+        step: The local rule with its parameters.
+        least: Tie threshold.
+        mean: Mean value of the free actions.
+        sigma: float64 (actions,): probabilities of the actions; at free actions modified in place
+            to the next ones, which sum to 1.
+        probability: float64 (actions,): probabilities of the lock; negative for free actions.
         rows: Scratch.
 
     Returns:
-        By how much the value that is passed up differs from ``mean``.
+        The value that is passed up minus ``mean``.
     """
     regret, value, memory, own = part.regret, part.value, part.memory, rows.own
     share, count = free_share(probability), 0
     for a in range(len(probability)):
         count += probability[a] < 0.0
     kept = OWN_ROWS + memory.shape[0]
+    # Copy the free actions to consecutive rows, as an infoset of `count` actions.
     arrays, passed = view(own, 0, (kept, count, 1)), own[len(own) - 1 :]
     free = 0
     for a in range(len(probability)):
@@ -150,8 +156,8 @@ def step_free(
 def _make_step(
     rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
 ) -> Any:
-    """The step of a whole rule; ``arrays`` has its rows, and is modified in place."""
-    # For other rules it is never called, but compiled.
+    """Call the step of a whole rule on ``arrays``, which is modified in place."""
+    # Kernels of other rules compile this too, but never call it.
     return _step_together if rule.whole else lambda rule, arrays, passed, parameters: None
 
 

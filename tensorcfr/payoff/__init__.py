@@ -1,9 +1,16 @@
-"""The payoff operator ``g = A x``: its kinds of parts, their verbs and their kernels.
+"""Payoff operator ``g = A x``: counterfactual payoffs of sequences from the opponents' reaches.
 
 ``g[s]`` is the sum, over the terminals whose last own sequence is ``s``, of chance probability
 times utility times the reaches of the other players.  The operator of a game is a tuple of parts,
-``SequenceForm.operator``, and ``g`` the sum of their products.  A part is a named tuple of arrays
-with the verbs of :class:`PayoffPart`, and a kernel in :mod:`tensorcfr.payoff.multiply`.
+``SequenceForm.operator``, and ``g`` is the sum of their products.  There are three kinds of parts:
+
+* :class:`PayoffEntries`: single entries, a sparse matrix, for any game;
+* :class:`PayoffBlocks`: few hand-by-hand matrices that many public terminals share;
+* :class:`PayoffCards` (and :class:`PayoffSubsets`): folds and showdowns of hands of cards.
+
+Each part is a named tuple of arrays with the methods of :class:`PayoffPart`, in plain NumPy.  The
+compiled product, the first phase of each iteration of a solver, is
+:func:`tensorcfr.payoff.multiply.payoff_product`.
 """
 
 from __future__ import annotations
@@ -37,22 +44,22 @@ __all__ = [
 
 
 class PayoffPart(Protocol):
-    """The verbs of a part of the payoff operator, in plain NumPy.
+    """Methods of a part of the payoff operator, in plain NumPy.
 
-    They follow the definition of the arrays and share no code with the kernels, so that each can
-    be tested against the other.
+    They follow the definition of the arrays and share no code with the kernels, so that each can be
+    tested against the other.
     """
 
     @property
     def kind(self) -> str:
-        """Name of the kind, a key of :data:`KINDS`: in files, and in the names of arrays."""
+        """Name of the kind, a key of :data:`KINDS`; used in files and in the names of arrays."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether the part adds nothing."""
+        """True if the part adds nothing."""
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-        """What the part gives a player's sequences.
+        """Compute the payoffs that the part adds to a player's sequences.
 
         Args:
             form: The game.
@@ -64,21 +71,21 @@ class PayoffPart(Protocol):
         """
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The part entry by entry.
+        """Return the part entry by entry.
 
         Returns:
-            int64 (entries,): own sequences; int64 (players - 1, entries): the others';
-            float64 (entries,): values.  Entries with equal sequences are to be added.
+            int64 (entries,): own sequences; int64 (players - 1, entries): the other players'
+            sequences; float64 (entries,): payoffs.  Entries with equal sequences are to be added.
         """
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
-        """How many entries :meth:`triples` gives, or a few more."""
+        """Return the number of entries of :meth:`triples`, or a slightly larger number."""
 
     def magnitudes(self) -> PayoffPart:
-        """The part with every payoff as its absolute value."""
+        """Return the part with the absolute value of every payoff."""
 
     def describe(self) -> str:
-        """Sizes, in a few words."""
+        """Return the sizes of the part, in a few words."""
 
 
 KINDS: dict[str, Any] = {
@@ -86,18 +93,17 @@ KINDS: dict[str, Any] = {
     "blocks": PayoffBlocks,
     "cards": PayoffCards,
 }
-"""The kinds of parts by name."""
+"""Kinds of parts by name."""
 ARRAYS: dict[str, Declared] = {name: declared(kind) for name, kind in KINDS.items()}
-"""For each kind, dtype and shape of its arrays."""
+"""Dtype and shape of the arrays of each kind."""
 
 
 SIZES = {"players": 2}
-"""Sizes of arrays that a part has whatever it pays; games of two players alone have chunks."""
+"""Sizes of arrays that every part has; only games of two players have chunks."""
 
 
 def nothing(kind: str) -> PayoffPart:
-    """The part of a kind that pays nothing, in a game of two players: its arrays are empty, and
-    those of offsets hold a 0."""
+    """Return an empty part of a kind, for a game of two players; its arrays of offsets hold a 0."""
     arrays = ARRAYS[kind].values()
     found: PayoffPart = KINDS[kind](
         *(np.zeros([_least(size) for size in shape], dtype=dtype) for dtype, shape in arrays)
@@ -106,7 +112,7 @@ def nothing(kind: str) -> PayoffPart:
 
 
 def _least(size: int | str) -> int:
-    """The least that a size of :data:`ARRAYS` can be, ``"groups + 1"`` for instance."""
+    """Return the smallest value of a size of :data:`ARRAYS`, such as ``"groups + 1"``."""
     if isinstance(size, int):
         return size
     name, _, more = size.replace(" - ", " + -").partition(" + ")
@@ -114,7 +120,7 @@ def _least(size: int | str) -> int:
 
 
 def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-    """What the operator gives a player's sequences, float64; see :meth:`PayoffPart.product`."""
+    """Compute a player's counterfactual payoffs, float64; see :meth:`PayoffPart.product`."""
     begin, end = form.player_sequences[player : player + 2].tolist()
     g = np.zeros(end - begin)
     for part in form.operator:
@@ -123,7 +129,7 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
 
 
 def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A player's operator entry by entry; see :meth:`PayoffPart.triples`."""
+    """Return a player's operator entry by entry; see :meth:`PayoffPart.triples`."""
     none = np.empty(0, dtype=np.int64)
     found = [(none, none.reshape(0, form.n_players - 1).T, np.empty(0))]
     found += [part.triples(form, player) for part in form.operator]
@@ -132,11 +138,13 @@ def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np
 
 
 def count_entries(form: SequenceForm, player: int) -> int:
-    """How many entries :func:`triples` gives, or a few more."""
+    """Return the number of entries that :func:`triples` returns, or a slightly larger number."""
     return sum(part.count_entries(form, player) for part in form.operator)
 
 
 def magnitudes(form: SequenceForm) -> SequenceForm:
-    """The form with every payoff as its absolute value: its products bound the terms that a
-    product of the form sums."""
+    """Return the form with the absolute value of every payoff.
+
+    Its products bound the terms that a product of the form sums.
+    """
     return form._replace(operator=tuple(part.magnitudes() for part in form.operator))

@@ -1,4 +1,4 @@
-"""Payoffs in blocks: few hand-by-hand matrices serve many public terminals."""
+"""Payoffs in blocks: few hand-by-hand matrices that many public terminals share."""
 
 from __future__ import annotations
 
@@ -13,66 +13,72 @@ if TYPE_CHECKING:
     from ..model.arrays import SequenceForm
 
 FIRST, COUNT, MATRIX, SEQUENCE, STRIDE, MASK = 0, 1, 2, 3, 5, 7
-"""Columns of ``PayoffBlocks.block``; the last three are those of player 0, followed by those of
-player 1."""
+"""Columns of ``PayoffBlocks.block``.  The last three are for player 0, each followed by the column
+for player 1."""
 COLUMNS = 9
-"""Columns of ``PayoffBlocks.block``."""
+"""Number of columns of ``PayoffBlocks.block``."""
 FEW_HANDS = 64
-"""Up to this number of hands, a product with the whole matrix is faster than with its program."""
+"""Largest number of hands at which a product with the full matrix is faster than its program."""
 
 
 class PayoffBlocks(NamedTuple):
-    """The part of the payoff operator in which few hand-by-hand matrices serve many terminals.
+    """Part of the payoff operator with few hand-by-hand matrices that many terminals share.
 
-    A *block* is a row of public terminals that share a matrix ``K``, and whose last sequences
-    are adjacent for both players: terminal ``t`` of a block ends the sequence
-    ``sequence + rank * stride + t`` of a player with the hand number ``rank`` of those that
-    are possible there.  It adds ``g[hand, t] += coefficient[t] * sum_other K[hand, other] *
-    x[other, t]``.  A matrix is kept as a :class:`Program` for each player.  Only games of two
-    players have blocks.
+    A *block* is a row of public terminals that share a matrix ``K``, and whose last sequences are
+    adjacent for both players.  At terminal ``t`` of a block, the last sequence of a player is
+    ``sequence + rank * stride + t``, where ``rank`` is the rank of the player's hand among the
+    hands that are possible there.  The block adds
+
+        g[hand, t] += coefficient[t] * sum_other K[hand, other] * x[other, t]
+
+    A matrix is stored as a :class:`Program` for each player.  Only games of two players have
+    blocks.
     """
 
     block: Annotated[np.ndarray, np.int64, "blocks", COLUMNS]
-    """int64 (blocks, 9): first terminal, number of terminals, matrix (player ``i``'s program
-    is ``2 * matrix + i``); then for each player the sequence, the stride, and the row of
-    ``SequenceForm.hand_rank`` that has the possible hands.  The stride of the empty sequence is 0:
-    it is the same for all hands."""
+    """int64 (blocks, 9): first terminal, number of terminals, matrix; then for each player the
+    sequence, the stride, and the row of ``SequenceForm.hand_rank`` with the possible hands.  Player
+    ``i`` has program ``2 * matrix + i``.  The stride of the empty sequence is 0, because all hands
+    share it."""
     coefficient: Annotated[np.ndarray, np.float64, "block terminals"]
-    """float64 (block terminals,): by terminal."""
+    """float64 (block terminals,): factor of the matrix at each terminal."""
     order: Annotated[np.ndarray, np.int64, 2, "blocks"]
-    """int64 (2, blocks): the blocks, those that end equal sequences of player ``i`` together."""
+    """int64 (2, blocks): permutation of the blocks for each player; blocks that end the same
+    sequences of player ``i`` are adjacent."""
     group_offset: Annotated[np.ndarray, np.int64, "groups + 1"]
-    """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``; blocks of
-    different groups of a player end different sequences of that player."""
+    """int64 (groups + 1,): a group is ``[k]`` to ``[k + 1] - 1`` of the flat ``order``.  Blocks in
+    different groups of a player end different sequences of that player, so threads may process
+    groups in parallel."""
     player_groups: Annotated[np.ndarray, np.int64, "players + 1"]
-    """int64 (players + 1,): player ``i`` owns groups ``[i]`` to ``[i + 1] - 1``."""
+    """int64 (players + 1,): player ``i`` has groups ``[i]`` to ``[i + 1] - 1``."""
     program_offset: Annotated[np.ndarray, np.int64, "programs + 1"]
-    """int64 (programs + 1,): where the program begins in ``code``."""
+    """int64 (programs + 1,): index in ``code`` at which each program begins."""
     code: Annotated[np.ndarray, np.int64, "code"]
-    """int64 (code,): the programs, as :meth:`Program.encode` writes them."""
+    """int64 (code,): the programs, encoded by :meth:`Program.encode`."""
     weight: Annotated[np.ndarray, np.float64, "code"]
-    """float64 (code,): for each hand and term in ``code``, its weight."""
+    """float64 (code,): weight of each hand or term in ``code``; 0 for other numbers."""
 
     @property
     def kind(self) -> str:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Name of the kind; see :attr:`tensorcfr.payoff.PayoffPart.kind`."""
         return "blocks"
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no blocks."""
+        """True if there are no blocks."""
         return not len(self.block)
 
     @property
     def n_blocks(self) -> int:
-        """Blocks."""
+        """Number of blocks."""
         return len(self.block)
 
     def program(self, index: int) -> Program:
-        """A program, decoded.
+        """Decode a program.
 
         Raises:
-            ValueError: The code is no program; says which program and where.
+            ValueError: The code is not a valid program; the message names the program and the
+                index.
         """
         begin, end = self.program_offset[index : index + 2].tolist()
         try:
@@ -81,7 +87,7 @@ class PayoffBlocks(NamedTuple):
             raise ValueError(f"program {index}: {error}") from None
 
     def sides(self, player: int) -> list[Side]:
-        """All blocks, from one player's side."""
+        """Return all blocks as seen by one player."""
         return [
             Side(
                 2 * matrix + player,
@@ -93,7 +99,7 @@ class PayoffBlocks(NamedTuple):
         ]
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         g = np.zeros(end - begin)
         program = lru_cache(maxsize=None)(self.program)
@@ -104,10 +110,12 @@ class PayoffBlocks(NamedTuple):
             own, others = steps.own, steps.others
             coefficient = self.coefficient[side.terminals]
             terminal = np.arange(len(coefficient))
+            # Reaches of the opponent's hands at each terminal; 0 for impossible hands.
             met = np.zeros((hands, len(coefficient)))
             met[others] = x[side.other.sequences(form, others)[:, None] + terminal]
             paid = matrix(side.program) @ met if hands <= FEW_HANDS else steps.apply(met)
             paid = paid[own] * coefficient
+            # All hands share the empty sequence: its payoff is the sum over hands.
             if side.own.stride:
                 g[side.own.sequences(form, own)[:, None] + terminal - begin] += paid
             else:
@@ -115,7 +123,7 @@ class PayoffBlocks(NamedTuple):
         return g
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the part entry by entry; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
         rows, columns, values = [], [], []
         matrix = lru_cache(maxsize=16)(lambda program: self._matrix(form, program))
         for side in self.sides(player):
@@ -128,7 +136,8 @@ class PayoffBlocks(NamedTuple):
         return np.concatenate(rows), np.concatenate(columns)[None], np.concatenate(values)
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the number of entries that :meth:`triples` returns."""
+        # Count each matrix once, times the terminals of its blocks.
         matrices, of_block = np.unique(self.block[:, MATRIX], return_inverse=True)
         terminals = np.bincount(of_block, self.block[:, COUNT])
         return sum(
@@ -137,44 +146,44 @@ class PayoffBlocks(NamedTuple):
         )
 
     def magnitudes(self) -> PayoffBlocks:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the part with the absolute value of every payoff."""
         return self._replace(coefficient=np.abs(self.coefficient), weight=np.abs(self.weight))
 
     def describe(self) -> str:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the numbers of terminals, blocks and matrices, as text."""
         return (
             f"{len(self.coefficient):,} public terminals in {self.n_blocks:,} blocks of "
             f"{len(self.program_offset) // 2:,} distinct matrices"
         )
 
     def _matrix(self, form: SequenceForm, program: int) -> np.ndarray:
-        """The matrix of a program, float64 (hands of the player, hands of the other player)."""
+        """Return the matrix of a program, float64 (player's hands, other player's hands)."""
         return self.program(program).apply(np.eye(form.hand_rank.shape[1] - 1))
 
 
 class Ends(NamedTuple):
-    """The last sequences of one player at a block's terminals."""
+    """Last sequences of one player at a block's terminals."""
 
     sequence: int
-    """At the first terminal, with the first possible hand."""
+    """Last sequence at the first terminal, with the first possible hand."""
     stride: int
     """Distance between the sequences of consecutive hands."""
     mask: int
-    """Row of ``SequenceForm.hand_rank``."""
+    """Row of ``SequenceForm.hand_rank`` with the possible hands."""
 
     def sequences(self, form: SequenceForm, hands: np.ndarray) -> np.ndarray:
-        """int64: the sequences of hands at the first terminal."""
+        """Return the last sequences of hands at the first terminal, int64 (hands,)."""
         return self.sequence + form.hand_rank[self.mask, hands] * self.stride
 
 
 class Side(NamedTuple):
-    """One block, from one player's side."""
+    """A block as seen by one player."""
 
     program: int
-    """The program of the player."""
+    """Program of the player."""
     terminals: slice
-    """Its terminals."""
+    """Range of the block's terminals."""
     own: Ends
-    """The player's sequences."""
+    """Last sequences of the player."""
     other: Ends
-    """The other player's sequences."""
+    """Last sequences of the other player."""

@@ -1,24 +1,24 @@
-"""The product with :class:`PayoffCards`, in a time that is proportional to the hands.
+"""Product with :class:`PayoffCards`, in a time proportional to the number of hands.
 
-Terminals are the lanes of vectors.  The reaches of up to sixteen terminals are turned into a tile
-``[hand][lane]`` (registers are transposed sixteen by sixteen).  The hands of the other player are
-then added to one sum for each card and one for all: what a hand meets is the sum of all minus those
-of its own cards.  A hand of the other player with both cards of the own hand is taken off twice,
-which makes up for its being in the sum of all but for itself once.
+Terminals are the lanes of vectors.  The reaches of up to sixteen terminals are transposed into a
+tile ``[hand][lane]``, sixteen by sixteen in registers.  The other player's hands are then added to
+one sum per card, and to one sum of all hands.  The reach that an own hand plays against is the sum
+of all hands minus the sums of its two cards.  The opponent's hand with the same two cards is
+subtracted once per card, so it is added back once.
 
-A showdown begins with minus these sums, and adds the hands twice over in the order of their
-strengths.  Before the hands of equal strength are added, a hand finds ``2 weaker - all`` there, and
-after them ``all - 2 stronger``.  Where the winner gets what the loser pays, half of the sum of both
-is what counts.
+In a showdown the sums start at minus their totals, and hands are added twice over in the order of
+their strengths.  So an own hand finds ``2 weaker - all`` in the sums before the hands of its
+strength are added, and ``all - 2 stronger`` after them.  If a loss pays minus a win, the payoff of
+the hand is the win times half the sum of both.
 
-A fold and a call that answer the same bet end the same sequence of the player who bet.  Where a
-group of showdowns is followed by the folds to its bets, their rows are read once, or written once.
-Between the sums the kernel asks the memory for what the caller needs next, which then need not wait
-for it.
+A fold and a call that answer the same bet end the same sequence of the player who bet.  If the
+folds to the bets of a group of showdowns follow it, their reaches are read only once, or their
+payoffs are written only once.  Between the sums the kernel prefetches the memory that the caller
+needs next.
 
-In double precision the sums are float64.  In single precision they are whole numbers of 32 bits,
-which take half the time: the reaches of a terminal are rounded to ``2^-30`` of their sum, and no
-sum or difference of them is rounded any more.
+In double precision the sums are float64.  In single precision they are int32, which takes half the
+time: the reaches of a terminal are rounded to ``2^-30`` of their sum, and sums and differences of
+them are exact.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from .vectors import INDEX, piece
 
 
 def add_cards(part: PayoffCards, share: Share) -> None:
-    """Add the groups, which are all in the first share."""
+    """Add the products of all groups; the first share has all of them."""
     if share.number:
         return
     for own, other, matrix in part._matrices(share.player):
@@ -48,8 +48,11 @@ def add_cards(part: PayoffCards, share: Share) -> None:
 
 @inlined
 def cards_scratch(part: PayoffCards) -> int:
-    """Room for two copies of the sums, the scales, the tiles of both players, and the sums of the
-    hands of one strength; none where there are no terminals."""
+    """Return the scratch numbers of a part; 0 without terminals.
+
+    They are two copies of the sums, the scales, the tiles of both players, and the sums faced by
+    the hands of one strength.
+    """
     if not len(part.group):
         return 0
     hands = max(part.sizes[0], part.sizes[1])
@@ -57,22 +60,23 @@ def cards_scratch(part: PayoffCards) -> int:
 
 
 class _Room(NamedTuple):
-    """Where the scratch of a part has what: addresses."""
+    """Layout of the scratch of a part, as addresses."""
 
     scale: np.int64
-    """In single precision, what the reaches of each lane are multiplied by, and the inverse."""
+    """Address of each lane's factor of reaches, and of its inverse, in single precision."""
     sums: np.int64
-    """Sums of hands: those with each card, and after two rows more that of all."""
+    """Address of the sums of hands with each card, followed at distance of two rows by the sum of
+    all hands."""
     every: np.int64
-    """In a showdown, a copy of them before it."""
+    """Address of a copy of the sums from before a showdown."""
     kept: np.int64
-    """In a showdown, what the hands of one strength meet before they are added."""
+    """Address of the sums that the hands of one strength face before they are added."""
     met: np.int64
-    """The tile of the other player's hands."""
+    """Address of the tile of the other player's hands."""
     given: np.int64
-    """The tile of what own hands get."""
+    """Address of the tile of payoffs of own hands."""
     cards: np.int64
-    """No address: the cards of the deck."""
+    """Number of cards in the deck (not an address)."""
 
 
 @typed(add_cards)
@@ -87,7 +91,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
         sequences, amounts = part.sequence, part.amount
         lanes, cards, other = part.lanes, sizes[2], 1 - player
         begin = np.int64(scratch.ctypes.data)
-        # The inverse of the scales is of doubles, two rows of single precision.
+        # The inverse of the scales is in float64: two rows of single precision.
         scale = begin + (-begin) % ALIGNMENT
         sums = scale + LANES * 16
         every = sums + (cards + 3) * bytes_per_row
@@ -112,12 +116,13 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
             amount = amounts[player, k]
             if board != last_board:
                 if own != own_hands:
-                    # Own hands that the board makes impossible.
+                    # The board makes some own hands impossible: no loop writes their rows.
                     clear(given, own_hands * bytes_per_row)
-                # The row of no hand.
+                # Row of zeros for own hands without an opponent's hand of the same cards.
                 clear(met + other_hands * bytes_per_row, bytes_per_row)
                 last_board = board
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
+            # The reaches are still in the tile if this group ends the same bet as the last one.
             if not is_read:
                 from_rows = sequences[other, k]
                 find_scale(reach, from_rows, other_hands, all_of_class, room)
@@ -125,6 +130,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 lines = _next_lines(soon, others, met)
                 _add_up(reach, second, others, lines, room)
             if kind == FOLD:
+                # A showdown consumes the sums, but leaves a copy for the folds after it.
                 table = every if is_read else sums
                 lines = _next_lines(soon, own, met)
                 _fold(reach, first, own, same, amount, count, table, is_given, lines, room)
@@ -136,7 +142,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
                 _show(reach, level, levels, first, second, amount, apart, lines, more, room)
                 if kind == TIES_PAY:
                     _tie(reach, first, own, same, amount, room)
-            # The rows of a fold may be those of the showdown before it.
+            # If the last group's payoffs are still in the tile, add both groups to its sequences.
             into = k - is_given
             is_read, is_given = _goes_on(groups, sequences, k, other), False
             if _goes_on(groups, sequences, k, player):
@@ -150,8 +156,13 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
 
 @if_given
 def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
-    """The address of the next lines of the cache that are needed soon, which then count as fetched;
-    ``instead`` where there are none any more."""
+    """Return the address of the next cache lines to prefetch, and mark them as fetched.
+
+    Args:
+        soon: int64 (ranges, 2): modified in place; see :class:`tensorcfr.payoff.shares.Share`.
+        count: Number of cache lines.
+        instead: Address to return if no range is left.
+    """
     for row in range(soon.shape[0]):
         first = soon[row, 0]
         if first < soon[row, 1]:
@@ -162,8 +173,11 @@ def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
 
 @inlined
 def _goes_on(groups: np.ndarray, sequences: np.ndarray, k: int, player: int) -> bool:
-    """Whether group ``k`` is of showdowns and the next one of folds on the same board, in whose
-    lanes the player has the same last sequences: one bet is called here and not there."""
+    """Return whether group ``k`` has showdowns and the next one folds to the same bets.
+
+    Both groups are on the same board, and the player has the same last sequences in the lanes of
+    the folds: the bet is called in one group and folded to in the other.
+    """
     after = k + 1
     if after == groups.shape[0] or groups[after, 1] != groups[k, 1]:
         return False
@@ -179,10 +193,10 @@ def _goes_on(groups: np.ndarray, sequences: np.ndarray, k: int, player: int) -> 
 
 
 class _Cards(Tiles):
-    """What the pieces are written with."""
+    """Code generator of these functions."""
 
     def hand(self, codes: Any, index: Any) -> tuple[Any, Any, Any]:
-        """The hand of a walk, and its two cards."""
+        """Generate the decoding of a hand: its class and its two cards."""
         builder = self.builder
         code = builder.zext(self.number(codes, index), INDEX)
         hand = builder.and_(code, ir.Constant(INDEX, (1 << HAND_BITS) - 1))
@@ -191,17 +205,17 @@ class _Cards(Tiles):
         return hand, first, builder.lshr(code, ir.Constant(INDEX, HAND_BITS + CARD_BITS))
 
     def met(self, total: Any, sums: Any, card0: Any, card1: Any) -> Any:
-        """The sum of all without those of two cards."""
+        """Generate the sum of all hands minus the sums of two cards."""
         rest = self.subtract(total, self.load(self.row(sums, card0)))
         return self.subtract(rest, self.load(self.row(sums, card1)))
 
     @property
     def last(self) -> Any:
-        """The row of the sum of all."""
+        """Row of the sum of all hands."""
         return self.builder.add(self.at.cards, ir.Constant(INDEX, 2))
 
     def add_hand(self, codes: Any, index: Any, total: Any, *, twice: bool) -> None:
-        """Add a hand of a walk to the sums of its cards and to that of all."""
+        """Generate the addition of a hand to the sums of its cards and to the sum of all hands."""
         builder, at = self.builder, self.at
         hand, card0, card1 = self.hand(codes, index)
         lanes = self.load(self.row(at.met, hand))
@@ -215,7 +229,7 @@ class _Cards(Tiles):
 
 @piece(_Cards, "x codes count lines room")
 def _add_up(code: _Cards) -> None:
-    """The sums over the listed hands: of each card, and after them and two rows more, of all."""
+    """Generate the sums over listed hands: one per card, and at row ``last`` one of all hands."""
     builder, at = code.builder, code.at
     rows = builder.add(at.cards, ir.Constant(INDEX, 3))
     code.loop(rows, lambda row: code.store(code.zeros(), code.row(at.sums, row)))
@@ -231,8 +245,11 @@ def _add_up(code: _Cards) -> None:
 
 @piece(_Cards, "x codes count same amount lanes table is_given lines room")
 def _fold(code: _Cards) -> None:
-    """``given[h] = amount * (all - card - other card + the same hand)``, from a table of sums; in
-    the first ``lanes`` added to what ``given`` has, where ``is_given``."""
+    """Generate ``given[h] = amount * (all - card - other card + the same hand)``.
+
+    The sums come from ``table``.  If ``is_given``, the result is added to ``given`` in the first
+    ``lanes`` lanes instead.
+    """
     at, builder = code.at, code.builder
     total, paid = code.load(code.row(at.table, code.last)), code.amount(0)
 
@@ -259,7 +276,8 @@ def _fold(code: _Cards) -> None:
 
 @piece(_Cards, "x codes count same amount room")
 def _tie(code: _Cards) -> None:
-    """``given[h] += tie * the same hand``."""
+    """Generate ``given[h] += tie * the same hand``."""
+    # The showdown subtracted the hand with the same cards once too often; it always ties.
     at, paid = code.at, code.amount(1)
 
     def give(index: Any) -> None:
@@ -273,8 +291,11 @@ def _tie(code: _Cards) -> None:
 
 @piece(_Cards, "x level levels own others amount apart lines more room")
 def _show(code: _Cards) -> None:
-    """The showdown, strength by strength; where a win, a tie and a loss are ``apart``, with the
-    sums of every hand, too."""
+    """Generate the showdown, strength by strength.
+
+    If ``apart``, win, tie and loss have amounts that are not opposite, and the total sums are
+    needed too.
+    """
     builder, at = code.builder, code.at
     zero = ir.Constant(INDEX, 0)
 
@@ -290,7 +311,7 @@ def _show(code: _Cards) -> None:
     next_other = cgutils.alloca_once_value(builder, zero)
 
     def walk(pay: Callable[[Any, Any, Any, Any], Any]) -> None:
-        """Go through the strengths; ``pay`` makes the values of a hand."""
+        """Process the strengths in ascending order; ``pay`` computes the payoffs of a hand."""
 
         def strength(index: Any) -> None:
             pair = builder.mul(index, ir.Constant(INDEX, 2))
@@ -315,6 +336,7 @@ def _show(code: _Cards) -> None:
                 found = pay(code.load(code.row(at.kept, k)), after, card0, card1)
                 code.store(found, code.row(at.given, hand, of_floats=True))
 
+            # Read the sums before and after the hands of this strength are added.
             code.loop(n_own, keep)
             code.loop(n_others, add)
             code.loop(n_own, give)
@@ -327,6 +349,7 @@ def _show(code: _Cards) -> None:
         with with_both:
             won = code.amount(0, 0.5)
 
+            # value = win * (weaker - stronger), from 2 weaker - all and all - 2 stronger
             def half(before: Any, after: Any, card0: Any, card1: Any) -> Any:
                 return builder.fmul(code.floats(code.add(before, after)), won)
 
@@ -334,6 +357,7 @@ def _show(code: _Cards) -> None:
         with with_every:
             win, tie, lose = (code.amount(row, 0.5) for row in range(3))
 
+            # win * weaker + lose * stronger + tie * (all - weaker - stronger)
             def each(before: Any, after: Any, card0: Any, card1: Any) -> Any:
                 of_all = code.load(code.row(at.every, code.last))
                 of_all = code.met(of_all, at.every, card0, card1)

@@ -1,19 +1,19 @@
-"""The product with :class:`PayoffSubsets`, in a time that is proportional to the hands.
+"""Product with :class:`PayoffSubsets`, in a time proportional to the number of hands.
 
-This is the algorithm of :mod:`tensorcfr.payoff.card_lanes` with other sums: what a hand meets
-follows by inclusion and exclusion, from the sums of the other player's hands with each set of its
-cards.  All hands, minus those with each single card, plus those with each pair, minus those with
-each set of three, plus the hand itself.  A deck of 47 cards has 17,343 sets of up to three, whose
-sums stay in the second-level cache.  A hand of three cards has a fourth one beyond the deck, which
-no hand of the other player has.
+This is the algorithm of :mod:`tensorcfr.payoff.card_lanes` with sums over sets of cards.  The reach
+that an own hand plays against follows by inclusion and exclusion, from the sums of the opponent's
+hands with each set of its cards.  It is the sum of all hands, minus the sums for single cards, plus
+those for pairs, minus those for sets of three, plus the hand itself.  A deck of 47 cards has 17,343
+sets of up to three cards, whose sums stay in the second-level cache.  A hand of three cards gets a
+fourth one outside the deck, which the opponent's hands do not have.
 
-It is a kernel of its own because a hand of two cards has two sums, which it would find more slowly
-in a loop over sets, and because a showdown goes another way here: hands are added once, and what
-all of them are worth is taken from the sums that are left at the end.  With fifteen sums a hand
-that is cheaper than a pass before it.
+This is a kernel of its own for two reasons.  A hand of two cards needs only two sums, which a loop
+over sets would find more slowly.  And a showdown is computed differently: hands are added once, and
+the value against all hands is computed from the final sums.  With fifteen sums per hand, this costs
+less than a separate pass before the showdown.
 
-In single precision the sums are whole numbers of 32 bits, which may overflow on the way: they are
-exact modulo ``2^32``, and what a hand meets in the end is less.
+In single precision the sums are int32, which may overflow on the way.  They are exact modulo
+``2^32``, and the final results are smaller.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ from .vectors import INDEX, piece
 
 @inlined
 def subsets_scratch(part: PayoffSubsets) -> int:
-    """Room for the sums, the scales and the tiles of both players; none where there are no
-    terminals."""
+    """Return the scratch numbers for the sums, the scales and the tiles; 0 without terminals."""
     if not len(part.group):
         return 0
     hands = part.sizes[0] + part.sizes[1]
@@ -46,29 +45,29 @@ def subsets_scratch(part: PayoffSubsets) -> int:
 
 @inlined
 def n_sets(cards: int) -> int:
-    """Sets of up to three cards."""
+    """Return the number of sets of up to three cards."""
     pairs = cards * (cards - 1) // 2
     return 1 + cards + pairs + pairs * (cards - 2) // 3
 
 
 def add_subsets(part: PayoffSubsets, share: Share) -> None:
-    """Add the groups, which are all in the first share."""
+    """Add the products of all groups; the first share has all of them."""
     add_cards(part, share)
 
 
 class _Room(NamedTuple):
-    """Where the scratch of a part has what: addresses."""
+    """Layout of the scratch of a part, as addresses."""
 
     scale: np.int64
-    """In single precision, what the reaches of each lane are multiplied by, and the inverse."""
+    """Address of each lane's factor of reaches, and of its inverse, in single precision."""
     sums: np.int64
-    """Sums of hands: of all, those with each card, with each pair of cards, with each three."""
+    """Address of the sums of hands: all, with each card, with each pair, with each set of three."""
     met: np.int64
-    """The tile of the other player's hands."""
+    """Address of the tile of the other player's hands."""
     given: np.int64
-    """The tile of what own hands get."""
+    """Address of the tile of payoffs of own hands."""
     cards: np.int64
-    """No address: the cards of the deck, and two more."""
+    """Number of cards in the deck, plus two (not an address)."""
 
 
 @typed(add_subsets)
@@ -82,7 +81,7 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
         groups, sequences, amounts = part.group, part.sequence, part.amount
         lanes, cards, other = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)
-        # The inverse of the scales is of doubles, two rows of single precision.
+        # The inverse of the scales is in float64: two rows of single precision.
         scale = begin + (-begin) % ALIGNMENT
         sums = scale + LANES * 16
         met = sums + n_sets(cards) * bytes_per_row
@@ -103,9 +102,9 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
             second = walks[at + 3 + 2 * levels + 2 * own :]
             amount = amounts[player, k]
             if own != own_hands:
-                # Own hands that the board makes impossible.
+                # The board makes some own hands impossible: no loop writes their rows.
                 clear(given, own_hands * bytes_per_row)
-            # The row of no hand.
+            # Row of zeros for own hands without an opponent's hand of the same cards.
             clear(met + other_hands * bytes_per_row, bytes_per_row)
             clear(sums, n_sets(cards) * bytes_per_row)
             one, all_of_class = weights[0, other_first:], weights[1, other_first:]
@@ -126,10 +125,10 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
 
 
 class _Sets(Tiles):
-    """What the pieces are written with."""
+    """Code generator of these functions."""
 
     def wide_hand(self, codes: Any, index: Any) -> tuple[Any, list[Any]]:
-        """The hand of a walk, and its four cards in ascending order."""
+        """Generate the decoding of a hand: its class, and its four cards in ascending order."""
         builder = self.builder
         place = builder.shl(index, ir.Constant(INDEX, 1))
         hand = builder.zext(self.number(codes, place), INDEX)
@@ -143,11 +142,11 @@ class _Sets(Tiles):
         return hand, cards
 
     def sets(self, cards: list[Any]) -> list[tuple[bool, Any]]:
-        """For each set of one to three of four cards, whether what a hand meets has it with a minus
-        sign, and the address of its sum.
+        """Return the sign and the address of the sum, for each set of one to three of four cards.
 
-        The sets are in the order of the combinatorial number system: ``a < b < c`` has the number
-        ``C(c, 3) + C(b, 2) + a`` among those of three cards.
+        The sign is True for a set that inclusion and exclusion subtracts.  Sets are ordered by the
+        combinatorial number system: ``a < b < c`` has the number ``C(c, 3) + C(b, 2) + a`` among
+        the sets of three cards.
         """
         builder, found = self.builder, []
 
@@ -183,15 +182,17 @@ class _Sets(Tiles):
         return found
 
     def met_by(self, cards: list[Any]) -> Any:
-        """The hands without a card of a hand, as the sums have them.  The same hand is in it with a
-        minus sign if it is in the sums."""
+        """Generate the sum of the opponent's hands that share no card with a hand.
+
+        If the hand with the same cards is in the sums, the result contains it with a minus sign.
+        """
         found = self.load(self.row(self.at.sums, ir.Constant(INDEX, 0)))
         for minus, place in self.sets(cards):
             found = (self.subtract if minus else self.add)(found, self.load(place))
         return found
 
     def put_in(self, codes: Any, index: Any) -> None:
-        """Add a hand of the other player to the sums."""
+        """Generate the addition of an opponent's hand to the sums."""
         hand, cards = self.wide_hand(codes, index)
         lanes = self.load(self.row(self.at.met, hand))
         every = self.row(self.at.sums, ir.Constant(INDEX, 0))
@@ -199,26 +200,26 @@ class _Sets(Tiles):
             self.store(self.add(self.load(place), lanes), place)
 
     def variable(self, value: Any) -> Any:
-        """A number that changes."""
+        """Allocate a variable with an initial value."""
         return cgutils.alloca_once_value(self.builder, value)
 
     def no_floats(self) -> Any:
-        """A row of zeros of a tile."""
+        """Return a row of zeros of a tile."""
         return ir.Constant(self.floats_of_tiles, [0.0] * LANES)
 
     def given(self, hand: Any, *, of_floats: bool) -> Any:
-        """The row of what a hand gets."""
+        """Return the address of the row of a hand's payoffs."""
         return self.row(self.at.given, hand, of_floats=of_floats)
 
 
 @piece(_Sets, "x level levels first own second same amount fold apart room")
 def _pay(code: _Sets) -> None:
-    """What own hands get, strength by strength.
+    """Generate the payoffs of own hands, strength by strength.
 
-    A hand meets ``weaker``, ``not stronger`` and ``all`` before its strength is added, after it,
-    and at the end.  Where the winner gets what the loser pays and ties get nothing, it gets ``win *
-    (weaker + not stronger - all)``, and where amounts are ``apart`` it gets ``(win - tie) * weaker
-    + (tie - lose) * not stronger + lose * all``.  Of a fold that leaves the last term.
+    The sums that a hand faces are ``weaker`` before its strength is added, ``not stronger`` after
+    it, and ``all`` at the end.  If ties pay nothing and a loss pays minus a win, the hand's payoff
+    is ``win * (weaker + not stronger - all)``.  If amounts are ``apart``, it is ``(win - tie) *
+    weaker + (tie - lose) * not stronger + lose * all``.  A fold has only the last term.
     """
     builder, at = code.builder, code.at
     zero, one = ir.Constant(INDEX, 0), ir.Constant(INDEX, 1)
@@ -233,12 +234,13 @@ def _pay(code: _Sets) -> None:
         pair = builder.shl(index, one)
         n_own = builder.zext(code.number(at.level, pair), INDEX)
         n_others = builder.zext(code.number(at.level, builder.add(pair, one)), INDEX)
+        # In a fold strengths do not matter: only the final sums are read.
         n_own = builder.select(at.fold, zero, n_own)
         own, other = builder.load(next_own), builder.load(next_other)
 
         def keep(k: Any) -> None:
             hand, cards = code.wide_hand(at.first, builder.add(own, k))
-            # Without the same hand, which is no weaker.
+            # Leave out the hand with the same cards: it has the same strength, so it is not weaker.
             code.store(code.met_by(cards), code.given(hand, of_floats=False))
 
         def give(k: Any) -> None:

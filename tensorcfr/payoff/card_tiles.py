@@ -1,4 +1,4 @@
-"""Tiles of reaches, ``[hand][lane]``: what the kernels of hands of cards have in common."""
+"""Tiles of reaches, ``[hand][lane]``: code that the kernels of hands of cards share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from .cards import LANES
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
 
 LARGEST = 2.0**30 - 2.0**18
-"""What the reaches of a terminal sum to as whole numbers, but for their rounding: twice as much
-would still be a number of 32 bits."""
+"""Target sum of the rounded reaches of a terminal; leaves one bit of headroom in int32."""
 LEAST = 2.0**-96
-"""Reaches that sum to less count as 0: their scale would be infinite."""
+"""Smallest sum of reaches that counts; the scale of a smaller one could be infinite."""
 
 
 class Tiles(Code):
-    """What the pieces are written with; their argument ``x`` is an array with the floats that the
-    tiles have."""
+    """Code generator for tiles.
+
+    The argument ``x`` of a piece is an array in the precision of the tiles.
+    """
 
     width = LANES
 
@@ -34,43 +35,46 @@ class Tiles(Code):
         self.size = 4 if self.single else 8
 
     def row(self, first: Any, row: Any, *, of_floats: bool = False) -> Any:
-        """The address of a row of a tile or of sums, from the address of the first."""
+        """Return the address of a row of a tile or of sums, from the address of the first row."""
         builder = self.builder
         offset = builder.mul(row, ir.Constant(INDEX, LANES * self.size))
         kind = self.floats_of_tiles if of_floats else self.sum
         return builder.inttoptr(builder.add(first, offset), kind.as_pointer())
 
     def load(self, address: Any) -> Any:
-        """A row."""
+        """Load a row."""
         return self.builder.load(address, align=ALIGNMENT)
 
     def store(self, value: Any, address: Any) -> None:
-        """Set a row."""
+        """Store a row."""
         self.builder.store(value, address, align=ALIGNMENT)
 
     def add(self, a: Any, b: Any) -> Any:
-        """The sum of two rows of sums."""
+        """Add two rows of sums."""
         return self.builder.add(a, b) if self.single else self.builder.fadd(a, b)
 
     def subtract(self, a: Any, b: Any) -> Any:
-        """Their difference."""
+        """Subtract two rows of sums."""
         return self.builder.sub(a, b) if self.single else self.builder.fsub(a, b)
 
     def floats(self, sums: Any) -> Any:
-        """A row of sums in the floats of the tiles; :meth:`amount` has their scale."""
+        """Convert a row of sums to the precision of the tiles; :meth:`amount` undoes the scale."""
         return self.builder.sitofp(sums, self.floats_of_tiles) if self.single else sums
 
     def zeros(self) -> Any:
-        """Sums of nothing."""
+        """Return a row of zero sums."""
         return ir.Constant(self.sum, [0 if self.single else 0.0] * LANES)
 
     def loop(self, count: Any, body: Callable[[Any], None]) -> None:
-        """``for i in range(count)``."""
+        """Generate ``for i in range(count)``."""
         with cgutils.for_range(self.builder, count, intp=INDEX) as loop:
             body(loop.index)
 
     def amount(self, row: int, factor: float = 1.0) -> Any:
-        """A row of amounts (0 for a win, 1 for a tie, 2 for a loss) times a factor, for sums."""
+        """Load a row of amounts, times a factor and the inverse of the scale.
+
+        Rows are 0 for a win, 1 for a tie, 2 for a loss.
+        """
         builder, doubles = self.builder, self.vector(DOUBLE)
         place = builder.gep(self.at.amount, [ir.Constant(INDEX, row * LANES)])
         found = builder.load(builder.bitcast(place, doubles.as_pointer()), align=8)
@@ -81,28 +85,30 @@ class Tiles(Code):
 
     @property
     def inverse(self) -> Any:
-        """The address of the inverse of the scales."""
+        """Address of the inverse of the scales."""
         place = self.builder.add(self.at.scale, ir.Constant(INDEX, 8 * LANES))
         return self.builder.inttoptr(place, self.vector(DOUBLE).as_pointer())
 
     def same(self, hand: Any) -> Any:
-        """The row of the hand of the other player with the same cards."""
+        """Load the row of the opponent's hand with the same cards."""
         twin = self.builder.zext(self.number(self.at.same, hand), INDEX)
         return self.load(self.row(self.at.met, twin))
 
     def fetch(self, lines: Any, index: Any) -> None:
-        """Ask the memory for one of the lines of the cache that begin at an address, if any."""
+        """Prefetch the cache line number ``index`` from the address ``lines`` on, unless that is
+        None.
+        """
         if lines is None:
             return
         builder = self.builder
         offset = builder.mul(index, ir.Constant(INDEX, ALIGNMENT))
         place = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
-        # To be read, into the second level, as data.
+        # Arguments: read access, second-level cache, data.
         how = (ir.Constant(INT, number) for number in (0, 2, 1))
         self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
-        """Sixteen vectors with rows and lanes exchanged: halves, quarters, ... change places."""
+        """Transpose sixteen vectors, by exchanging halves, then quarters, and so on."""
         distance = LANES // 2
         while distance:
             low, high = [], []
@@ -121,8 +127,11 @@ class Tiles(Code):
         return rows
 
     def blocks(self, body: Callable[[Any, Any | None, Any, Any], None]) -> None:
-        """Blocks of sixteen hands: yields the first hand, a mask for the last block, how many hands
-        there are in it, and the weights of the hands, in the floats of the tiles."""
+        """Generate a loop over blocks of sixteen hands.
+
+        ``body`` gets the first hand, a mask for the last block, the number of hands in the block,
+        and the weights of the hands in the precision of the tiles.
+        """
 
         def step(hand: Any, masks: list[Any], left: Any) -> None:
             found = self.load_row(self.builder.gep(self.at.weight, [hand]), masks[0])
@@ -133,7 +142,7 @@ class Tiles(Code):
         self.steps(self.at.hands, 1, step)
 
     def starts(self) -> list[Any]:
-        """Where the numbers of each lane begin in an array."""
+        """Return the address at which the numbers of each lane begin in an array."""
         return [self.builder.gep(self.at.x, [self.number(self.at.rows, k)]) for k in range(LANES)]
 
 
@@ -146,8 +155,10 @@ def clear(code: Code) -> None:
 
 @piece(Tiles, "x rows hands weight room")
 def find_scale(code: Tiles) -> None:
-    """In single precision, by what the reaches of each lane are multiplied to make whole numbers of
-    them, and the inverse of it, as doubles; ``weight`` is that of all hands of a class."""
+    """Compute the factor that makes each lane's reaches whole numbers, and its inverse, as doubles.
+
+    Only for single precision; ``weight`` is the weight of all hands of a class.
+    """
     if not code.single:
         return
     builder, starts = code.builder, code.starts()
@@ -162,6 +173,7 @@ def find_scale(code: Tiles) -> None:
 
     code.blocks(block)
     columns = code.transposed([builder.load(total) for total in totals])
+    # Column k has the totals of every sixteenth hand from k on, for all lanes: add the columns.
     while len(columns) > 1:
         pairs = zip(columns[::2], columns[1::2], strict=True)
         columns = [builder.fadd(one, other) for one, other in pairs]
@@ -177,8 +189,10 @@ def find_scale(code: Tiles) -> None:
 
 @piece(Tiles, "x rows hands weight room")
 def read_rows(code: Tiles) -> None:
-    """``met[h][l] = weight[h] * x[rows[l] + h]``, in single precision times the scale of the lane
-    and rounded."""
+    """Fill the tile: ``met[h][l] = weight[h] * x[rows[l] + h]``.
+
+    In single precision it is multiplied by the scale of the lane and rounded.
+    """
     builder, starts, scales = code.builder, code.starts(), []
     if code.single:
         first = builder.inttoptr(code.at.scale, FLOAT.as_pointer())
@@ -206,7 +220,7 @@ def read_rows(code: Tiles) -> None:
 
 @piece(Tiles, "x rows count hands weight room")
 def add_rows(code: Tiles) -> None:
-    """``x[rows[l] + h] += weight[h] * given[h][l]`` for ``count`` lanes."""
+    """Add ``weight[h] * given[h][l]`` to ``x[rows[l] + h]``, for ``count`` lanes."""
     builder, at, kind = code.builder, code.at, code.floats_of_tiles
     columns = cgutils.alloca_once(builder, kind, size=LANES)
     is_full = builder.icmp_signed("==", at.count, ir.Constant(INDEX, LANES))
@@ -216,7 +230,7 @@ def add_rows(code: Tiles) -> None:
         for k in range(LANES):
             here = builder.add(hand, ir.Constant(INDEX, k))
             if mask is not None:
-                # Beyond the last hand, the last one again: it is not stored.
+                # Read the last hand again beyond the end; the mask keeps it from being stored.
                 last = builder.sub(builder.add(hand, left), ir.Constant(INDEX, 1))
                 beyond = builder.icmp_signed(">", here, last)
                 here = builder.select(beyond, last, here)
@@ -235,6 +249,7 @@ def add_rows(code: Tiles) -> None:
         if mask is not None:
             one_by_one()
             return
+        # Unrolled for full groups; otherwise a loop over the lanes that have a terminal.
         with builder.if_else(is_full) as (whole, partly):
             with whole:
                 for lane, added in enumerate(lanes):

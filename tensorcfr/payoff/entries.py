@@ -1,4 +1,4 @@
-"""Payoffs entry by entry: a sparse matrix in slices of equal rows."""
+"""Payoffs as single entries: a sparse matrix in slices of rows with equally many entries."""
 
 from __future__ import annotations
 
@@ -13,39 +13,43 @@ if TYPE_CHECKING:
 
 
 class PayoffEntries(NamedTuple):
-    """The sparse part of the payoff operator: single entries, in slices of equal rows."""
+    """Sparse part of the payoff operator: single entries, in slices of rows of equal length.
+
+    Rows of a slice are adjacent sequences, so kernels process them as lanes.
+    """
 
     row: Annotated[np.ndarray, np.int64, "slices"]
-    """int64 (slices,): first sequence of a slice of the payoff operator."""
+    """int64 (slices,): sequence of the first row of each slice."""
     rows: Annotated[np.ndarray, np.int64, "slices"]
-    """int64 (slices,): consecutive sequences in the slice."""
+    """int64 (slices,): number of rows (consecutive sequences) of each slice."""
     entries: Annotated[np.ndarray, np.int64, "slices"]
-    """int64 (slices,): payoff entries of every sequence in the slice, at least one."""
+    """int64 (slices,): number of entries of every row of the slice, at least one."""
     offset: Annotated[np.ndarray, np.int64, "slices"]
-    """int64 (slices,): first entry of the slice; its entries are laid out ``[entry, row]``."""
+    """int64 (slices,): index of the first entry of the slice; its entries are ordered ``[entry,
+    row]``."""
     slices: Annotated[np.ndarray, np.int64, "players + 1"]
-    """int64 (players + 1,): player ``i`` owns slices ``[i]`` to ``[i + 1] - 1``."""
+    """int64 (players + 1,): player ``i`` has slices ``[i]`` to ``[i + 1] - 1``."""
     column: Annotated[np.ndarray, np.uint32, "players - 1", "entries"]
-    """uint32 (players - 1, entries): the last sequences of the other players, in the order
-    of the players."""
+    """uint32 (players - 1, entries): last sequences of the other players, in the order of the
+    players."""
     value: Annotated[np.ndarray, np.float64, "entries"]
-    """float64 (entries,): chance probability times utility to the owner of the row, summed
-    over the terminals that share the last sequences of all players."""
+    """float64 (entries,): chance probability times utility to the row's player, summed over the
+    terminals with the same last sequences of all players."""
 
     @property
     def kind(self) -> str:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Name of the kind; see :attr:`tensorcfr.payoff.PayoffPart.kind`."""
         return "payoff"
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are no entries."""
+        """True if there are no entries."""
         return not len(self.value)
 
     @property
     def entry_row(self) -> np.ndarray:
-        """int64 (entries,): the sequence whose row each entry is in."""
-        # One run per slice and entry: the rows of the slice, in order.
+        """Sequence of each entry's row, int64 (entries,)."""
+        # One run per slice and entry number: the rows of the slice, in order.
         length = np.repeat(self.rows, self.entries)
         begin = np.cumsum(length) - length
         row = np.repeat(np.repeat(self.row, self.entries) - begin, length)
@@ -53,51 +57,51 @@ class PayoffEntries(NamedTuple):
         return row
 
     def of_player(self, player: int) -> slice:
-        """The entries of a player."""
+        """Return the range of a player's entries."""
         ends = np.append(self.offset, len(self.value))
         return slice(int(ends[self.slices[player]]), int(ends[self.slices[player + 1]]))
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
         own = self.of_player(player)
         term = self.value[own] * x[self.column[:, own]].prod(axis=0)
-        # Without entries bincount would count integers.
+        # Convert, because bincount returns integers if there are no entries.
         row = self.entry_row[own] - begin
         return np.bincount(row, term, end - begin).astype(np.float64)
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the entries of a player; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
         own = self.of_player(player)
         return self.entry_row[own], self.column[:, own].astype(np.int64), self.value[own]
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the number of a player's entries."""
         own = self.of_player(player)
         return own.stop - own.start
 
     def magnitudes(self) -> PayoffEntries:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the part with the absolute value of every payoff."""
         return self._replace(value=np.abs(self.value))
 
     def describe(self) -> str:
-        """See :class:`tensorcfr.payoff.PayoffPart`."""
+        """Return the numbers of entries and slices, as text."""
         return f"{len(self.value):,} payoff entries in {len(self.rows):,} slices"
 
 
 def payoff_entries(
     last: np.ndarray, payoff: np.ndarray, player_sequences: np.ndarray
 ) -> PayoffEntries:
-    """The entries of ``g = A x``, for every player.
+    """Build the entries of ``g = A x`` for all players.
 
-    Terminals that share the last sequences of all players are added up.  A player has one row
-    per own sequence; consecutive rows with equally many entries form a slice, in which entry
+    Payoffs of terminals with the same last sequences of all players are added.  A player has one
+    row per own sequence.  Consecutive rows with equally many entries form a slice, in which entry
     ``e`` of all rows is contiguous.
 
     Args:
         last: int64 (players, terminals): last sequence of each player at each terminal.
         payoff: float64 (terminals, players): chance probability times utility.
-        player_sequences: As in :class:`SequenceForm`.
+        player_sequences: int64 (players + 1,): see :class:`SequenceForm`.
     """
     last, payoff = _add_equal_terminals(last, payoff)
     n_players, entries = last.shape
@@ -115,8 +119,10 @@ def payoff_entries(
 
 
 def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Add up the payoffs of terminals with equal last sequences; arguments and results as in
-    :func:`payoff_entries`."""
+    """Add the payoffs of terminals with the same last sequences.
+
+    Arguments and results have the shapes of the arguments of :func:`payoff_entries`.
+    """
     order = np.lexsort(last[::-1])
     last, payoff = last[:, order], payoff[order]
     new = np.ones(last.shape[1], dtype=bool)
@@ -125,7 +131,7 @@ def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarr
         return last, payoff
     first = np.flatnonzero(new)
     total = np.add.reduceat(payoff, first, axis=0)
-    # A sum that cancels leaves a rounding error, which would decide ties.
+    # Payoffs that cancel leave a rounding error, which would decide ties: set it to 0.
     size = np.add.reduceat(np.abs(payoff), first, axis=0)
     return last[:, new], np.where(np.abs(total) <= PAYOFF_ROUNDING * size, 0.0, total)
 
@@ -133,17 +139,18 @@ def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarr
 def _slices(
     rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Lay out one player's entries in slices.
+    """Build the slices of one player's entries.
 
     Args:
-        rows: int64 (rows,): the sequences that have entries, ascending.
-        count: int64 (rows,): entries of each.
+        rows: int64 (rows,): sequences that have entries, ascending.
+        count: int64 (rows,): number of entries of each row.
         columns: int64 (players - 1, entries): last sequences of the others, sorted by row.
-        values: float64 (entries,): likewise.
+        values: float64 (entries,): payoffs, sorted by row.
 
     Returns:
         The fields of :class:`PayoffEntries`, except ``slices``; offsets begin at 0.
     """
+    # A slice ends where the next row is not adjacent or has another number of entries.
     new = np.ones(len(rows), dtype=bool)
     new[1:] = (np.diff(rows) != 1) | (np.diff(count) != 0)
     first = np.flatnonzero(new)

@@ -1,9 +1,9 @@
 """Loops over a few dozen lanes, as vector instructions.
 
-numba's own loops over arrays of unknown overlap begin with checks and end with lanes one by one,
-which for thirty lanes takes longer than the lanes themselves.  These two are written in vectors
-of eight lanes, a few at a time and the last ones one by one, under a mask.  On machines with
-shorter vectors LLVM splits them.
+Loops that numba compiles over arrays that may overlap begin with checks and end with single lanes.
+For thirty lanes this takes longer than the lanes themselves.  The loops here use vectors of eight
+lanes, several at a time, and a mask for the remaining lanes.  On machines with shorter vectors LLVM
+splits them.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from numba.core import cgutils
 from .vectors import DOUBLE, FLOAT, INDEX, Code, in_place_of
 
 WIDTH = 8
-"""Lanes of a vector: 64 bytes of float64."""
+"""Number of lanes of a vector: 64 bytes of float64."""
 VECTORS = 2
-"""Vectors at a time: as many additions can be under way without waiting for each other."""
+"""Number of vectors per step, whose additions do not wait for each other."""
 
 
 def weighted_sum(
@@ -37,22 +37,23 @@ def weighted_sum(
     add: bool,
     count: int,
 ) -> None:
-    """``out[to + l] = sum_i weight[i] * x[first + rank[code[i]] * stride + l]`` for ``count``
-    lanes, or add to it.
+    """Compute a weighted sum of rows of ``x``, for ``count`` lanes.
+
+    ``out[to + l] = sum_i weight[i] * x[first + rank[code[i]] * stride + l]``, or added to ``out``.
 
     Args:
-        code: int64: at ``at`` the number of terms, then the terms.
-        weight: float64, beside ``code``.
-        at: See above, like ``first`` and ``stride``.
+        code: int64: the number of terms at index ``at``, then the terms.
+        weight: float64, parallel to ``code``.
+        at: Index of the number of terms.
         x: float64 or float32.
-        first: See there.
-        stride: See there.
-        rank: int64; None for the terms' own numbers.
-        out: float64; modified in place, up to the next multiple of ``WIDTH`` lanes; must
-            not overlap with the lanes of ``x``.
-        to: Its first lane.
-        add: Whether to add to what is there.
-        count: Lanes.
+        first: Index in ``x`` of the row of rank 0.
+        stride: Distance between rows of ``x``.
+        rank: int64: rank of each term; None if the terms themselves are ranks.
+        out: float64; modified in place, up to the next multiple of ``WIDTH`` lanes; must not
+            overlap with the lanes of ``x``.
+        to: Index of the first lane in ``out``.
+        add: Whether to add to the numbers in ``out``.
+        count: Number of lanes.
     """
     total = out[to : to + count].copy() if add else np.zeros(count)
     for i in range(at + 1, at + 1 + code[at]):
@@ -75,11 +76,24 @@ def spread(
     z_at: int,
     count: int,
 ) -> None:
-    """``out[first + rank[code[i]] * stride + l] += weight[i] * scale[scale_at + l] * z[z_at + l]``
-    for ``count`` lanes and every term ``i``.
+    """Add multiples of one row to rows of ``out``, for ``count`` lanes.
 
-    The terms are as in :func:`weighted_sum`; ``out``, float64 or float32, is modified in place, and
-    must not overlap with ``scale`` and ``z``, float64.
+    ``out[first + rank[code[i]] * stride + l] += weight[i] * scale[scale_at + l] * z[z_at + l]`` for
+    every term ``i``.
+
+    Args:
+        code: int64: the number of terms at index ``at``, then the terms.
+        weight: float64, parallel to ``code``.
+        at: Index of the number of terms.
+        out: float64 or float32; modified in place; must not overlap with ``scale`` and ``z``.
+        first: Index in ``out`` of the row of rank 0.
+        stride: Distance between rows of ``out``.
+        rank: int64: rank of each term.
+        scale: float64: factor of each lane.
+        scale_at: Index of the first lane in ``scale``.
+        z: float64: the row.
+        z_at: Index of the first lane in ``z``.
+        count: Number of lanes.
     """
     product = scale[scale_at : scale_at + count] * z[z_at : z_at + count]
     for i in range(at + 1, at + 1 + code[at]):
@@ -88,26 +102,28 @@ def spread(
 
 
 def dot(x: np.ndarray, y: np.ndarray, first: int, count: int, out: np.ndarray, to: int) -> None:
-    """``out[to] = sum_i x[first + i] * y[first + i]`` for ``count`` numbers.
+    """Compute the scalar product of ``count`` numbers of ``x`` and ``y`` from index ``first`` on.
 
-    The sums are float64, and so is ``out``, which is modified in place.
+    It is summed in float64 and written to ``out[to]``, float64.
     """
     both = x[first : first + count].astype(np.float64), y[first : first + count].astype(np.float64)
     out[to] = np.dot(*both)
 
 
 class _Lanes(Code):
-    """What the functions are made of: vectors of a step, and a list of terms.
+    """Code generator of these functions: vectors of a step, and loops over terms.
 
-    Those with terms have in common code, weight, at, first, stride and rank.
+    Functions with terms share the arguments code, weight, at, first, stride and rank.
     """
 
     width = WIDTH
 
     @contextmanager
     def terms(self, lanes: Any) -> Iterator[tuple[Any, Any]]:
-        """A loop over the listed terms: yields where the lanes of each begin in an array, and its
-        weight as a vector."""
+        """Generate a loop over the terms.
+
+        Yields the address of a term's lanes, and its weight as a vector.
+        """
         at, builder, one = self.at, self.builder, ir.Constant(INDEX, 1)
         terms = self.number(at.code, at.at)
         begin = builder.add(at.at, one)
@@ -120,19 +136,19 @@ class _Lanes(Code):
             yield builder.gep(lanes, [builder.add(at.first, row)]), factor
 
     def load(self, first: Any, lane: Any, k: int, mask: Any | None) -> Any:
-        """Vector ``k`` of a step, as doubles; 0 outside the mask, if there is one."""
+        """Load vector ``k`` of a step as doubles, with 0 outside the mask, if there is one."""
         found = self.load_row(self._address(first, lane, k), mask)
         is_single = found.type.element == FLOAT
         return self.builder.fpext(found, self.vector(DOUBLE)) if is_single else found
 
     def store(self, value: Any, first: Any, lane: Any, k: int, mask: Any | None = None) -> None:
-        """Doubles back to vector ``k`` of a step: all, or those under the mask."""
+        """Store doubles to vector ``k`` of a step, under the mask, if there is one."""
         if first.type.pointee == FLOAT:
             value = self.builder.fptrunc(value, self.vector(FLOAT))
         self.store_row(value, self._address(first, lane, k), mask)
 
     def _address(self, first: Any, lane: Any, k: int) -> Any:
-        """Where vector ``k`` of a step begins."""
+        """Return the address of vector ``k`` of a step."""
         at = self.builder.add(lane, ir.Constant(INDEX, k * WIDTH))
         return self.builder.gep(first, [at])
 
@@ -146,7 +162,7 @@ def _weighted_sum(code: _Lanes) -> None:
     def step(lane: Any, masks: list[Any], _: Any) -> None:
         used = sums[: len(masks)]
         for k, total in enumerate(used):
-            # Nothing is read where nothing is added to: it may hold anything.
+            # `add` is the mask: without it `out` is not read, and may be uninitialised.
             builder.store(code.load(target, lane, k, code.splat(at.add)), total)
         with code.terms(at.x) as (source, factor):
             for k, (mask, total) in enumerate(zip(masks, used, strict=True)):

@@ -1,7 +1,7 @@
-"""The kernels of the payoff operator ``g = A x``: counterfactual payoffs of a player's sequences.
+"""Kernels of the payoff operator ``g = A x``: counterfactual payoffs of a player's sequences.
 
-Each kind of part has one function.  :func:`payoff_product` is compiled for the kinds that a game
-has: a game without blocks pays nothing for them.
+Each kind of part has one function.  :func:`payoff_product` is compiled for the kinds of parts that
+a game has, so a game without blocks does not pay for them.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from ..model.arrays import SequenceForm
 
 NARROW = 4
-"""Slices with fewer rows are summed row by row."""
+"""Smallest number of rows of a slice that are processed as lanes; in smaller slices each row is
+summed alone."""
 TILE = 512
-"""Rows of a slice whose sums stay in the first cache level while their entries stream by."""
+"""Rows of a slice per tile.  Their sums stay in the first-level cache while their entries are read
+once."""
 BLOCK_TILE = 128
-"""Terminals of a block that are computed together, in the first cache level."""
+"""Terminals of a block that are processed together, in the first-level cache."""
 
 
 @inlined
@@ -40,16 +42,18 @@ def payoff_product(
     scratch: np.ndarray,
     soon: np.ndarray | None,
 ) -> None:
-    """``g[s]`` = sum over the terminals whose last own sequence is ``s`` of chance probability
+    """Compute the counterfactual payoffs of a player's sequences.
+
+    ``g[s]`` is the sum, over the terminals whose last own sequence is ``s``, of chance probability
     times utility times the other players' reaches.
 
     Args:
         form: The game.
-        player: Whose payoffs.
+        player: Player whose payoffs are computed.
         reach: float (sequences,): own reach of every player's sequences.
-        g: float (sequences,): the player's part is modified in place.
-        scratch: From :func:`payoff_scratch`; modified.
-        soon: As in :class:`Share`.
+        g: float (sequences,): modified in place at the player's sequences.
+        scratch: Scratch from :func:`payoff_scratch`.
+        soon: Addresses to prefetch, or None; see :class:`Share`.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
     share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, soon)
@@ -58,25 +62,27 @@ def payoff_product(
 
 
 def add_share(operator: tuple[Any, ...], k: int, share: Share) -> None:
-    """Add a share of the product of part ``k`` of an operator; different shares add to different
-    sequences, but two parts may add to the same."""
+    """Add a share of the product of part ``k`` of an operator.
+
+    Different shares add to different sequences.  Two parts may add to the same sequence.
+    """
     ADD[type(operator[k])](operator[k], share)
 
 
 def scratch_size(operator: tuple[Any, ...]) -> int:
-    """Numbers of scratch that the parts need."""
+    """Return the largest number of scratch numbers that a part needs."""
     return max([SCRATCH[type(part)](part) for part in operator], default=0)
 
 
 @inlined
 def payoff_scratch(form: SequenceForm) -> np.ndarray:
-    """Scratch for the parts of a game's operator."""
+    """Allocate scratch for a game's operator, float64."""
     return np.empty(scratch_size(form.operator))
 
 
 @inlined
 def add_entries(part: PayoffEntries, share: Share) -> None:
-    """Add the single entries, which are all in the first share."""
+    """Add the products of single entries; the first share has all of them."""
     opponents = part.column.shape[0]
     begin, end = part.slices[share.player], part.slices[share.player + 1]
     reach, g = share.reach, share.g
@@ -91,13 +97,13 @@ def add_entries(part: PayoffEntries, share: Share) -> None:
 
 @inlined
 def entries_scratch(part: PayoffEntries) -> int:
-    """Single entries need no scratch."""
+    """Return 0, because single entries need no scratch."""
     return 0
 
 
 @inlined
 def blocks_scratch(part: PayoffBlocks) -> int:
-    """Room for the pools of one block and the sum of one class."""
+    """Return the scratch numbers for the pools of one block and the sum of one class."""
     most = 0
     for program in part.program_offset[:-1]:
         most = max(most, part.code[program])
@@ -106,11 +112,12 @@ def blocks_scratch(part: PayoffBlocks) -> int:
 
 @inlined
 def add_blocks(part: PayoffBlocks, share: Share) -> None:
-    """Add the blocks of every ``shares``-th group."""
+    """Add the products of blocks; a share has every ``of``-th group of blocks."""
     player, offset, groups = share.player, part.group_offset, part.player_groups
     order = part.order[player]
+    # `group_offset` counts in the flat `order`, in which player 1 follows player 0.
     skipped = player * order.shape[0]
-    # Interleave groups: adjacent groups have similar cost, so this balances the threads.
+    # Deal groups out in turn: adjacent groups have similar costs, so this balances the threads.
     for group in range(groups[player] + share.number, groups[player + 1], share.of):
         for at in range(offset[group] - skipped, offset[group + 1] - skipped):
             _add_block(part, part.block[order[at]], share)
@@ -118,7 +125,11 @@ def add_blocks(part: PayoffBlocks, share: Share) -> None:
 
 @inlined
 def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
-    """Add one block, with terminals as lanes; the sum of a class lies at ``scratch[z:]``."""
+    """Add the product of one block, with terminals as lanes.
+
+    The matrix is a program (:mod:`tensorcfr.payoff.program`), read from ``code``: first pools of
+    the opponent's hands, then classes of own hands.  The sum of a class is at ``scratch[z:]``.
+    """
     hand_rank, player, _, _, reach, g, scratch, _ = share
     programs, coefficient = part.program_offset, part.coefficient
     code, weight = part.code, part.weight
@@ -131,6 +142,7 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
         at = programs[2 * block[MATRIX] + player]
         pools = code[at]
         at += 1
+        # Pools: weighted sums of the opponent's reaches, in scratch, one tile per pool.
         for pool in range(pools):
             to = pool * BLOCK_TILE
             weighted_sum(code, weight, at, reach, others, stride, met, scratch, to, False, count)
@@ -139,6 +151,8 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
         at += 1
         stride = block[STRIDE + player]
         pot = block[FIRST] + begin
+        # Classes: sum some pools (a chained class adds to the sum of the class before), then add
+        # multiples of the sum to the payoffs of the class's hands.
         for _ in range(classes):
             chained = code[at] != 0
             at += 1
@@ -150,7 +164,10 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
 
 @inlined
 def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """Entry by entry, with rows as lanes; four entries at a time, which spares the sums."""
+    """Add a slice with many rows, entry by entry, with rows as lanes.
+
+    Four entries are added at a time, which reduces the loads and stores of the sums.
+    """
     rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
     for begin in range(0, rows, TILE):
         length = min(TILE, rows - begin)
@@ -179,7 +196,10 @@ def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> No
 
 @inlined
 def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """Row by row, with four sums at a time: additions that wait for each other are slow."""
+    """Add a slice with few rows, row by row.
+
+    There are four partial sums, so that additions do not wait for each other.
+    """
     rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
     for r in range(rows):
         a = b = c = d = 0.0
@@ -201,7 +221,7 @@ def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> 
 
 @inlined
 def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
-    """Entry by entry, with the product of any number of players' reaches."""
+    """Add a slice entry by entry, with the product of any number of opponents' reaches."""
     rows = payoff.rows[s]
     for e in range(payoff.entries[s]):
         at = payoff.offset[s] + e * rows
@@ -218,19 +238,21 @@ ADD: dict[type, Callable[..., None]] = {
     PayoffCards: add_cards,
     PayoffSubsets: add_subsets,
 }
-"""What adds the product of each kind of part."""
+"""Function that adds the product of each kind of part."""
 SCRATCH: dict[type, Callable[..., int]] = {
     PayoffEntries: entries_scratch,
     PayoffBlocks: blocks_scratch,
     PayoffCards: cards_scratch,
     PayoffSubsets: subsets_scratch,
 }
-"""How much scratch each kind needs."""
+"""Function that returns the scratch size of each kind of part."""
 
 
 def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dict[str, Any], str]:
-    """A statement for each part of an operator, by a function for its kind: numba compiles no loop
-    over parts of several kinds."""
+    """Return source code with a statement per part of an operator, and the functions that it calls.
+
+    Numba cannot compile a loop over parts of several kinds.
+    """
     scope = {f"function_{k}": functions[part.instance_class] for k, part in enumerate(operator)}
     return scope, "".join(line.format(k=k) for k in range(len(scope)))
 

@@ -1,4 +1,4 @@
-"""Programs: how a hand-by-hand payoff matrix is multiplied with few operations."""
+"""Programs: hand-by-hand payoff matrices as products with few operations."""
 
 from __future__ import annotations
 
@@ -10,59 +10,59 @@ from typing import NamedTuple
 import numpy as np
 
 Terms = tuple[np.ndarray, np.ndarray]
-"""int64 (terms,): hands or pools; float64 (terms,): their weights."""
+"""Hands or pools, int64 (terms,), and their weights, float64 (terms,)."""
 
 
 class Class(NamedTuple):
-    """Hands of the player whose rows are multiples of one sum."""
+    """Hands of the player whose rows of the matrix are multiples of one sum."""
 
     chained: bool
-    """Whether the sum begins with that of the class before."""
+    """True if the sum begins with the sum of the class before."""
     pools: Terms
-    """The pools that are summed, and their weights."""
+    """Pools that are summed, and their weights."""
     hands: Terms
-    """The hands, and the multiple of the sum that each gets."""
+    """Hands of the class, and the factor of the sum for each."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A product with a matrix of hands, as sums of few terms; one player's side.
+    """Product with a hand-by-hand matrix, as sums of few terms, for one player.
 
-    Hands of the other player in fixed proportion are *pooled* first.  Rows of the player in fixed
-    proportion are computed once, as a *class*.  A class may begin with the sum of the class
-    before: that makes the prefix sum of a showdown between ranks.
+    Hands of the other player with proportional columns are *pooled* first.  Own hands with
+    proportional rows are computed once, as a *class*.  A class may begin with the sum of the class
+    before, which makes the prefix sums of a showdown between ranks.
     """
 
     pools: list[Terms]
-    """Hands of the other player."""
+    """Pools of the other player's hands."""
     classes: list[Class]
-    """Hands of the player."""
+    """Classes of the player's hands."""
 
     @property
     def n_terms(self) -> int:
-        """Terms of all sums: loops over the terminals of a block."""
+        """Number of terms of all sums; each is a loop over the terminals of a block."""
         pooled = sum(len(hands) for hands, _ in self.pools)
         return pooled + sum(len(one.pools[0]) + len(one.hands[0]) for one in self.classes)
 
     @cached_property
     def own(self) -> np.ndarray:
-        """int64: hands of the player that the program mentions, ascending."""
+        """Hands of the player in the program, int64 (hands,), ascending."""
         return _mentioned([one.hands for one in self.classes])
 
     @cached_property
     def others(self) -> np.ndarray:
-        """int64: hands of the other player that the program mentions, ascending."""
+        """Hands of the other player in the program, int64 (hands,), ascending."""
         return _mentioned(self.pools)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """Multiply by the matrix.
 
         Args:
-            x: float64 (hands of the other player, columns); either player's hands may be
-                padded, to one number for both.
+            x: float64 (hands of the other player, columns); may be padded to the larger number of
+                hands.
 
         Returns:
-            float64 (hands of the player, columns).
+            float64 (hands of the player, columns), with the shape of ``x``.
         """
         pooled = np.zeros((len(self.pools), x.shape[1]))
         for pool, (hands, weight) in zip(pooled, self.pools, strict=True):
@@ -75,11 +75,14 @@ class Program:
         return out
 
     def encode(self) -> tuple[list[int], list[float]]:
-        """The numbers that kernels read, and a weight parallel to each.
+        """Encode the program as integers for kernels, with a parallel weight each.
 
-        In order: the number of pools; for each pool the number of hands and the hands; the number
-        of classes; for each class whether it begins with the sum of the class before, the number
-        of pools and the pools, the number of rows and the hands.
+        First comes the number of pools, then for each pool the number of hands and the hands.  Then
+        follow the number of classes, and for each class
+
+        1. 1 if it is chained, otherwise 0,
+        2. the number of pools, and the pools,
+        3. the number of hands, and the hands.
         """
         code: list[int] = []
         weight: list[float] = []
@@ -110,15 +113,15 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
     """Decode a program.
 
     Args:
-        code: int64: the numbers of all programs, as :meth:`Program.encode` writes them.
-        weight: float64, parallel to ``code``.
-        begin: Where the program begins in ``code``.
-        end: Where it ends.
+        code: int64 (code,): the programs, encoded by :meth:`Program.encode`.
+        weight: float64 (code,): weights parallel to ``code``.
+        begin: Index in ``code`` at which the program begins.
+        end: Index after its last number.
 
     Raises:
-        ValueError: The numbers are no program; says where in ``code``.
+        ValueError: The numbers are not a program; the message names the index in ``code``.
     """
-    at, alone = begin, list[int]()  # Numbers that have no weight.
+    at, alone = begin, list[int]()  # Indices without a weight.
 
     def number(most: int | None = None) -> int:
         nonlocal at
@@ -150,5 +153,7 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
         raise ValueError(f"the program ends at blocks.code[{at}], not [{end}]")
     for at in alone:
         if weight[at]:
-            raise ValueError(f"blocks.weight[{at}] is {weight[at]}, beside no hand and no term")
+            raise ValueError(
+                f"blocks.weight[{at}] is {weight[at]}, not 0, where code has no hand and no pool"
+            )
     return Program(pools, classes)

@@ -1,4 +1,4 @@
-"""What a kernel of the payoff operator works out."""
+"""Arguments of a kernel of the payoff operator."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import numpy as np
 
 
 class Share(NamedTuple):
-    """One of several shares of a product with the payoff operator."""
+    """Share of a product with the payoff operator, for one of several threads."""
 
     hand_rank: np.ndarray
-    """As in :class:`tensorcfr.model.arrays.SequenceForm`."""
+    """int64 (masks, hands + 1): see :class:`tensorcfr.model.arrays.SequenceForm`."""
     player: int
-    """Whose payoffs."""
+    """Player whose payoffs are computed."""
     number: int
-    """Which share."""
+    """Number of the share, from 0."""
     of: int
     """Number of shares."""
     reach: np.ndarray
     """float (sequences,): own reaches."""
     g: np.ndarray
-    """float (sequences,): modified in place."""
+    """float (sequences,): payoffs, modified in place."""
     scratch: np.ndarray
-    """From :func:`tensorcfr.payoff.multiply.payoff_scratch`; modified."""
+    """Scratch from :func:`tensorcfr.payoff.multiply.payoff_scratch`."""
     soon: np.ndarray | None
     """int64 (ranges, 2): first and end addresses of memory that is needed after the product, which
-    may fetch it while it computes; modified in place.  None for nothing."""
+    may prefetch it; modified in place.  None for no prefetch."""

@@ -1,8 +1,8 @@
-"""Pieces of kernels that are written as vector instructions.
+"""Code generators for functions of kernels that are written as vector instructions.
 
-numba's own loops over arrays of unknown overlap begin with checks and end with lanes one by one.
-A *piece* is a function of kernels whose instructions are written here, for LLVM: it loops over
-vectors, and what is left at the end is under a mask.
+Loops that numba compiles over arrays that may overlap begin with checks and end with single lanes.
+A *piece* is a function for kernels whose LLVM instructions are generated here: it loops over
+vectors, and processes the remaining lanes under a mask.
 """
 
 from __future__ import annotations
@@ -24,58 +24,59 @@ INDEX, INT = ir.IntType(64), ir.IntType(32)
 
 
 class Code:
-    """What the instructions of a piece are written with.
+    """Code generator of a piece.
 
     Args:
-        builder: Of llvmlite.
-        at: The arguments of the piece by name: whole numbers, the addresses of the first numbers of
-            arrays, and None.
+        builder: Builder of llvmlite.
+        at: Arguments of the piece by name: integers, addresses of the first elements of arrays, and
+            None.
     """
 
     width: ClassVar[int]
-    """Lanes of a vector."""
+    """Number of lanes of a vector."""
 
     def __init__(self, builder: Any, at: SimpleNamespace) -> None:
         self.builder, self.at = builder, at
 
     def vector(self, kind: Any) -> Any:
-        """The vectors of a kind of numbers."""
+        """Return the vector type of a number type."""
         return ir.VectorType(kind, self.width)
 
     def constant(self, kind: Any, value: float) -> Any:
-        """A vector of one value."""
+        """Return a vector with the same constant in every lane."""
         return ir.Constant(self.vector(kind), [value] * self.width)
 
     def splat(self, scalar: Any) -> Any:
-        """A vector of one value that is not known before."""
+        """Copy a scalar, known at run time, to every lane of a vector."""
         none = ir.Constant(self.vector(scalar.type), ir.Undefined)
+        # LLVM's idiom for a broadcast: insert into lane 0, then shuffle lane 0 to all lanes.
         first = self.builder.insert_element(none, scalar, ir.Constant(INT, 0))
         return self.builder.shuffle_vector(first, none, self.constant(INT, 0))
 
     def number(self, array: Any, index: Any) -> Any:
-        """A number of an array."""
+        """Load an element of an array."""
         if isinstance(index, int):
             index = ir.Constant(INDEX, index)
         return self.builder.load(self.builder.gep(array, [index]))
 
     def call(self, name: str, result: Any, *given: Any) -> Any:
-        """Call one of LLVM's functions, declared once per module."""
+        """Call an LLVM intrinsic, which is declared once per module."""
         module = self.builder.module
         kind = ir.FunctionType(result, [one.type for one in given])
         function = module.globals.get(name) or ir.Function(module, kind, name)
         return self.builder.call(function, given)
 
     def suffix(self, vector: Any) -> str:
-        """The end of the names of LLVM's functions of vectors."""
+        """Return the suffix of LLVM intrinsics for a vector type."""
         kind = "i" if isinstance(vector.element, ir.IntType) else "f"
         return f"v{self.width}{kind}{_size(vector.element) * 8}"
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
-        """``a * b + c``, fused where the machine can."""
+        """Compute ``a * b + c``, fused if the machine can."""
         return self.call(f"llvm.fmuladd.{self.suffix(a.type)}", a.type, a, b, c)
 
     def load_row(self, address: Any, mask: Any | None) -> Any:
-        """A vector of numbers that lie anywhere; 0 outside the mask, if there is one."""
+        """Load a vector of unaligned numbers, with 0 outside the mask, if there is one."""
         kind = address.type.pointee
         vector, size = self.vector(kind), _size(kind)
         place = self.builder.bitcast(address, vector.as_pointer())
@@ -87,9 +88,10 @@ class Code:
         )
 
     def store_row(self, value: Any, address: Any, mask: Any | None) -> None:
-        """Set numbers that lie anywhere: all, or those under the mask.
+        """Store a vector of unaligned numbers, under the mask, if there is one.
 
-        What a masked store wrote reaches a later load only by way of the cache.
+        A later load reads the result of a masked store from the cache only, without store
+        forwarding.
         """
         size = _size(value.type.element)
         place = self.builder.bitcast(address, value.type.as_pointer())
@@ -101,24 +103,24 @@ class Code:
 
     @contextmanager
     def counting(self, begin: Any, end: Any, step: int = 1) -> Iterator[Any]:
-        """A loop over whole numbers, as by ``range``: yields the number."""
+        """Generate a loop over whole numbers, as by ``range``, and yield the number."""
         by = ir.Constant(INDEX, step)
         with cgutils.for_range_slice(self.builder, begin, end, by, INDEX) as (index, _):
             yield index
 
     def steps(self, count: Any, vectors: int, body: Callable[[Any, list[Any], Any], None]) -> None:
-        """Loops over numbers, several vectors at a time and then what is left, one by one and under
-        a mask.
+        """Generate a loop over numbers: several vectors at a time, then one vector at a time.
 
         Args:
-            count: The numbers.
-            vectors: Vectors at a time.
-            body: Writes a step; it is given the first number, a mask, or None, for each vector, and
-                how many numbers are left.
+            count: Number of numbers.
+            vectors: Number of vectors per step.
+            body: Generator of a step; its arguments are the index of the first number, a mask or
+                None for each vector, and the number of numbers left.
         """
         builder, several = self.builder, self.width * vectors
         left = builder.urem(count, ir.Constant(INDEX, several))
         whole = builder.sub(count, left)
+        # First whole steps without masks, then single vectors under a mask.
         with self.counting(ir.Constant(INDEX, 0), whole, several) as first:
             body(first, [None] * vectors, ir.Constant(INDEX, several))
         with self.counting(whole, count, self.width) as first:
@@ -128,21 +130,23 @@ class Code:
 
 
 def _size(kind: Any) -> int:
-    """Bytes of a number."""
+    """Return the size of a number type in bytes."""
     return kind.width // 8 if isinstance(kind, ir.IntType) else 4 if kind == FLOAT else 8
 
 
 Writer = Callable[[Any], None]
-"""Writes the instructions of a piece, from a :class:`Code`."""
+"""Function that generates the instructions of a piece, from a :class:`Code`."""
 
 
 def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
-    """Makes a function of kernels, without a result, of what writes its instructions.
+    """Return a decorator that makes a function for kernels from a code generator.
+
+    The function has no result.
 
     Args:
-        code: What the writer is given.
-        names: The names of the arguments, after each other.  The fields of a named tuple have names
-            of their own.
+        code: Class of the generator's argument.
+        names: Names of the arguments, separated by spaces.  The fields of a named tuple get their
+            own names.
     """
 
     def decorate(write: Writer) -> Any:
@@ -156,6 +160,7 @@ def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
 
             return types.void(*map(_taken, given)), generate
 
+        # Numba reads names of arguments from the signature of an intrinsic.
         define.__name__, define.__doc__ = write.__name__, write.__doc__
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         parameters = [inspect.Parameter(one, kind) for one in ("typingctx", *names.split())]
@@ -166,7 +171,10 @@ def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
 
 
 def in_place_of(function: Callable[..., None], code: type[Code]) -> Callable[[Writer], Any]:
-    """Makes a piece that kernels call in place of a Python function with the same arguments."""
+    """Return a decorator that makes a piece which kernels call in place of a Python function.
+
+    It has the arguments of that function.
+    """
 
     def decorate(write: Writer) -> Any:
         given = list(inspect.signature(function).parameters)
@@ -180,7 +188,7 @@ def in_place_of(function: Callable[..., None], code: type[Code]) -> Callable[[Wr
 
 
 def _taken(kind: Any) -> Any:
-    """How a piece takes an argument: whole numbers with 64 bits."""
+    """Return the type in which a piece takes an argument; integers have 64 bits."""
     if isinstance(kind, types.Integer):
         return types.intp
     return types.boolean if isinstance(kind, types.Boolean) else kind
@@ -189,7 +197,7 @@ def _taken(kind: Any) -> Any:
 def _name(
     context: Any, builder: Any, at: SimpleNamespace, name: str, kind: Any, value: Any
 ) -> None:
-    """Note an argument, or each field of it, by its name."""
+    """Store an argument, or each field of a named tuple, under its name."""
     if isinstance(kind, (types.NamedTuple, types.NamedUniTuple)):
         fields = cgutils.unpack_tuple(builder, value)
         for field, of, one in zip(kind.fields, kind.types, fields, strict=True):

@@ -405,7 +405,7 @@ class Solution(_Evaluated):
             return ""
         return (
             f"\n  exploitability has risen from {settled(earlier.exploitability):.6g} at iteration "
-            f"{earlier.iteration:,}; keep_best=True also returns the best strategy of all checkpoints"
+            f"{earlier.iteration:,}; keep_best=True keeps the best strategy of all checkpoints"
         )
 
     def __str__(self) -> str:

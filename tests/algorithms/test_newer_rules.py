@@ -399,7 +399,7 @@ class TestRefusals:
         assert "'odd' must return (payoff), numbers, and returns" in str(rule.problem())
 
     def test_a_whole_rule_has_no_forecast(self) -> None:
-        with pytest.raises(ValueError, match="a whole rule makes its strategy itself"):
+        with pytest.raises(ValueError, match="a whole rule cannot have a forecast"):
             LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, forecast=True)
         with pytest.raises(ValueError, match="matches_regret must be False"):
             LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, matches_regret=True)
@@ -570,7 +570,9 @@ def test_regrets_stay_finite_where_the_pace_is_always_above_1() -> None:
 
 @pytest.mark.parametrize("options", [{"memory": ()}, {"exponential": True}, {"whole": True}])
 def test_who_has_no_pace(options: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"paced: a pace is for rules that keep a mean of regrets"):
+    with pytest.raises(
+        ValueError, match=r"paced: a pace needs a rule that stores a mean of regrets"
+    ):
         LocalRule("paced", _remembering, pace=_growing, **{"memory": ("last",)} | options)
 
 

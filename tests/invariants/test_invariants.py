@@ -694,7 +694,9 @@ def test_every_change_of_a_block_is_found(name: str) -> None:
             with pytest.raises(InvariantError, match=r"^(P7|V12) "):
                 check(form(f"blocks.{field}", at, to=value)(game))
     for at in np.flatnonzero(blocks.weight == 0.0).tolist():
-        with pytest.raises(InvariantError, match=rf"weight\[{at}\] is 1\.0, beside no hand"):
+        with pytest.raises(
+            InvariantError, match=rf"weight\[{at}\] is 1\.0, not 0, where code has no hand"
+        ):
             check(form("blocks.weight", at, to=1.0)(game))
 
 
