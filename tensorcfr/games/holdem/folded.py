@@ -32,6 +32,8 @@ DEALS = 1 << 20
 SEED = 1
 ROUNDING = 1e-12
 """Shares below this are those of cards without which the folded players had no hands."""
+LEAST = 1e-12
+"""Likelihood of hands on boards that the folded players make impossible."""
 ROUNDS = 10
 """Times that the factors of one player's hands are made of those of the other's."""
 
@@ -141,15 +143,17 @@ class Folded:
             hands: int64 (hands, 2).
 
         Returns:
-            float64 (hands,); any number for hands with a card of the board.
+            float64 (hands,), :data:`LEAST` where the folded hands rule out the board with the hand;
+            any number for hands with a card of the board.
         """
         count, every = len(dealt), len(self._permutations[0])
         board = np.array([dealt], dtype=np.int64)
         apart = ~np.isin(hands, board).any(axis=1)
         sets = np.column_stack([np.repeat(board, len(hands), axis=0), hands])
         found = np.ones(len(hands))
-        # Without a board that cannot come its hands do not come either.
         found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0] or 1.0)
+        # Weights are above 0: the infosets of a hand are the same on all boards.
+        found = np.maximum(found, LEAST)
         # Cards that nobody holds are dealt, and folded ones are not among them.
         evenly, really = (comb(n - 4, count) for n in (every, self.free))
         return found * np.sqrt(evenly / really)
