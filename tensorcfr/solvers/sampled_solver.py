@@ -281,11 +281,19 @@ class SampledSolver(SamplingSolver):
     @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
         infosets = infosets_of(setting.game, state._asdict())
+        if not cls.has_average(state):
+            return infosets.policy(state.strategy.copy())
         return infosets.policy(infosets.normalised(state.cumulative))
 
+    @classmethod
+    def has_average(cls, state: SampledState) -> bool:  # noqa: D102
+        return bool(state.cumulative.any())
+
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,); uniform where nothing was added."""
-        return self.source.normalised(self.source.table.group(CUMULATIVE))
+        """The average strategy, float64 (sequences,); uniform where nothing was added.  The last
+        iterate where no iteration has entered the average."""
+        sums = self.source.table.group(CUMULATIVE)
+        return self.source.normalised(sums) if sums.any() else self.source.table.group(STRATEGY)
 
 
 def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> GrowingSource:

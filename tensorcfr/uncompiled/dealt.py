@@ -203,7 +203,8 @@ class DealtCards(Game):
 
     def _scale(self, held: tuple[int, ...], dealt: tuple[tuple[int, ...], ...]) -> float:
         """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` for two hands."""
-        scale, shown = 1.0, tuple[int, ...]()
+        scale, shown = self._weight(held, self.rules.board), tuple[int, ...]()
+        scale /= float(self._weights[0][held[0]] * self._weights[1][held[1]])
         for cards in dealt:
             odds = self._odds(held, shown, len(cards))
             scale *= sum(odds.values()) / len(odds)

@@ -367,8 +367,8 @@ class CardNodes(PublicNodes):
         return [np.ones(len(own)) for own in self.rules.hands]
 
     def _is_scaled(self, node: int) -> bool:
-        """Whether payoffs of pairs of hands are scaled at a node: after a deal by weight."""
-        return self.rules.weights_vary and bool(self.betting.round[self.at(node)[0]])
+        """Whether payoffs of pairs of hands are scaled at a node: after a deal by weight, say."""
+        return self.rules.weights_vary and np.ndim(self._by_hand.scale(self.deals(node))) > 0
 
     def _pairs(self, node: int) -> np.ndarray:
         """By what the weights of two hands are multiplied for the probability of a node, up to

@@ -203,6 +203,9 @@ def payoff_scale(rules: CardGame, dealt: Sequence[tuple[int, ...]]) -> np.ndarra
     if not rules.weights_vary:
         return scale
     board, free = rules.board, len(rules.free) - 2 * rules.hands[0].shape[1]
+    first, second = (odds_on(rules, player, board) for player in range(2))
+    if (first != 1.0).any() or (second != 1.0).any():
+        scale = np.outer(first, second)
     for cards in dealt:
         total = sum(odds for _, odds in pair_odds(rules, board, len(cards)))
         scale = scale * np.where(total > 0.0, total / comb(free, len(cards)), 1.0)
