@@ -149,8 +149,7 @@ class DealtCards(Game):
                 odds = self._odds(held, shown, said.cards)
                 total = sum(odds.values())
                 return Chance({cards_label(self.rules, c): w / total for c, w in odds.items()})
-            taken = {*shown}
-            taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
+            taken = self._taken(held, shown)
             chosen = {} if dealt else self.rules.boards or {}
             sets = list(chosen) or self._sets(taken, said.cards)
             shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
@@ -174,6 +173,12 @@ class DealtCards(Game):
             paid = (scale * paid[0], scale * paid[1])
         return Terminal(paid)
 
+    def _taken(self, held: tuple[int, ...], shown: tuple[int, ...]) -> set[int]:
+        """Return the cards that are in hands or were dealt."""
+        taken = {*shown}
+        taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
+        return taken
+
     def _sets(self, taken: set[int], count: int) -> Iterator[tuple[int, ...]]:
         """Yield the sets of ``count`` free cards, ascending, without some cards."""
         return combinations([card for card in self._free if card not in taken], count)
@@ -183,8 +188,7 @@ class DealtCards(Game):
     ) -> dict[tuple[int, ...], float]:
         """Return how much likelier the hands are on each next board than on this one, by the cards
         that are dealt."""
-        board, taken = (*self.rules.board, *shown), {*shown}
-        taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
+        board, taken = (*self.rules.board, *shown), self._taken(held, shown)
         before = self._weight(held, board)
         return {c: self._weight(held, (*board, *c)) / before for c in self._sets(taken, count)}
 
