@@ -56,7 +56,7 @@ class HandByHand(PublicTreeGame):
         return self.rules.name
 
     def scale(self, dealt: Deals) -> np.ndarray | float:
-        """:func:`~tensorcfr.compilers.cards.rules.payoff_scale` after some deals."""
+        """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` after some deals."""
         if dealt not in self._scales:
             if len(self._scales) == SCALES_KEPT:
                 self._scales.clear()

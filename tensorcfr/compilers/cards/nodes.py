@@ -299,7 +299,7 @@ class CardNodes(PublicNodes):
         return (*self.rules.board, *dealt.tolist())
 
     def deals(self, node: int) -> Deals:
-        """The cards of each deal on the way to a public node."""
+        """Return the cards of each deal on the way to a public node."""
         cards = iter(self.cards(node)[len(self.rules.board) :])
         rounds = int(self.betting.round[self.at(node)[0]])
         return tuple(tuple(islice(cards, count)) for count in self.betting.deals[:rounds])
@@ -351,7 +351,7 @@ class CardNodes(PublicNodes):
         return self._met_by_weight(node, player, left)
 
     def _met_by_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
-        """As :meth:`met`; pairs count by their weights, whether or not payoffs are scaled."""
+        """Compute :meth:`met` by weights, whether or not payoffs are scaled."""
         if self._hides_board(node):
             apart = self.dealing.apart
             found: np.ndarray = (apart if player == 0 else apart.T) @ left
@@ -367,11 +367,11 @@ class CardNodes(PublicNodes):
         return [np.ones(len(own)) for own in self.rules.hands]
 
     def _is_scaled(self, node: int) -> bool:
-        """Whether payoffs of pairs of hands are scaled at a node: after a deal by weight, say."""
+        """Return whether payoffs of pairs of hands are scaled at a node: after a deal by weight."""
         return self.rules.weights_vary and np.ndim(self._by_hand.scale(self.deals(node))) > 0
 
     def _pairs(self, node: int) -> np.ndarray:
-        """By what the weights of two hands are multiplied for the probability of a node, up to
+        """Return the factor from the weights of two hands to the probability of a node, up to
         :meth:`share`; float64 (hands of player 0, hands of player 1)."""
         if not self._is_scaled(node):
             return self.dealing.apart

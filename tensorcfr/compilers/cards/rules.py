@@ -172,8 +172,8 @@ def pair_odds(
         count: How many cards are dealt.
 
     Yields:
-        The cards, ascending; float64 (hands of player 0, hands of player 1): how much likelier the
-        pair is on the next board than on this one, 0 if one of the hands has one of the cards.
+        The cards, ascending; float64 (hands of player 0, hands of player 1): the weight of the pair
+        on the next board over that on this one.  It is 0 if one of the hands has such a card.
     """
     for cards in combinations([card for card in rules.free.tolist() if card not in board], count):
         factors = []
@@ -185,7 +185,7 @@ def pair_odds(
 
 
 def payoff_scale(rules: CardGame, dealt: Sequence[tuple[int, ...]]) -> np.ndarray | float:
-    """By what the payoffs of each pair of hands are multiplied, where weights vary by board.
+    """Return the factor of the payoffs of each pair of hands, where weights vary by board.
 
     The weights of a pair on all next boards do not exactly sum to its weight on this one.  Chance
     deals cards with probabilities, so with the shares of these weights; the payoffs take up the
