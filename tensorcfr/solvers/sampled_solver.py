@@ -282,11 +282,22 @@ class SampledSolver(SamplingSolver):
     @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
         infosets = infosets_of(setting.game, state._asdict())
+        if not cls.has_average(state):
+            return infosets.policy(state.strategy.copy())
         return infosets.policy(infosets.normalised(state.cumulative))
 
+    @classmethod
+    def has_average(cls, state: SampledState) -> bool:  # noqa: D102
+        return bool(state.cumulative.any())
+
     def average_probabilities(self) -> np.ndarray:
-        """Compute the average strategy, float64 (sequences,); uniform where its sum is 0."""
-        return self.source.normalised(self.source.table.group(CUMULATIVE))
+        """Compute the average strategy, float64 (sequences,).
+
+        It is uniform at infosets where its sum is 0, and the last iterate if no iteration has
+        entered the average.
+        """
+        sums = self.source.table.group(CUMULATIVE)
+        return self.source.normalised(sums) if sums.any() else self.source.table.group(STRATEGY)
 
 
 def _growing_source(game: Any, record: Sampling, state: SampledState | None) -> GrowingSource:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.memory import budget, free_memory
-from ..compilers.cards.flat import HandByHand, flatten
+from ..compilers.cards.flat import Deals, HandByHand, flatten
 from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
 from ..compilers.cards.rules import odds_on, read_deal, unfold, weight_met, without
@@ -346,7 +346,7 @@ class GadgetByHand(HandByHand):
         both = [own, -own] if part.opponent == 0 else [-own, own]
         self.part, self.paid = part, part.end + np.stack(both)
 
-    def node(self, state: tuple[Any, tuple[int, ...]]) -> Any:
+    def node(self, state: tuple[Any, Deals]) -> Any:
         """Return a node of the part; terminating pays by hand."""
         return Payoff(1.0, state[0]) if state[0] == self.part.left else super().node(state)
 

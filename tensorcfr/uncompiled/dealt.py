@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
 
-from ..compilers.cards.rules import Dealing, cards_label, odds_on, read_deal, shares_of_runouts
+from ..compilers.cards.rules import Dealing, cards_label, read_deal, shares_of_runouts
 from ..rules import (
     CardGame,
     Chance,
@@ -22,6 +23,9 @@ from ..rules import (
     Runout,
     Terminal,
 )
+
+BOARDS_KEPT = 4096
+"""Boards whose weights of hands are kept."""
 
 
 def as_histories(rules: Rules) -> Game:
@@ -92,7 +96,7 @@ class DealtHands(Game):
 class DealtCards(Game):
     """A game of cards history by history: two hands, the betting, the cards of the board.
 
-    A state is the numbers of the hands dealt so far, the cards dealt since, the state of the
+    A state is the numbers of the hands dealt so far, the cards of each deal since, the state of the
     betting, and the steps since the deal, each after a space.
     """
 
@@ -102,6 +106,7 @@ class DealtCards(Game):
         self._free = rules.free.tolist()
         self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
         self._runouts: dict[int, np.ndarray] = {}
+        self._on_boards: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     # The first play counts the deals, and not the constructor: files name games that nobody plays.
 
@@ -149,11 +154,14 @@ class DealtCards(Game):
             seen = done if said.infoset is None else said.infoset
             return Decision(player, f"{hand}{seen}", said.actions)
         if isinstance(said, Deal):
-            taken = {*dealt}
-            taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
-            left = [card for card in self._free if card not in taken]
+            shown = tuple(chain.from_iterable(dealt))
+            if self.rules.weights_vary:
+                odds = self._odds(held, shown, said.cards)
+                total = sum(odds.values())
+                return Chance({cards_label(self.rules, c): w / total for c, w in odds.items()})
+            taken = self._taken(held, shown)
             chosen = {} if dealt else self.rules.boards or {}
-            sets = list(chosen) or combinations(left, said.cards)
+            sets = list(chosen) or self._sets(taken, said.cards)
             shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
             total = sum(shares.values())
             return Chance({cards_label(self.rules, c): w / total for c, w in shares.items()})
@@ -162,7 +170,7 @@ class DealtCards(Game):
                 self._runouts[said.cards] = np.array(shares_of_runouts(self.rules, said.cards))
             mean = np.array(said[:3]).T @ self._runouts[said.cards][:, held[0], held[1]]
             return Terminal(tuple(mean.tolist()))
-        cards = (*self.rules.board, *dealt)
+        cards = (*self.rules.board, *chain.from_iterable(dealt))
         if isinstance(said, Fold):
             paid = said.utilities
         else:
@@ -171,11 +179,51 @@ class DealtCards(Game):
             )
             paid = said.win if own > other else said.lose if own < other else said.tie
         if self.rules.weights_vary:
-            # Cards are dealt evenly.
-            odds = [float(odds_on(self.rules, p, cards)[held[p]]) for p in range(2)]
-            likelier = odds[0] * odds[1]
-            paid = (likelier * paid[0], likelier * paid[1])
+            scale = self._scale(held, dealt)
+            paid = (scale * paid[0], scale * paid[1])
         return Terminal(paid)
+
+    def _taken(self, held: tuple[int, ...], shown: tuple[int, ...]) -> set[int]:
+        """Return the cards that are in hands or were dealt."""
+        taken = {*shown}
+        taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
+        return taken
+
+    def _sets(self, taken: set[int], count: int) -> Iterator[tuple[int, ...]]:
+        """Yield the sets of ``count`` free cards, ascending, without some cards."""
+        return combinations([card for card in self._free if card not in taken], count)
+
+    def _odds(
+        self, held: tuple[int, ...], shown: tuple[int, ...], count: int
+    ) -> dict[tuple[int, ...], float]:
+        """Return how much likelier the hands are on each next board than on this one, by the cards
+        that are dealt."""
+        board, taken = (*self.rules.board, *shown), self._taken(held, shown)
+        before = self._weight(held, board)
+        return {c: self._weight(held, (*board, *c)) / before for c in self._sets(taken, count)}
+
+    def _weight(self, held: tuple[int, ...], board: tuple[int, ...]) -> float:
+        """Return the weight of the hands on a board."""
+        first, second = self._weights_on(board)
+        return float(first[held[0]] * second[held[1]])
+
+    def _weights_on(self, board: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        if board not in self._on_boards:
+            if len(self._on_boards) == BOARDS_KEPT:
+                self._on_boards.clear()
+            first, second = (self.rules.weights_on(player, board) for player in range(2))
+            self._on_boards[board] = first, second
+        return self._on_boards[board]
+
+    def _scale(self, held: tuple[int, ...], dealt: tuple[tuple[int, ...], ...]) -> float:
+        """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` for two hands."""
+        scale, shown = self._weight(held, self.rules.board), tuple[int, ...]()
+        scale /= float(self._weights[0][held[0]] * self._weights[1][held[1]])
+        for cards in dealt:
+            odds = self._odds(held, shown, len(cards))
+            scale *= sum(odds.values()) / len(odds)
+            shown = (*shown, *cards)
+        return scale
 
     def next(self, state: Any, action: Any) -> Any:
         """One more hand, the next cards, or one more bet."""
@@ -184,7 +232,7 @@ class DealtCards(Game):
             return (*held, action), dealt, betting, done
         if isinstance(node := self.rules.node(betting), Deal):
             cards, step = read_deal(self.rules, str(action), node.cards) or (), None
-            dealt = (*dealt, *cards)
+            dealt = (*dealt, cards)
         else:
             step = action
         return held, dealt, self.rules.next(betting, step), f"{done} {action}"

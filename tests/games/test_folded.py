@@ -10,21 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.card_games import RandomCards
 from support.command_line import printed
 from support.equality import EARLY_MARKS, as_game, assert_equal, rounding
+from support.every_function import differences
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
-from tensorcfr import Solution, Solver, compile_game, evaluate, solve
-from tensorcfr.analysis import SolvedSpot, solve_boards
+from tensorcfr import CompiledGame, Policy, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards, values
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.cards.rules import odds_on
+from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
 from tensorcfr.games.holdem.cards import CARDS, HANDS, read_cards
 from tensorcfr.games.holdem.folded import Folded
+from tensorcfr.model.arrays import there
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames
 from tensorcfr.uncompiled.dealt import as_histories
@@ -217,6 +221,71 @@ def test_history_by_history() -> None:
         for game in (compile_game(spot), uncompiled)
     ]
     assert values[0] == pytest.approx(values[1], abs=1e-12)
+
+
+def by_label(game: CompiledGame) -> dict[str, Any]:
+    """All values of the uniform policy, by infoset label, action and column."""
+    table = values(game, Policy.uniform(game)).table().to_dict()
+    return {label: table[label] for label in sorted(table)}
+
+
+def test_cards_come_by_weight_hand_by_hand() -> None:
+    """Reaches and values after two deals, of two cards and of one, equal those of the flat form and
+    of the histories; luck that is known in full leaves the exact value of each play.
+
+    Weights of random cards vary by board by a factor of three.
+    """
+    rules = RandomCards(1, cards=6, width=1, rounds=2, deals=(2, 1), zero_sum=True, varies=True)
+    cards = compile_game(rules)
+    assert cards.nodes is not None
+    found = by_label(cards)
+    for other in (cards.flat().without_merging(), compile_game(as_histories(rules))):
+        assert not list(differences(by_label(other), found))
+    policy = Policy.uniform(cards)
+    exact = np.array(expected_values(cards, policy))
+    plays = simulate(cards, policy, 50, seed=1)
+    assert len({cards.nodes.name(end) for end in plays.nodes.max(axis=1).tolist()}) > 5
+    np.testing.assert_allclose(
+        aivat(plays, policy, known=[0, 1]).utilities, np.tile(exact, (50, 1)), atol=1e-9
+    )
+
+
+def test_simulated_cards_come_by_weight() -> None:
+    """Aces fold, so that they come less often; the probability of each river, given two hands, is
+    that of its weight."""
+    spot = make_spot(**TURN | {"ranges": ("JsTs", "8s7s")})
+    game = compile_game(spot)
+    nodes = there(game.nodes)
+    at = there(nodes.find_node("check check"))
+    likely = nodes.outcomes(at, np.array([[0, 0]]))[0]
+    cards = [CARDS.index(step.label) for step in nodes.children(at)]
+    weights = np.array(
+        [
+            np.prod([spot.weights_on(p, (*spot.board, card))[0] for p in range(2)])
+            * (card not in spot.hands[0][0] and card not in spot.hands[1][0])
+            for card in cards
+        ]
+    )
+    np.testing.assert_allclose(likely, weights / weights.sum(), rtol=1e-12)
+    ace, deuce = (likely[cards.index(CARDS.index(card))] for card in ("As", "2s"))
+    assert ace < 0.9 * deuce
+    given = [float(one[0, 0]) for one in nodes.chances(at)]
+    np.testing.assert_allclose(given, likely, rtol=1e-12)
+
+
+def test_a_hand_that_some_cards_rule_out() -> None:
+    """With KdKc the player who folded must hold 2c2d: neither of them comes."""
+    spot = TURN | {"ranges": ("AhAs,KdKc", "QsQh"), "board": "Td9d6hQd", "bets": "a"}
+    game = compile_game("holdem", **spot | {"folded": ("AcKc:0.5,2c2d:0.25",)})
+    solution = solve(game, "cfr+", iters=20, precision="float64")
+    assert solution.value == pytest.approx(
+        solve(game.flat(), "cfr+", iters=20, precision="float64").value, abs=1e-9
+    )
+    nodes = there(game.nodes)
+    at, own = there(nodes.find_node("check check 2c")), [np.ones(2), np.ones(1)]
+    names = list(nodes.hands[0])
+    reach = nodes.others_reach(at, 0, own)[[names.index("KdKc"), names.index("AsAh")]]
+    assert 0.0 < reach[0] < 1e-10 * reach[1]
 
 
 def test_equities_are_means_over_boards() -> None:

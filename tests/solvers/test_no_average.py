@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from support.layouts import farthest
-from tensorcfr import Solution, Solver, compile_game, evaluate, solve
-from tensorcfr.algorithms import CFR, CFR_PLUS
+from tensorcfr import SampledSolver, Solution, Solver, compile_game, evaluate, solve
+from tensorcfr.algorithms import (
+    CFR,
+    CFR_PLUS,
+    CHANCE_SAMPLING,
+    EXTERNAL_SAMPLING,
+    OUTCOME_SAMPLING,
+    Sampling,
+)
 from tensorcfr.analysis import values
 from tensorcfr.solvers import Status
 
@@ -47,6 +54,31 @@ def test_all_figures_follow_the_last_iterate(name: str, tmp_path: Path) -> None:
     assert whole.has_average
     assert "last iterate" not in whole.summary()
     assert whole.last_policy.to_dict() == solution.last_policy.to_dict()
+
+
+@pytest.mark.parametrize(
+    "record", [EXTERNAL_SAMPLING, OUTCOME_SAMPLING, CHANCE_SAMPLING], ids=lambda one: one.name
+)
+def test_sampled_solvers_follow_the_last_iterate(record: Sampling, tmp_path: Path) -> None:
+    """The old program evaluated the uniform strategy."""
+    solution = solve(compile_game("kuhn"), record(delay=10**9), iters=300, seed=1)
+    assert not solution.has_average
+    assert solution.policy.to_dict() == solution.last_policy.to_dict()
+    last = evaluate(solution.game, solution.last_policy)
+    assert solution.value == pytest.approx(last.values, abs=1e-12)
+    assert "of the last iterate: no iteration is in the average" in solution.summary()
+    other = Solution.load(solution.save(tmp_path / "off.npz"))
+    assert other.policy.to_dict() == solution.policy.to_dict()
+    assert solve(compile_game("kuhn"), record(delay=299), iters=300, seed=1).has_average
+
+
+def test_sampling_rules_follows_the_last_iterate() -> None:
+    solver = SampledSolver("kuhn", EXTERNAL_SAMPLING(delay=10**9), seed=1)
+    solver.step(300)
+    last = solver.current_policy().to_dict()
+    assert solver.average_policy().to_dict() == last
+    assert solver.policy_of(solver.setting, solver.state).to_dict() == last
+    assert last["K"]["bet"] != 0.5
 
 
 def test_a_target_is_that_of_the_last_iterate() -> None:

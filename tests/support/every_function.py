@@ -516,14 +516,12 @@ def check(row: str, layout: str, cases: tuple[Case, Case]) -> str:
     """Compare a cell of the table.
 
     Returns:
-        ``"equal"``, ``"refused: ..."``, ``"-: ..."`` or ``"hole: ..."``.
+        ``"equal"``, ``"refused: ..."`` or ``"-: ..."``.
 
     Raises:
         AssertionError: The numbers differ.
     """
     case, reference = cases
-    if (row, layout) in HOLES:
-        return f"hole: {HOLES[row, layout]}"
     try:
         found = ROWS[row](case)
     except LeftOutError as reason:
@@ -536,23 +534,6 @@ def check(row: str, layout: str, cases: tuple[Case, Case]) -> str:
     assert not wrong, f"{row} of {layout}: {len(wrong)} numbers differ: {wrong[:4]}"
     return "equal"
 
-
-EVEN = (
-    "the flat form of a spot with folded players deals cards evenly and multiplies what is paid: "
-    "counterfactual values agree, but reaches and values given a reach do not"
-)
-HOLES: dict[tuple[str, str], str] = dict.fromkeys(
-    (
-        ("values", "folded"),
-        ("compare", "folded"),
-        ("conditional_regrets", "folded"),
-        ("aivat", "folded"),
-        ("save_html", "folded"),
-        ("infoset_chart", "folded"),
-    ),
-    EVEN,
-)
-"""Cells that are not compared, with the reason."""
 
 NEEDS_FLAT = {
     "best_response",

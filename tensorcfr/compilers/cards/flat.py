@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import chain, combinations
 from math import comb
 from typing import Any
 
@@ -17,19 +17,25 @@ from .rules import (
     Dealing,
     cards_label,
     deal_boards,
-    odds_on,
+    pair_odds,
+    payoff_scale,
     read_deal,
     shares_of_runouts,
     unfold,
     without,
 )
 
+Deals = tuple[tuple[int, ...], ...]
+"""The cards of each deal so far."""
+SCALES_KEPT = 8
+"""Boards whose scales of payoffs are kept, arrays of hands x hands."""
+
 
 class HandByHand(PublicTreeGame):
     """Card game with every pair of hands spelled out, for small decks.
 
-    Cards are dealt with equal probabilities.  If weights vary by board, payoffs are multiplied by
-    the likelihood of hands and board relative to an equal deal.
+    If weights vary by board, cards are dealt by weight, and payoffs are multiplied by
+    :func:`~tensorcfr.compilers.cards.rules.payoff_scale`.
 
     Args:
         rules: The card game.
@@ -43,17 +49,26 @@ class HandByHand(PublicTreeGame):
         ]
         self._dealing = Dealing(rules)
         self.prior = self._dealing.pairs
+        self._scales: dict[Deals, np.ndarray | float] = {}
 
     @property
     def name(self) -> str:
         """Name of the card game."""
         return self.rules.name
 
-    def root(self) -> tuple[Any, tuple[int, ...]]:
-        """Return the state of the betting, and the cards that were dealt: none."""
+    def scale(self, dealt: Deals) -> np.ndarray | float:
+        """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` after some deals."""
+        if dealt not in self._scales:
+            if len(self._scales) == SCALES_KEPT:
+                self._scales.clear()
+            self._scales[dealt] = payoff_scale(self.rules, dealt)
+        return self._scales[dealt]
+
+    def root(self) -> tuple[Any, Deals]:
+        """Return the state of the betting, and the cards of each deal so far: none."""
         return self.rules.root(), ()
 
-    def node(self, state: tuple[Any, tuple[int, ...]]) -> Decision | Chance | Payoff:
+    def node(self, state: tuple[Any, Deals]) -> Decision | Chance | Payoff:
         """Return the node of a state; payoffs refer to matrices over pairs of hands."""
         betting, dealt = state
         node = self.rules.node(betting)
@@ -66,19 +81,24 @@ class HandByHand(PublicTreeGame):
             return Payoff(1.0, (*rows, dealt) if self.rules.weights_vary else rows)
         return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
 
-    def cards(self, dealt: tuple[int, ...], count: int) -> dict[Any, np.ndarray]:
+    def cards(self, dealt: Deals, count: int) -> dict[Any, np.ndarray]:
         """Return the probability of each set of ``count`` cards that can be dealt next.
 
         Args:
-            dealt: The cards that were dealt before.
+            dealt: The cards of each deal so far.
             count: Cards of the next deal.
 
         Returns:
             The label of each set of cards, with float64 (hands of player 0, hands of player 1): its
             probability given the hands.
         """
-        rules = self.rules
-        free = [card for card in rules.free.tolist() if card not in dealt]
+        rules, shown = self.rules, tuple(chain.from_iterable(dealt))
+        if rules.weights_vary:
+            weights = dict(pair_odds(rules, (*rules.board, *shown), count))
+            total = sum(weights.values())
+            total = np.where(total > 0.0, total, 1.0)
+            return {cards_label(rules, cards): w / total for cards, w in weights.items()}
+        free = [card for card in rules.free.tolist() if card not in shown]
         deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
         found = {}
         chosen = {} if dealt else self._dealing.boards
@@ -92,12 +112,12 @@ class HandByHand(PublicTreeGame):
                 found[label] = out / deals
         return found
 
-    def next(self, state: tuple[Any, tuple[int, ...]], action: Any) -> tuple[Any, tuple[int, ...]]:
+    def next(self, state: tuple[Any, Deals], action: Any) -> tuple[Any, Deals]:
         """Return the state after an action or a deal."""
         betting, dealt = state
         if isinstance(node := self.rules.node(betting), Deal):
             cards = read_deal(self.rules, str(action), node.cards) or ()
-            return self.rules.next(betting, None), (*dealt, *cards)
+            return self.rules.next(betting, None), (*dealt, cards)
         return self.rules.next(betting, action), dealt
 
     def matrix(self, key: Any) -> np.ndarray:
@@ -109,10 +129,11 @@ class HandByHand(PublicTreeGame):
             found = np.array(shares_of_runouts(self.rules, key.cards))
             paid: np.ndarray = np.tensordot(np.array(key[:3]), found, axes=(0, 0))
             return paid
-        cards = self.rules.board + (dealt[0] if dealt else ())
-        odds = np.outer(*(odds_on(self.rules, player, cards) for player in range(2)))
+        deals: Deals = dealt[0] if dealt else ()
+        cards = (*self.rules.board, *chain.from_iterable(deals))
+        scale = np.broadcast_to(self.scale(deals), self.prior.shape)
         if win == tie == lose:
-            return np.array([win[player] * odds for player in range(2)])
+            return np.array([win[player] * scale for player in range(2)])
         own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
         for strength, hands in zip((own, other), self.rules.hands, strict=True):
             live = without(hands, np.array(cards))
@@ -120,7 +141,7 @@ class HandByHand(PublicTreeGame):
         ahead = np.sign(own[:, None] - other)
         return np.array(
             [
-                odds * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
+                scale * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
                 for p in range(2)
             ]
         )

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from ...model.cards import DEAL, DECISION, FOLD, RUNOUT, BettingTree, Boards, Sy
 from ...model.game import CompiledGame
 from ...model.public_nodes import START, FoundInfoset, NodeLayout, PublicNodes, Step, steps_of
 from ...rules import CardGame, Chips, Runout, Usual
-from .flat import HandByHand
+from .flat import Deals, HandByHand
 from .rules import (
     Dealing,
     Weighted,
@@ -100,19 +101,20 @@ class CardNodes(PublicNodes):
             return self._by_hand.prior
         board = self.cards(node)
         own, other = (self.rules.weights_on(p, board) * self.free(node, p) for p in range(2))
-        return np.outer(own, other) * (self.dealing.apart > 0.0) * self.share(node)
+        return np.outer(own, other) * self._pairs(node) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
         at, _ = self.at(node)
         count = self.betting.deals[int(self.betting.round[at])]
-        cards = self._by_hand.cards(self.cards(node)[len(self.rules.board) :], count)
+        cards = self._by_hand.cards(self.deals(node), count)
         return [cards[step.label] for step in self.children(node)]
 
     def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
         """Return the probability of each outcome for given pairs of hands, float64 (pairs,
         outcomes).
 
-        All cards that neither player holds are equally likely.  No array of hands x hands is made.
+        All cards that neither player holds are equally likely, or dealt by weight if weights vary
+        by board.  No array of hands x hands is made.
         """
         before = len(self.cards(node))
         dealt = np.array([self.cards(step.node)[before:] for step in self.children(node)])
@@ -120,7 +122,15 @@ class CardNodes(PublicNodes):
         for player, own in enumerate(hands.T):
             np.put_along_axis(held, self.rules.hands[player][own], True, axis=1)
         free = ~held[:, dealt].any(axis=2)
-        found: np.ndarray = free / free.sum(axis=1, keepdims=True)
+        likely = free.astype(np.float64)
+        if self.rules.weights_vary:
+            for player, own in enumerate(hands.T):
+                on_boards = [
+                    self.rules.weights_on(player, self.cards(step.node))[own]
+                    for step in self.children(node)
+                ]
+                likely *= np.where(free, np.stack(on_boards, axis=1), 0.0)
+        found: np.ndarray = likely / likely.sum(axis=1, keepdims=True)
         return found
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
@@ -130,7 +140,7 @@ class CardNodes(PublicNodes):
             return 1.0, Runout(win, tie, lose, int(self.betting.runs[at]))
         if self.betting.kind[at] == FOLD and not self.rules.weights_vary:
             return 1.0, rows
-        return 1.0, (*rows, self.cards(node)[len(self.rules.board) :])
+        return 1.0, (*rows, self.deals(node))
 
     def matrix(self, key: Any) -> np.ndarray:  # noqa: D102
         return self._by_hand.matrix(key)
@@ -295,6 +305,12 @@ class CardNodes(PublicNodes):
         dealt = self.boards[int(self.betting.round[at])].cards[board]
         return (*self.rules.board, *dealt.tolist())
 
+    def deals(self, node: int) -> Deals:
+        """Return the cards of each deal on the way to a public node."""
+        cards = iter(self.cards(node)[len(self.rules.board) :])
+        rounds = int(self.betting.round[self.at(node)[0]])
+        return tuple(tuple(islice(cards, count)) for count in self.betting.deals[:rounds])
+
     def free(self, node: int, player: int) -> np.ndarray:
         """Return whether each hand of a player shares no card with the board, bool (hands,)."""
         return without(self.rules.hands[player], np.array(self.cards(node)))
@@ -306,7 +322,8 @@ class CardNodes(PublicNodes):
             if len(self._possible) == BOARDS_KEPT:
                 self._possible.clear()
             live = [self.free(node, one).astype(np.float64) for one in range(2)]
-            self._possible[key] = self.met(node, player, live[1 - player]) * live[player] > 0
+            met = self._met_by_weight(node, player, live[1 - player])
+            self._possible[key] = met * live[player] > 0
         return self._possible[key]
 
     @cached_property
@@ -325,12 +342,15 @@ class CardNodes(PublicNodes):
         return sum(self.betting.deals[int(self.betting.round[self.at(node)[0]]) :])
 
     def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        left = self.left(node, 1 - player, own)
-        met = self.met(node, player, left) * self.free(node, player)
-        return self.rules.weights_on(player, self.cards(node)) * met * self.share(node)
+        met = self.met(node, player, self.left(node, 1 - player, own))
+        return self.left(node, player, self._whole) * met * self.share(node)
 
     def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
         """Sum the weights of the disjoint hands of the other player, for every hand of a player.
+
+        If weights vary by board, each pair of hands is divided by its
+        :func:`~tensorcfr.compilers.cards.rules.payoff_scale`.  Weights then become probabilities of
+        reaching the node.
 
         Args:
             node: The public node.
@@ -340,6 +360,14 @@ class CardNodes(PublicNodes):
         Returns:
             float64 (hands,): the sums.
         """
+        if self._is_scaled(node):
+            pairs = self._pairs(node)
+            found: np.ndarray = (pairs if player == 0 else pairs.T) @ left
+            return found
+        return self._met_by_weight(node, player, left)
+
+    def _met_by_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
+        """Compute :meth:`met` by weights, whether or not payoffs are scaled."""
         if self._hides_board(node):
             apart = self.dealing.apart
             found: np.ndarray = (apart if player == 0 else apart.T) @ left
@@ -349,6 +377,23 @@ class CardNodes(PublicNodes):
         # rounding error in place of 0.
         met[met <= 1e-12 * left.sum()] = 0.0
         return met
+
+    @cached_property
+    def _whole(self) -> list[np.ndarray]:
+        """Own reaches of 1."""
+        return [np.ones(len(own)) for own in self.rules.hands]
+
+    def _is_scaled(self, node: int) -> bool:
+        """Return whether payoffs of pairs of hands are scaled at a node: after a deal by weight."""
+        return self.rules.weights_vary and np.ndim(self._by_hand.scale(self.deals(node))) > 0
+
+    def _pairs(self, node: int) -> np.ndarray:
+        """Return the factor from the weights of two hands to the probability of a node, up to
+        :meth:`share`; float64 (hands of player 0, hands of player 1)."""
+        if not self._is_scaled(node):
+            return self.dealing.apart
+        found: np.ndarray = self.dealing.apart / self._by_hand.scale(self.deals(node))
+        return found
 
     def _hides_board(self, node: int) -> bool:
         """Return whether a board that was drawn before the hands is still face down."""
@@ -365,7 +410,9 @@ class CardNodes(PublicNodes):
         rules, (at, _), other = self.rules, self.at(node), 1 - player
         win, tie, lose = self.betting.amounts[at, :: 1 - 2 * player, player].tolist()
         if self.betting.kind[at] == FOLD:
-            return win * self.others_reach(node, player, own)
+            mine = self.left(node, player, self._whole)
+            met_at_all = self._met_by_weight(node, player, self.left(node, other, own))
+            return win * mine * met_at_all * self.share(node)
         if self.betting.kind[at] == RUNOUT:
             shares = shares_of_runouts(rules, int(self.betting.runs[at]))
             paid = np.tensordot(self.betting.amounts[at, :, player], shares, axes=(0, 0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate, combinations
 from math import comb, prod
@@ -169,6 +169,58 @@ def odds_on(
     there = rules.weights[player] if before is None else rules.weights_on(player, before)
     found: np.ndarray = rules.weights_on(player, board) / there
     return found
+
+
+def pair_odds(
+    rules: CardGame, board: tuple[int, ...], count: int
+) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Yield all cards that can come next, and how likely they are with each pair of hands.
+
+    Args:
+        rules: The game, whose boards are not chosen.
+        board: The cards of the board.
+        count: How many cards are dealt.
+
+    Yields:
+        The cards, ascending; float64 (hands of player 0, hands of player 1): the weight of the pair
+        on the next board over that on this one.  It is 0 if one of the hands has such a card.
+    """
+    for cards in combinations([card for card in rules.free.tolist() if card not in board], count):
+        factors = []
+        for player, hands in enumerate(rules.hands):
+            live = without(hands, np.array((*board, *cards)))
+            factors.append(np.zeros(len(hands)))
+            factors[-1][live] = odds_on(rules, player, (*board, *cards), board)[live]
+        yield cards, np.outer(*factors)
+
+
+def payoff_scale(rules: CardGame, dealt: Sequence[tuple[int, ...]]) -> np.ndarray | float:
+    """Return the factor of the payoffs of each pair of hands, where weights vary by board.
+
+    The weights of a pair on all next boards do not exactly sum to its weight on this one.  Chance
+    deals cards with probabilities, so with the shares of these weights; the payoffs take up the
+    rest.  Probability times scale is then proportional to the weight of the pair on the board.
+
+    Args:
+        rules: The game.
+        dealt: The cards of each deal so far.
+
+    Returns:
+        float64 (hands of player 0, hands of player 1), 1 for hands that cannot be dealt there; or
+        1.0 for all pairs.
+    """
+    scale: np.ndarray | float = 1.0
+    if not rules.weights_vary:
+        return scale
+    board, free = rules.board, len(rules.free) - 2 * rules.hands[0].shape[1]
+    first, second = (odds_on(rules, player, board) for player in range(2))
+    if (first != 1.0).any() or (second != 1.0).any():
+        scale = np.outer(first, second)
+    for cards in dealt:
+        total = sum(odds for _, odds in pair_odds(rules, board, len(cards)))
+        scale = scale * np.where(total > 0.0, total / comb(free, len(cards)), 1.0)
+        board, free = (*board, *cards), free - len(cards)
+    return scale
 
 
 def deal_weight(rules: CardGame) -> float:

@@ -42,6 +42,8 @@ BYTES_OF_SET = 24
 """Scratch bytes per card of a set and permutation of the suits."""
 BYTES_OF_PAIR = 100
 """Scratch bytes per pair of hands of the two remaining players."""
+LEAST = 1e-12
+"""Likelihood of hands on boards that the folded players make impossible."""
 ROUNDS = 10
 """Number of rounds that fit the factors of each player to the factors of the other one."""
 
@@ -165,15 +167,18 @@ class Folded:
             hands: int64 (hands, 2).
 
         Returns:
-            float64 (hands,); meaningless for hands with a card of the board.
+            float64 (hands,), :data:`LEAST` where the folded hands rule out the board with the hand;
+            meaningless for hands with a card of the board.
         """
         count, every = len(dealt), len(self._permutations[0])
         board = np.array([dealt], dtype=np.int64)
         apart = ~np.isin(hands, board).any(axis=1)
         sets = np.column_stack([np.repeat(board, len(hands), axis=0), hands])
         found = np.ones(len(hands))
-        # A board with share 0 cannot occur; dividing by 1 instead leaves its hands at 0.
+        # A board with share 0 cannot occur; divide its shares by 1 to avoid 0 / 0.
         found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0] or 1.0)
+        # Keep weights above 0, because the infosets of a hand are the same on all boards.
+        found = np.maximum(found, LEAST)
         # Boards are dealt uniformly from the cards that nobody holds.  Folded cards are not among
         # them, so there are fewer boards than without folded players.
         evenly, really = (comb(n - 4, count) for n in (every, self.free))
