@@ -476,7 +476,7 @@ class TestArguments:
         [
             ("jack:bet=1", "--lock takes infoset:action=probability, and 'jack:bet=1' begins"),
             ("J:raise=1", "'J:raise=1': infoset 'J' has no action 'raise'; there are: bet, pass"),
-            ("J:bet=", "'J:bet=': '' is no probability; write 0.25 or 1/4"),
+            ("J:bet=", "'J:bet=': '' is not a probability; write 0.25 or 1/4"),
             ("J:bet=lots", "'J:bet=lots': 'lots' is no probability"),
             ("J:bet=1/0", "'1/0' is no probability"),
             ("J:bet=1,bet=0", "'J:bet=1,bet=0': 'bet' at 'J' is locked twice"),

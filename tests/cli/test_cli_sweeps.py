@@ -306,7 +306,7 @@ class TestChart:
 
     def test_refused(self, tmp_path: Path) -> None:
         picture = tmp_path / "c.png"
-        assert "where to? --output" in refused(USAGE, "chart", "kuhn")
+        assert "there is nothing to do: give --output" in refused(USAGE, "chart", "kuhn")
         message = refused(USAGE, "chart", "leduc", "-o", picture, "--node", "cc/Qz")
         assert "no public node 'cc/Qz'; did you mean" in message
         assert "there is no game 'ledoc'" in refused(USAGE, "chart", "ledoc", "-o", picture)
