@@ -85,8 +85,8 @@ class PlayOptions:
             metavar="NUMBER",
             parser=arguments.whole,
             hidden=True,
-            help="Solve the blueprint with this many iterations if no solution is given; by default "
-            f"{BLUEPRINT_ITERATIONS}.",
+            help="Solve the blueprint with this many iterations if no solution is given; by "
+            f"default {BLUEPRINT_ITERATIONS}.",
         ),
     ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[

@@ -41,8 +41,8 @@ class SolveOptions:
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' lists "
-            "them); 'auto' chooses by the game and the target. By default the algorithm of "
+            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' "
+            "lists them); 'auto' chooses by the game and the target. By default the algorithm of "
             f"--resume, or {arguments.DEFAULTS}.",
             autocompletion=arguments.algorithm_names,
         ),
