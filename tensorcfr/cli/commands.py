@@ -173,8 +173,8 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
             raise ValueError(f"{path}: no command has {brief(key)}; {suggest(key, known)}")
         for name in having:
             found[name][options[name][key].name] = value
-    # The tables come last, so that they override the keys at the top.
     for name, table in given.items():
+        # Tables are read after the keys at the top, which they override.
         for key, value in table.items() if isinstance(table, dict) else ():
             if key not in options[name]:
                 near = suggest(key, options[name])
