@@ -219,8 +219,7 @@ def _asked_action(match: Match) -> str:
 
 
 def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]:
-    """Return the actions that a typed word may mean: its exact name, a synonym, or all that it
-    begins.
+    """Return the actions that a typed word may mean: by name, by another name or by beginning.
 
     Args:
         typed: The word.

@@ -612,7 +612,7 @@ class TestProcesses:
 
     def test_an_algorithm_of_one_s_own(self, path: Path) -> None:
         own = Algorithm("mine", CFR.rule, "formula", "here", average_power=3)
-        with pytest.raises(ValueError, match="run the sweep in this one, with processes=1"):
+        with pytest.raises(ValueError, match="run the sweep here, with processes=1"):
             sweep(path, ["kuhn"], [own, "cfr"], iters=1, processes=2)
         assert not path.exists()
         rows = sweep(path, ["kuhn"], [own], iters=1)
@@ -719,7 +719,7 @@ class TestRepeats:
     def test_games_that_are_called_alike(self, path: Path) -> None:
         kuhn = compile_game("kuhn")
         games = [kuhn, replace(compile_game("leduc"), name=kuhn.name)]
-        with pytest.raises(ValueError, match="two of the games are called kuhn"):
+        with pytest.raises(ValueError, match="two games are called kuhn"):
             sweep(path, games, ["cfr"], iters=1)
 
 

@@ -429,7 +429,7 @@ class TestDesk:
         for number, index in ((9, 0), (-1, 0), (0, 1), (0, -1)):
             with pytest.raises(ValueError, match=r"there is no|has no"):
                 desk.node(number, index)
-        with pytest.raises(ValueError, match="second solution is of leduc"):
+        with pytest.raises(ValueError, match="second solution is for leduc"):
             Desk(solved("kuhn"), solved("leduc(ranks=2)"))
 
     def test_what_is_not_solved_gives_way_to_the_result(self) -> None:
