@@ -507,7 +507,7 @@ class TestPage:
         assert all(len(node["path"]) <= 6 and "/" not in node["name"] for node in second.values())
         assert all(node["path"][1]["label"] == "raise" for node in third.values())
         assert fourth.keys() == third.keys() & second.keys()
-        with pytest.raises(ValueError, match="no such line"):
+        with pytest.raises(ValueError, match="has no infoset or line"):
             save_html(solution, tmp_path / "none.html", line="bet")
         assert not (tmp_path / "none.html").exists()
 
