@@ -1,4 +1,4 @@
-"""``python -m tensorcfr``: the command line."""
+"""Command line, as ``python -m tensorcfr``."""
 
 from .cli import main
 

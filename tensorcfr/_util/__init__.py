@@ -1,1 +1,1 @@
-"""Small helpers that know nothing of games: memory, machine, files, texts."""
+"""Small helpers that do not depend on games: memory, machine, files, texts."""

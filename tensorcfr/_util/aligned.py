@@ -1,16 +1,17 @@
-"""Arrays that begin where a line of the cache does."""
+"""Arrays aligned to cache lines."""
 
 from __future__ import annotations
 
 import numpy as np
 
 ALIGNMENT = 64
-"""Bytes of a line of the cache, and of the widest vector."""
+"""Bytes of a cache line, and of the widest vector register."""
 
 
 def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
-    """Zeros that begin at a multiple of :data:`ALIGNMENT` bytes."""
+    """Return an array of zeros whose address is a multiple of :data:`ALIGNMENT` bytes."""
     size = int(np.prod(shape)) * dtype.itemsize
     room = np.zeros(size + ALIGNMENT, dtype=np.uint8)
+    # Bytes from the allocated address up to the next multiple.
     begin = -room.ctypes.data % ALIGNMENT
     return room[begin : begin + size].view(dtype).reshape(shape)

@@ -1,6 +1,6 @@
-"""Arguments of public functions, checked where they are declared.
+"""Checks of the arguments of public functions, declared in their annotations.
 
-A parameter says what it takes in its annotation, and :func:`checked` holds calls to it:
+The annotation of a parameter holds its check, and :func:`checked` applies the checks to every call:
 
 >>> @checked()
 ... def deal(cards: Annotated[int, Whole(1, 13)]) -> int:
@@ -9,7 +9,7 @@ A parameter says what it takes in its annotation, and :func:`checked` holds call
 Traceback (most recent call last):
 ValueError: cards must be a whole number from 1 to 13, not 14
 
-What a check says of itself is also what the help of the command line prints.
+The text of a check appears in errors and in the help of the command line.
 """
 
 from __future__ import annotations
@@ -34,39 +34,39 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SHOWN = 60
-"""Characters of a wrong value that an error shows, at most."""
+"""Largest number of characters of a wrong value in an error."""
 LONGEST_PATH = 4096
-"""Characters of a path, at most, as Linux has it."""
+"""Largest number of characters of a path, as on Linux."""
 EXACT = 2**53
-"""Whole numbers up to here are floats without rounding; iterations are counted in those, too."""
+"""Whole numbers up to this one are exact as floats. Iterations are counted in floats, too."""
 
 
 class Check:
-    """What a parameter takes.  ``str(check)`` says it: ``"a whole number >= 1"``."""
+    """Check of an argument. ``str(check)`` names the allowed values: ``"a whole number >= 1"``."""
 
     def __call__(self, name: str, value: Any) -> Any:
-        """The value, as the function gets it.
+        """Return the value that the function receives.
 
         Raises:
-            ValueError: It is another value; names the parameter.
-            TypeError: It is something else altogether.
+            ValueError: The value is not allowed; the message names the parameter.
+            TypeError: The value has a wrong type.
         """
         raise NotImplementedError
 
     def refuse(self, name: str, value: Any, kind: type[Exception] = ValueError) -> Exception:
-        """The error to raise."""
+        """Return the error for a value that is not allowed."""
         return kind(f"{name} must be {self}, not {brief(value)}")
 
 
 @dataclass(frozen=True)
 class Whole(Check):
-    """A whole number, of Python or NumPy; the function gets Python's."""
+    """A whole number of Python or NumPy; the function receives an ``int``."""
 
     least: int | None = None
     most: int | None = None
     counts: str = "a whole number"
     floats: bool = False
-    """Whether a float without a fraction, such as ``1e3``, is one."""
+    """True if floats without a fraction, such as ``1e3``, are allowed."""
 
     def __call__(self, name: str, value: Any) -> int:
         is_whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -82,16 +82,16 @@ class Whole(Check):
 
 @dataclass(frozen=True)
 class Number(Check):
-    """A real number, not NaN; the function gets what it was given."""
+    """A real number, not NaN; the function receives it unchanged."""
 
     least: float | None = None
     most: float | None = None
     counts: str = "a number"
     above: float | None = None
-    """What it must be more than."""
+    """Exclusive lower bound."""
     finite: bool = False
     whole: bool = False
-    """Whether the function gets the whole part, as an int."""
+    """True if the function receives the whole part, as an ``int``."""
 
     def __call__(self, name: str, value: Any) -> Any:
         if not isinstance(value, Real) or isinstance(value, bool):
@@ -128,7 +128,7 @@ class Flag(Check):
 
 @dataclass(frozen=True)
 class OneOf(Check):
-    """One of some texts or numbers."""
+    """One of several texts or numbers."""
 
     choices: tuple[Any, ...]
 
@@ -147,7 +147,7 @@ class Text(Check):
     """A string."""
 
     longest: int | None = None
-    """Characters, at most."""
+    """Largest number of characters."""
 
     def __call__(self, name: str, value: Any) -> str:
         if not isinstance(value, str):
@@ -162,10 +162,10 @@ class Text(Check):
 
 @dataclass(frozen=True)
 class Where(Check):
-    """The path of a file."""
+    """Path of a file."""
 
     files: bool = False
-    """Whether a file that is open for reading does, too."""
+    """True if an open file is allowed, too."""
 
     def __call__(self, name: str, value: Any) -> Any:
         if self.files and hasattr(value, "read"):
@@ -189,11 +189,11 @@ class Where(Check):
 
 @dataclass(frozen=True)
 class Kind(Check):
-    """An object of some kinds."""
+    """An instance of one of several classes."""
 
     kinds: tuple[Any, ...]
     words: str
-    """What that is: ``"a compiled game (compile_game makes one)"``."""
+    """Description for errors and help: ``"a compiled game (compile_game makes one)"``."""
 
     def __call__(self, name: str, value: Any) -> Any:
         is_flag = isinstance(value, bool) and bool not in self.kinds
@@ -207,15 +207,15 @@ class Kind(Check):
 
 @dataclass(frozen=True)
 class Several(Check):
-    """A collection whose items are checked, each by its own check; the function gets a list."""
+    """A collection of items with a common check; the function receives a list."""
 
     each: Check
     length: int | None = None
-    """How many, if that is fixed."""
+    """Required number of items; None for any number."""
     alone: bool = False
-    """Whether an item may stand for a list of it."""
+    """True if a single item is allowed in place of a list with one item."""
     ordered: bool = False
-    """Whether their order matters, so that a set will not do."""
+    """True if the order of the items matters, so that sets are not allowed."""
 
     def __call__(self, name: str, value: Any) -> list[Any]:
         if self.ordered and isinstance(value, Set):
@@ -238,11 +238,11 @@ class Several(Check):
 
 @dataclass(frozen=True)
 class AnyOf(Check):
-    """A value that one of several checks takes; the function gets the value of the first."""
+    """A value that passes one of several checks; the function receives the result of the first."""
 
     checks: tuple[Check, ...]
     words: str
-    """What that is."""
+    """Description for errors and help."""
 
     def __call__(self, name: str, value: Any) -> Any:
         for check in self.checks:
@@ -257,7 +257,7 @@ class AnyOf(Check):
 ELSEWHERE = {
     name: f"compile_game(..., {name}=...) takes it" for name in ("cut", "symmetry", "teams")
 }
-"""Where arguments belong that are often given elsewhere."""
+"""Hints for arguments that are often passed to the wrong function."""
 BYTES_OF = {"B": 1, "kB": 1000} | {
     f"{letter}{unit}": base**power
     for power, letter in enumerate("KMGTP", start=1)
@@ -267,7 +267,7 @@ BYTES_OF = {"B": 1, "kB": 1000} | {
 
 
 class Bytes(Number):
-    """An amount of memory: a number of bytes, or a text such as ``"2GiB"``."""
+    """Amount of memory: a number of bytes, or a text such as ``"2GiB"``."""
 
     def __call__(self, name: str, value: Any) -> int:
         if isinstance(value, str):
@@ -283,14 +283,14 @@ class Bytes(Number):
 
 
 Limit = Annotated[Any | None, Bytes(0, counts="bytes", finite=True, whole=True)]
-"""A memory limit, a number of bytes or ``"2GiB"``; None for the free memory."""
+"""Memory limit: a number of bytes or a text such as ``"2GiB"``; None for the free memory."""
 
 
 def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Hold the calls of a function to the checks in its annotations.
+    """Check the arguments of every call of a function against its annotations.
 
     Args:
-        of: Whose parameters they are, as errors say it: ``"leduc"``.
+        of: Owner of the parameters, a prefix of their names in errors: ``"leduc"``.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -305,7 +305,8 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if (
                     other := next((n for n in kwargs if n not in signature.parameters), None)
                 ) is None:
-                    return function(*args, **kwargs)  # Which says it with the function's name.
+                    # An argument is missing or given twice: Python's own error names the function.
+                    return function(*args, **kwargs)
                 known = [one for one in signature.parameters if one != "self"]
                 hint = ELSEWHERE.get(other) or suggest(other, known)
                 raise TypeError(f"{function.__qualname__}() takes no {other!r}; {hint}") from None
@@ -323,10 +324,11 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @functools.cache
 def checks_of(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
-    """The checks of a function's parameters, and whether None is allowed."""
+    """Return the check of each parameter, and whether the parameter may be None."""
     found: dict[str, tuple[Check, bool]] = {}
     function = inspect.unwrap(function)
     for name, hint in get_type_hints(function, include_extras=True).items():
+        # The check may be on one member of a union, as in Annotated[int, Whole(1)] | None.
         for one in _members(hint):
             if get_origin(one) is Annotated:
                 inner, *about = get_args(one)
@@ -338,20 +340,20 @@ def checks_of(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
 
 
 def _members(hint: Any) -> Collection[Any]:
-    """The parts of a union; of anything else, itself."""
+    """Return the members of a union; any other annotation is its only member."""
     return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _is_number_in_array(value: object) -> bool:
-    """Whether a value is an array of NumPy that holds one number and cannot be iterated over."""
+    """Return whether a value is a NumPy array of no dimensions, which cannot be iterated over."""
     return isinstance(value, np.ndarray) and value.ndim == 0
 
 
 def brief(value: object) -> str:
-    """A wrong value in an error: its ``repr``, cut off where it is long."""
+    """Return the ``repr`` of a wrong value for an error, cut off after :data:`SHOWN` characters."""
     try:
         text = repr(value)
-    except Exception:
+    except Exception:  # The repr of the value is broken: the error to report is another one.
         text = f"<{type(value).__name__}>"
     text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
@@ -362,7 +364,7 @@ def _is_outside(number: float, least: float | None, most: float | None) -> bool:
 
 
 def _bounds(least: float | None, most: float | None) -> str:
-    # An upper bound that no caller comes near would only confuse.
+    # Readers need no upper bound that no caller ever reaches.
     if least is not None and most is not None and most < EXACT:
         return f" from {_plain(least)} to {_plain(most)}"
     if least is not None:

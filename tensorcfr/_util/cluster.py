@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from distributed import Client
 
 ADDRESS = r"[a-z]+://[!-~]+|[!-~]+:[0-9]+|[^\x00\ud800-\udfff]+\.json"
-"""Addresses of schedulers, and scheduler files."""
+"""Pattern of the addresses of schedulers and the paths of scheduler files."""
 CONNECT_SECONDS = 10.0
-"""Seconds that a scheduler may take to answer."""
+"""Longest time in seconds to wait for an answer of the scheduler."""
 
 
 @dataclass(frozen=True)
 class Cluster(Check):
-    """A cluster of Dask distributed, by client or address."""
+    """A cluster of Dask distributed, given by a client or an address."""
 
     def __call__(self, name: str, value: Any) -> Any:
         if isinstance(value, str):
             if len(value) > LONGEST_PATH or not re.fullmatch(ADDRESS, value):
                 raise self.refuse(name, value)
         elif type(value).__module__.partition(".")[0] != "distributed":
-            # By name: the package may not be there.
+            # Compare the name of the module: the package may not be installed.
             raise self.refuse(name, value, TypeError)
         return value
 
@@ -47,9 +47,9 @@ CLUSTER = Cluster()
 
 
 def connect(cluster: Any) -> Client:
-    """A client of one's own for a cluster, to be closed after use.
+    """Return a new client of a cluster; the caller closes it after use.
 
-    It talks to the workers directly: numbers do not pass through the scheduler.
+    The client connects to the workers directly, so that arrays do not pass through the scheduler.
 
     Args:
         cluster: A client of Dask distributed, the address of a scheduler (``"tcp://host:8786"``),
@@ -57,10 +57,10 @@ def connect(cluster: Any) -> Client:
 
     Raises:
         MissingExtraError: Dask distributed is not installed.
-        TypeError: ``cluster`` is something else.
-        ValueError: It is no address; the client is closed or asynchronous; or a worker has other
-            versions of this library, of Python, NumPy or Numba.
-        FileNotFoundError: There is no such scheduler file.
+        TypeError: ``cluster`` is neither a text nor a client.
+        ValueError: The address is malformed; the client is closed or asynchronous; or a worker has
+            other versions of this library, of Python, NumPy or Numba.
+        FileNotFoundError: The scheduler file does not exist.
         ClusterError: No scheduler answers, or it has no workers.
     """
     distributed = needs("distributed", "cluster")
@@ -74,7 +74,7 @@ def connect(cluster: Any) -> Client:
         options |= {"address": cluster.scheduler.address, "security": cluster.security}
     else:
         is_file = cluster.endswith(".json")
-        if is_file and not Path(cluster).is_file():  # Dask would wait for it.
+        if is_file and not Path(cluster).is_file():  # Dask would wait for the file to appear.
             raise FileNotFoundError(ENOENT, "there is no such scheduler file", cluster)
         options["scheduler_file" if is_file else "address"] = cluster
     said = options.get("address", cluster)
@@ -91,13 +91,13 @@ def connect(cluster: Any) -> Client:
 
 
 def close(client: Client) -> None:
-    """Close a client, whose scheduler may be gone."""
+    """Close a client, even if its scheduler has stopped."""
     with suppress(Exception):
         client.close(timeout=1)
 
 
 def workers_of(client: Client) -> list[str]:
-    """The addresses of the workers that are there now, in order.
+    """Return the sorted addresses of the workers that are connected now.
 
     Raises:
         ClusterError: The scheduler does not answer.
@@ -106,17 +106,17 @@ def workers_of(client: Client) -> list[str]:
         if client.status != "running":
             raise OSError(f"the connection is {client.status}")
         return sorted(client.nthreads())
-    except Exception as error:  # Of many classes, as the connection goes down.
+    except Exception as error:  # A lost connection raises errors of many classes.
         raise ClusterError(f"the scheduler at {address_of(client)} is lost: {error}") from error
 
 
 def address_of(client: Client) -> str:
-    """Where a client found its scheduler."""
+    """Return the address of a client's scheduler."""
     return client.scheduler.address if client.scheduler else "an address that is gone"
 
 
 def _check_workers(client: Client) -> None:
-    """Check that there are workers, and that they run the same code."""
+    """Check that there are workers, and that all have the versions of this process."""
     there = client.run(versions, on_error="return")
     if not there:
         raise ClusterError(f"the scheduler at {address_of(client)} has no workers")

@@ -1,4 +1,4 @@
-"""Whether kernels are being compiled, which takes seconds once on every machine."""
+"""Detection of kernels that are being compiled, which takes seconds once per machine."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ COMPILE = "numba:compile"
 
 
 class Compiles(event.Listener):
-    """Counts kernels that numba compiles while it listens; those read from the disk are none."""
+    """Listener that counts the kernels that numba compiles; kernels read from the disk do not
+    count."""
 
     def __init__(self) -> None:
         self.begun = 0
-        """Kernels and pieces of kernels whose compiling has begun."""
+        """Number of kernels and pieces of kernels whose compilation has begun."""
         self.now = 0
-        """Those that are being compiled."""
+        """Number of kernels and pieces that are being compiled."""
 
     def on_start(self, event: Any) -> None:
-        """A kernel begins."""
+        """Count a kernel whose compilation begins."""
         self.begun += 1
         self.now += 1
 
     def on_end(self, event: Any) -> None:
-        """A kernel is compiled."""
+        """Count a kernel whose compilation has ended."""
         self.now -= 1
 
 
 @contextmanager
 def compiles_seen() -> Iterator[Compiles]:
-    """What is compiled in the meantime, by any thread."""
+    """Yield the counts of compilations, by any thread, within the context."""
     seen = Compiles()
     with event.install_listener(COMPILE, seen):
         yield seen

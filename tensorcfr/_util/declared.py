@@ -1,4 +1,4 @@
-"""Dtypes and shapes of arrays, declared where the fields of a named tuple are."""
+"""Dtypes and shapes of arrays, declared in the annotations of a named tuple."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Declared = Mapping[str, tuple[type, tuple[str | int, ...]]]
 
 @cache
 def declared(kind: Any) -> Declared:
-    """Dtype and shape of the arrays of a named tuple.
+    """Return the dtype and shape of each array of a named tuple.
 
     Args:
-        kind: Its class.  The annotation of an array is ``Annotated[np.ndarray, np.int64, "rows",
-            3]``: its dtype, then the size of every axis, a number or a name; equal names are equal
-            sizes.
+        kind: Class of the named tuple. The annotation of an array is ``Annotated[np.ndarray,
+            np.int64, "rows", 3]``: the dtype, then the size of every axis, as a number or a name.
+            Axes with the same name have the same size.
     """
     hints = get_type_hints(kind, include_extras=True)
     return {

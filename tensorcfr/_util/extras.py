@@ -10,15 +10,15 @@ from ..errors import MissingExtraError
 
 
 def needs(module: str, extra: str, package: str | None = None) -> Any:
-    """A module of an optional package.
+    """Import a module of an optional package and return it.
 
     Args:
-        module: The module, ``"matplotlib.figure"``.
-        extra: What installs it: ``"plot"`` for ``tensorcfr[plot]``.
-        package: What errors call the package, where that is not the first part of the module.
+        module: Name of the module, ``"matplotlib.figure"``.
+        extra: Name of the extra that installs the package: ``"plot"`` for ``tensorcfr[plot]``.
+        package: Name of the package in errors; by default the first part of ``module``.
 
     Raises:
-        MissingExtraError: It is not installed; says what installs it.
+        MissingExtraError: The package is not installed; the message names the extra.
     """
     whole = module.partition(".")[0]
     try:
@@ -29,6 +29,7 @@ def needs(module: str, extra: str, package: str | None = None) -> Any:
 
 
 def library_of(value: object, known: Iterable[str]) -> str | None:
-    """Which of some packages an object is of, itself or by a base of its class; None of none."""
+    """Return the package among ``known`` that defines an object's class or one of its bases, or
+    None."""
     modules = {base.__module__.partition(".")[0] for base in type(value).__mro__}
     return next((library for library in known if library in modules), None)

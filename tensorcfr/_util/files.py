@@ -1,4 +1,4 @@
-"""Files that are replaced as a whole, or not at all."""
+"""Files that are replaced completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 try:
     import fcntl
-except ImportError:  # Windows has no locks of this kind.
+except ImportError:  # Windows has no such locks.
     HAS_LOCKS = False
 else:
     HAS_LOCKS = True
@@ -20,16 +20,16 @@ else:
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A new file in the same folder, which takes the place of ``path`` only when it is complete.
+    """Open a new file in the same folder, which replaces ``path`` once it is complete.
 
-    A full disk, a crash or Ctrl-C leaves the old file as it was.  The unfinished files of
-    processes that were killed while they wrote to the same path are removed; those of live
-    processes are locked, and stay.  (Windows has no such locks: there all of them stay.)
+    A full disk, a crash or Ctrl-C leaves the old file unchanged. Unfinished files for the same path
+    are removed if the process that wrote them was killed; the files of live processes are locked,
+    and stay. (Windows has no such locks: there all of them stay.)
 
     Raises:
-        OSError: The file cannot be written; names ``path``.
+        OSError: The file cannot be written; the error names ``path``.
     """
-    # Through a symbolic link, it is the file behind it that is replaced.
+    # A symbolic link stays: the file that it points to is replaced.
     target = Path(path).resolve()
     try:
         _remove_abandoned(target)
@@ -39,7 +39,7 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
-                # Under the lock, so that nobody takes the file for an abandoned one.
+                # Rename while the lock is held, so that no process removes the file as abandoned.
                 if HAS_LOCKS:
                     os.replace(unfinished, target)
             if not HAS_LOCKS:
@@ -49,17 +49,17 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
             unfinished.unlink(missing_ok=True)
             raise
     except OSError as error:
-        # A full disk names no file, and other errors name the unfinished one.
+        # The error of a full disk names no file, and other errors name the unfinished file.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new names of a folder last through a crash of the machine, where that is known."""
+    """Flush the entries of a folder to the disk, so that they outlast a crash of the machine."""
     if os.name == "nt":
-        return  # Windows opens no folders.
+        return  # Windows cannot open folders.
     opened = os.open(folder, os.O_RDONLY)
     try:
-        # Some network file systems know no such thing.
+        # Some network file systems cannot flush folders.
         with suppress(OSError):
             os.fsync(opened)
     finally:
@@ -67,13 +67,13 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _begin(target: Path) -> tuple[BinaryIO, Path]:
-    """A new unfinished file for a target, open and locked."""
+    """Create an unfinished file for a target; return it, open and locked, and its path."""
     while True:
         unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
         file = open(unfinished, "xb")  # noqa: SIM115
         if not HAS_LOCKS:
             return file, unfinished
-        # File systems without locks have no file that looks abandoned either.
+        # A file system without locks also refuses the lock that removal of a file needs.
         with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         # Another process may have removed the file before it was locked.
@@ -91,7 +91,7 @@ def _remove_abandoned(target: Path) -> None:
         for found in [
             entry.path for entry in os.scandir(target.parent) if name.fullmatch(entry.name)
         ]:
-            # Not there any more, of another user, or locked by a process that is writing it.
+            # Skip files that are gone, belong to another user, or are locked by their writer.
             with suppress(OSError), open(found, "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.unlink(found)

@@ -7,41 +7,41 @@ from typing import Any
 from .extras import needs
 
 NARWHALS = ("narwhals", "tables")
-"""The package that knows all frames, and its extra."""
+"""Name of the package that reads frames of all libraries, and its extra."""
 
 
 class Frames:
-    """What becomes a frame of other libraries, by way of Arrow."""
+    """Base class of tables that can be converted, by way of Arrow, to frames of other libraries."""
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table``.
+        """Return a ``pyarrow.Table``.
 
         Raises:
-            MissingExtraError: pyarrow is not installed; says what installs it.
+            MissingExtraError: pyarrow is not installed; the message names the extra.
         """
         raise NotImplementedError
 
     def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame``; labels are categories.
+        """Return a ``pandas.DataFrame``; labels are categories.
 
         Raises:
-            MissingExtraError: A package is missing; says what installs it.
+            MissingExtraError: A package is missing; the message names the extra.
         """
         needs("pandas", "tables")
         return _known(self.to_arrow()).to_pandas()
 
     def to_polars(self) -> Any:
-        """A ``polars.DataFrame``.
+        """Return a ``polars.DataFrame``.
 
         Raises:
-            MissingExtraError: A package is missing; says what installs it.
+            MissingExtraError: A package is missing; the message names the extra.
         """
         needs("polars", "polars")
         return _known(self.to_arrow()).to_polars()
 
 
 def columns_of(frame: Any) -> tuple[list[str], Any]:
-    """The names of the columns of any frame, and what makes a list of a column's values."""
+    """Return the names of a frame's columns, and a function from a name to its column as a list."""
     known = _known(frame)
     return known.columns, lambda name: known[name].to_list()
 

@@ -1,7 +1,7 @@
-"""Small pieces of HTML for notebooks: no scripts, no colours of their own but for curves.
+"""Small pieces of HTML for notebooks, without scripts; only curves have their own colour.
 
-Everything takes the colours of the page around it (``currentColor``, transparent backgrounds), so
-that it can be read on light and on dark pages.
+All other colours are those of the surrounding page (``currentColor``, transparent backgrounds), so
+that the pieces are readable on light and on dark pages.
 """
 
 from __future__ import annotations
@@ -11,28 +11,29 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 CURVE = "#0072B2"
-"""Blue of the palette of Okabe and Ito, which is told apart by everybody and from both grounds."""
+"""Blue of the Okabe-Ito palette, which colour-blind readers can distinguish, on light and dark
+grounds."""
 CELL = "padding:2px 10px 2px 0;text-align:{};background:transparent;border:0"
 
 
 def block(title: str, *parts: str) -> str:
-    """A title and what is below it."""
+    """Render a title with HTML parts below it."""
     head = f'<div style="font-weight:600;margin:2px 0">{escape(title)}</div>'
     return f'<div style="line-height:1.35">{head}{"".join(parts)}</div>'
 
 
 def note(text: str) -> str:
-    """Small print."""
+    """Render a text in small print."""
     return f'<div style="opacity:.7;font-size:90%">{escape(text)}</div>'
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: int = 1) -> str:
-    """A table; the first columns are texts and the others numbers.
+    """Render a table.
 
     Args:
-        headings: May be empty.
-        rows: The cells.
-        text_columns: How many columns are aligned to the left.
+        headings: Headings of the columns, or nothing.
+        rows: Cells of each row.
+        text_columns: Number of leading columns that are aligned left; the others are aligned right.
     """
 
     def line(tag: str, cells: Sequence[str]) -> str:
@@ -50,7 +51,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, text_column
 
 
 def curve(points: Sequence[tuple[float, float]]) -> str:
-    """A curve on two log scales, as SVG; empty where fewer than two points can be shown."""
+    """Render a curve on two log scales as SVG; return "" if fewer than two points are positive."""
     shown = [(math.log10(x), math.log10(y)) for x, y in points if x > 0 and y > 0]
     if len(shown) < 2:
         return ""

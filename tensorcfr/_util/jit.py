@@ -1,7 +1,7 @@
-"""How kernels are compiled: cached on disk where that is possible, and always IEEE.
+"""Compilation of kernels: cached on disk if possible, and always IEEE arithmetic.
 
-Additions may be fused with multiplications, nothing else is reordered: the same game gives
-the same bits in every run.
+Multiplications and additions may be fused, but nothing is reordered: the same game gives the same
+bits in every run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ BORROWERS: set[Any] = set()
 
 
 class SlowStartWarning(UserWarning):
-    """Kernels take longer to compile: they cannot be kept, or numba has other internals."""
+    """Kernels take longer to compile, because no cache is writable or numba has other internals."""
 
 
 try:
@@ -37,7 +37,7 @@ try:
 except (ImportError, AttributeError) as error:
     KernelCache = None  # type: ignore[assignment, misc]
     warnings.warn(
-        f"numba {numba.__version__} has other internals than this version of tensorcfr knows "
+        f"numba {numba.__version__} has internals that this version of tensorcfr does not know "
         f"({error}): kernels take longer to compile and to run",
         SlowStartWarning,
         stacklevel=2,
@@ -45,10 +45,13 @@ except (ImportError, AttributeError) as error:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """``numba.njit`` with a disk cache; without one, and a warning, where it has no place."""
+    """Compile a function by ``numba.njit`` with a disk cache.
+
+    Warn and compile without the cache if none is writable.
+    """
     compiled = numba.njit(**_KERNEL)(function)
     if not isinstance(compiled, Dispatcher):
-        return compiled  # The JIT is off.
+        return compiled  # NUMBA_DISABLE_JIT is set: this is the Python function.
     try:
         if KernelCache is None:
             compiled.enable_caching()
@@ -59,8 +62,8 @@ def kernel(function: Callable[..., Any]) -> Any:
             raise
         warnings.warn(
             "compiled kernels cannot be kept: neither the package's __pycache__ nor the user's "
-            "cache directory can be written, so every process spends seconds compiling; set "
-            "NUMBA_CACHE_DIR to a directory that can be written",
+            "cache directory is writable, so every process spends seconds compiling; set "
+            "NUMBA_CACHE_DIR to a writable directory",
             SlowStartWarning,
             stacklevel=2,
         )
@@ -68,32 +71,33 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
-    """The machine code of a kernel for arguments of these types, compiled if it is not yet.
+    """Return the machine code of a kernel for arguments of these types, compiled if necessary.
 
-    Numba looks at the type of every argument of every call, which takes ten microseconds for
-    thirty arrays; the machine code takes one.  Who calls it sees to the types.
+    Numba inspects the type of every argument of every call, which takes ten microseconds for thirty
+    arrays; calling the machine code takes one. The caller must pass arguments of the same types.
     """
     if not isinstance(compiled, Dispatcher):
-        return compiled  # The JIT is off.
+        return compiled  # NUMBA_DISABLE_JIT is set: this is the Python function.
     signature = tuple(map(numba.typeof, arguments))
     compiled.compile(signature)
     return compiled.get_overload(signature)
 
 
 def typed(piece: Callable[..., Any]) -> Any:
-    """Numba's ``overload``: what stands for a piece of kernels, by the types of its arguments.
+    """Return Numba's ``overload`` decorator for a piece of kernels that is chosen by argument
+    types.
 
-    Nothing is fused in it: it has the bits that its arithmetic has in Python.
+    Nothing is fused in the replacement: it gives the same bits as its arithmetic in Python.
     """
     options: Any = {"forceinline": True, **_PIECE, "fastmath": False}
     return overload(piece, jit_options=options)
 
 
 def if_given(function: Callable[..., Any]) -> Any:
-    """A piece of kernels that is None where its first argument is None.
+    """Make a piece of kernels that returns None if its first argument is None.
 
-    Which of the two it is, is known when a kernel is compiled.  A test for None in a kernel would
-    leave both branches in it, and make what comes after it an optional value.
+    The case is known when a kernel is compiled. A test for None in the kernel would leave both
+    branches in the code and make all later results optional values.
     """
     signature = inspect.signature(function)
     nothing = eval(f"lambda {', '.join(signature.parameters)}: None")
@@ -105,22 +109,23 @@ def if_given(function: Callable[..., Any]) -> Any:
     def choose(first: Any, *others: Any) -> Any:
         return nothing if isinstance(first, types.NoneType) else function
 
-    # Numba compares them.
+    # Numba requires the same signature of both and of the function that chooses between them.
     nothing.__signature__ = choose.__signature__ = signature  # type: ignore[attr-defined]
     typed(piece)(choose)
     return piece
 
 
 def is_none(argument: object) -> bool:
-    """Whether an argument of a piece, or its type, is None."""
+    """Return whether an argument of a piece, or its type, is None."""
     return argument is None or isinstance(argument, types.NoneType)
 
 
 def chosen(choose: Callable[..., Any]) -> Any:
-    """A piece of kernels that is one of several, by its arguments' types.
+    """Make a piece of kernels that is chosen among several by the types of its arguments.
 
-    The others are not compiled, which a condition in one piece would not save.  ``choose`` gets the
-    types, or in Python the arguments, and returns the piece; all have its parameters.
+    Only the chosen piece is compiled; a condition within one piece would compile all branches.
+    ``choose`` receives the types, or in Python the arguments, and returns a piece. All pieces have
+    the parameters of ``choose``.
     """
     signature = inspect.signature(choose)
     options: Any = {"forceinline": True, **_PIECE}
@@ -134,26 +139,29 @@ def chosen(choose: Callable[..., Any]) -> Any:
         found.__signature__ = signature
         return found
 
-    # Numba compares them.
+    # Numba requires the same signature of the piece and of the function that chooses it.
     of_types.__signature__ = signature  # type: ignore[attr-defined]
     overload(piece, jit_options=options)(of_types)
     return piece
 
 
 def lends(piece: Any) -> Any:
-    """A piece of kernels whose result, an array or a tuple of them, is :func:`borrowed` or made of
-    :func:`view`: who calls it has nothing to count."""
+    """Declare that a piece returns borrowed arrays, so that its callers count no references.
+
+    Its result must be an array, or a tuple of arrays, from :func:`borrowed` or :func:`view`.
+    """
     LENDERS.update((piece, inspect.unwrap(piece)))
     return piece
 
 
 @lends
 def borrowed(value: Any) -> Any:
-    """An array, or a tuple of them, without reference counts: for arguments of a kernel.
+    """Return an array, or a tuple of arrays, without reference counts: for arguments of a kernel.
 
-    Numba counts references wherever it takes a tuple apart or passes it on, by an atomic step for
-    each array.  Who calls a kernel or a piece holds its arguments until it returns.  Arrays that
-    are made where this is called are refused when it is compiled: numba would free them early.
+    Numba counts references wherever it unpacks a tuple or passes it on, with one atomic operation
+    per array. The caller of a kernel or a piece holds the arguments until it returns, so the counts
+    are not needed. Arrays that the calling piece itself makes are rejected at compile time, because
+    numba would free them too early.
     """
     return value
 
@@ -168,6 +176,7 @@ def _borrowed(context: Any) -> Any:
 
 @lower_builtin(borrowed, types.Any)
 def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    # Numba counts references by an array's meminfo pointer, and skips arrays whose pointer is null.
     def strip(kind: Any, found: Any, path: tuple[int, ...]) -> Any:
         if isinstance(kind, types.BaseTuple):
             parts: Any = kind
@@ -184,10 +193,10 @@ def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) 
 
 @lends
 def view(pool: Any, begin: int, shape: tuple[int, ...]) -> Any:
-    """Numbers of a one-dimensional array from ``begin`` on, as an array of a shape: for arrays that
-    outlive the kernel; like :func:`borrowed` ones they are not counted.
+    """Return a part of a one-dimensional array, from index ``begin`` on, in another shape.
 
-    A slice that is reshaped says the same, and takes a twentieth of a second to compile.
+    The array must outlive the kernel; like arrays of :func:`borrowed`, the part is not counted. A
+    reshaped slice would be equivalent, but takes 0.05 s longer to compile.
     """
     return pool[begin : begin + math.prod(shape)].reshape(shape)
 
@@ -203,7 +212,7 @@ def _numbers_from(typingctx: Any, pool: Any, begin: Any, shape: Any) -> Any:
     kind = types.Array(pool.dtype, len(shape), "C", readonly=not pool.mutable)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        # Built as one value: the stores and loads of a place in memory take longer to compile.
+        # Build the array as one LLVM value: stores to memory and loads take longer to compile.
         model, source = context.data_model_manager[kind], context.data_model_manager[pool]
 
         def of_pool(name: str) -> Any:
@@ -212,6 +221,7 @@ def _numbers_from(typingctx: Any, pool: Any, begin: Any, shape: Any) -> Any:
         lengths, size = cgutils.unpack_tuple(builder, arguments[2]), of_pool("itemsize")
         strides: list[Any] = []
         items = lengths[0].type(1)
+        # In C order the last axis varies fastest: its stride is the size of one item.
         for length in reversed(lengths):
             strides.insert(0, builder.mul(items, size))
             items = builder.mul(items, length)
@@ -231,26 +241,27 @@ def _numbers_from(typingctx: Any, pool: Any, begin: Any, shape: Any) -> Any:
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """A piece of a kernel: compiled as part of the kernels that call it.
+    """Make a piece that is compiled into the kernels that call it.
 
-    What Python calls is the function as it is written.
+    Python calls the function unchanged.
     """
     return register_jitable(forceinline=True, **_PIECE)(function)
 
 
 def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
-    """A :func:`kernel` without its function's last argument, which is scratch.
+    """Make a :func:`kernel` that allocates the last argument of its function, which is scratch.
 
-    ``make``, a piece, makes the scratch of those other arguments that it names.  The function is a
-    piece, too: the kernel holds the scratch and lends the arguments, so that nothing within counts
-    references to arrays.
+    Both ``make`` and the function are pieces. ``make`` allocates the scratch from the other
+    arguments that it names as parameters. The kernel owns the scratch and lends the arguments, so
+    that no piece counts references to arrays.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         name, (*given, made) = function.__name__, inspect.signature(function).parameters
         lent = [f"    {one} = borrowed({one})" for one in given]
         lines = [
-            # From the function's first line on: errors show it, and the cache is beside its file.
+            # Pad with lines up to the function's first line, which errors then show. The kernel is
+            # cached next to the function's file.
             "\n" * (function.__code__.co_firstlineno - 2),
             f"def {name}({', '.join(given)}):",
             *lent,
@@ -271,8 +282,8 @@ def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """A piece of kernels that stands once in each of them, and not at every place that calls it.
+    """Make a piece that each kernel contains once, not at every call.
 
-    A call takes some nanoseconds, and less code less time to compile.
+    A call takes a few nanoseconds, but less code compiles in less time.
     """
     return register_jitable(**_PIECE)(function)

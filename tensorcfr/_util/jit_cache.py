@@ -1,4 +1,4 @@
-"""The cache of compiled kernels: behind digests, and known by the content of their sources."""
+"""Cache of compiled kernels, protected by digests and keyed by the content of the sources."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ SOURCES = (
     "model/chunks.py",
     "payoff/*.py",
 )
-"""Modules that have kernels, pieces of kernels, or the tuples of arrays that kernels take."""
+"""Modules that define kernels, pieces of kernels, or the tuples of arrays that kernels take."""
 
 
 @cache
 def digest_of_sources() -> str:
-    """SHA-256 of :data:`SOURCES`.
+    """Compute the SHA-256 digest of :data:`SOURCES`, in hexadecimal digits.
 
-    Numba looks at the file of a kernel alone, and would go on with old code where the file of one
-    of its pieces was changed.
+    Numba checks only the file of the kernel, and would run old code after a change in the file of
+    one of its pieces.
     """
     digest = hashlib.sha256()
     for pattern in SOURCES:
@@ -45,7 +45,7 @@ def digest_of_sources() -> str:
 
 
 def _is_ours(function: Callable[..., Any]) -> bool:
-    """Whether a function is one of the package's."""
+    """Return whether a function belongs to this package."""
     return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -53,8 +53,8 @@ def _is_ours(function: Callable[..., Any]) -> bool:
 def _import_array_functions() -> None:
     """Import numba's functions on arrays without ``scipy.linalg``, which takes 0.2 s.
 
-    Numba imports both before it loads or compiles a kernel, the second only to see whether there is
-    a BLAS.  Kernels that use it import it themselves.
+    Numba imports both before it loads or compiles a kernel; it needs ``scipy.linalg`` only to check
+    for a BLAS. Kernels that use BLAS import it themselves.
     """
 
     def find_blas() -> None:
@@ -63,7 +63,7 @@ def _import_array_functions() -> None:
 
     looks = getattr(linalg, "ensure_blas", None)
     if looks is None:
-        return  # A version with other internals.
+        return  # This version of numba has other internals.
     linalg.ensure_blas = find_blas
     try:
         import numba.np.arraymath  # noqa: F401
@@ -72,25 +72,25 @@ def _import_array_functions() -> None:
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one kernel; files that cannot be read are removed and written anew.
+    """Numba's cache of one kernel; unreadable files are removed and written again.
 
-    A process that was killed, a full disk, or another version whose modules had other names can
-    leave such files.  Numba passes on the error, whichever it is.
+    A killed process, a full disk, or a version with other names of modules can leave such files.
+    Numba itself would pass on the error.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         found = self._cache_file
         self._cache_file = _CheckedFile(
-            # Not the name that numba chooses: earlier versions of this library read that one.
+            # Not numba's default name: earlier versions of this library read files of that name.
             found._cache_path,
             f"{self._impl.filename_base}.checked",
-            # A file of the package is known by its content, others by their dates.
+            # Files of the package are identified by their content, others by their dates.
             (digest_of_sources(), () if _is_ours(function) else found._source_stamp),
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The compiled kernel for a signature, or None where it must be compiled."""
+        """Return the compiled kernel for a signature, or None if it must be compiled."""
         _import_array_functions()
         try:
             return super().load_overload(sig, target_context)
@@ -99,11 +99,11 @@ class KernelCache(FunctionCache):
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep a compiled kernel; without a place to keep it, it serves this process only."""
+        """Store a compiled kernel on disk; if that fails, the kernel serves this process only."""
         try:
             super().save_overload(sig, data)
         except OSError:
-            return  # A full disk, say: no reason to give up the kernel.
+            return  # For example a full disk: the compiled kernel is still valid.
         except Exception:
             # Another process has damaged the index since it was read.
             self._cache_file.remove()  # type: ignore[attr-defined]
@@ -112,28 +112,30 @@ class KernelCache(FunctionCache):
 
 
 class _CheckedFile(IndexDataCacheFile):
-    """Index and code files of one kernel, each behind the digest of its content.
+    """Index and code files of one kernel, each preceded by the digest of its content.
 
     Without the digest, a flipped bit in a code file would be executed.
     """
 
     def remove(self) -> None:
-        """Delete the index, and with it every code file that it names."""
+        """Delete the index, and thereby all references to code files."""
         with suppress(OSError):
             Path(self._index_path).unlink()
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep the code of a signature, with the signature: after :meth:`remove` another process
-        may give the name of its file to other code."""
+        """Store the code of a signature together with the signature.
+
+        After :meth:`remove`, another process may reuse the name of the file for other code.
+        """
         super().save(key, (key, data))
 
     def load(self, key: Any) -> Any:
-        """The code of a signature, or None."""
+        """Return the code of a signature, or None."""
         found = super().load(key)
         return found[1] if found is not None and found[0] == key else None
 
     def _load_index(self) -> Any:
-        # The parts are written as one: numba reads its version before the rest.
+        # Numba reads its version before the rest; here one digest covers both.
         try:
             content = _checked(Path(self._index_path).read_bytes())
         except FileNotFoundError:
@@ -157,10 +159,10 @@ class _CheckedFile(IndexDataCacheFile):
 
 
 def _checked(content: bytes) -> bytes:
-    """What is behind a digest.
+    """Return the content after a digest.
 
     Raises:
-        ValueError: The digest is that of something else.
+        ValueError: The digest does not match the content.
     """
     size = hashlib.sha256().digest_size
     digest, content = content[:size], content[size:]

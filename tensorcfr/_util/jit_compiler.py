@@ -1,7 +1,7 @@
-"""Steps of our own in numba's compiler: pieces of kernels get no code and no counts in vain.
+"""Own passes in numba's compiler, which omit machine code of pieces and needless reference counts.
 
-This rests on internals of numba.  A version that has others is used without these steps; see
-:mod:`tensorcfr._util.jit`.
+This relies on internals of numba. If numba has other internals, kernels are compiled without these
+passes; see :mod:`tensorcfr._util.jit`.
 """
 
 from __future__ import annotations
@@ -23,52 +23,52 @@ from .jit_lowering import LowerKernel
 LENDERS: set[Any] = set()
 """Pieces that return borrowed arrays."""
 BORROWERS: set[Any] = set()
-"""Pieces that take the counts from arrays."""
+"""Pieces that remove reference counts from arrays."""
 
 
 class _PieceLibrary(JITCodeLibrary):
-    """The code of a piece of kernels, before optimisation.
+    """Code of a piece of kernels, before optimisation.
 
-    It is optimised, and translated to machine code, as a part of the kernels that call it.  Numba
-    would do both for every piece by itself as well, for code that nobody runs.
+    It is optimised and translated to machine code as part of the kernels that call it. Numba would
+    also do both for every piece separately, for code that never runs.
     """
 
     def _optimize_final_module(self) -> None:
-        """Leave that to the kernels."""
+        """Skip the optimisation, which the kernels do."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """0: there is no machine code."""
+        """Return 0, because there is no machine code."""
         return 0
 
     @property
     def codegen(self) -> Any:
-        """What numba tells the environment of the machine code."""
+        """Stand-in for the code generator, which ignores the environments that numba sets."""
         return _NoMachineCode
 
 
 class _NoMachineCode:
     @staticmethod
     def set_env(name: str, environment: Any) -> None:
-        """There is none that could use it."""
+        """Ignore the environment: no machine code would use it."""
 
 
 BORROWED = frozenset(
     {"build_tuple", "cast", "exhaust_iter", "getattr", "getitem", "phi", "static_getitem"}
 )
-"""Operations that make no array of their own, but hand on one that somebody else holds."""
+"""Operations that create no array, but pass on an array with another owner."""
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _CountNoReferences(FunctionPass):
-    """Count no references to arrays in a piece that neither makes nor returns one.
+    """Disable reference counts in a piece that neither creates nor returns arrays.
 
-    All its arrays belong to the kernel around it, and stay as long as it runs.  Numba would count a
-    reference for every view and every array that is passed on, atomically; where such counts lie
-    within a loop over tiles, they take longer than the tiles.
+    All its arrays belong to the calling kernel, and live as long as it runs. Numba would count a
+    reference, atomically, for every view and every array that is passed on. In a loop over tiles,
+    such counts take longer than the tiles.
     """
 
     _name = "count_no_references"
@@ -77,7 +77,8 @@ class _CountNoReferences(FunctionPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Numba calls this between typing and lowering; returns whether it changed the code."""
+        """Change the target of such a piece, between typing and lowering; return False, as no code
+        changes."""
         _check_borrowed(state)
         if not _makes_arrays(state):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
@@ -86,10 +87,10 @@ class _CountNoReferences(FunctionPass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _AskAlike(FunctionPass):
-    """Kernels ask for pieces as pieces do.
+    """Make kernels request pieces with the same options as pieces do.
 
-    Numba keeps what it compiled by the options of who calls it.  Those that make a kernel what
-    Python calls would have every piece compiled twice.
+    Numba stores compiled code by the options of its caller. The options of a kernel, which make it
+    callable from Python, would have every piece compiled twice.
     """
 
     _name = "ask_alike"
@@ -98,8 +99,9 @@ class _AskAlike(FunctionPass):
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        """Numba calls this before typing; returns whether it changed the code."""
-        asked = ConfigStack.top_or_none()  # A copy of the options of what is compiled.
+        """Change the options before typing; return False, as no code changes."""
+        # The top is a copy of the kernel's options; calls within the kernel inherit from it.
+        asked = ConfigStack.top_or_none()
         if asked is not None:
             asked.release_gil = asked.forceinline = False
             asked.no_cpython_wrapper = asked.no_cfunc_wrapper = True
@@ -107,8 +109,11 @@ class _AskAlike(FunctionPass):
 
 
 def _makes_arrays(state: Any) -> bool:
-    """Whether a piece may make an array, return one that is not lent, or call what makes one
-    inside."""
+    """Return whether a piece may need reference counts of arrays.
+
+    That is so if it may create an array, return one that is not borrowed, or call a function that
+    creates one.
+    """
     models, kinds = state.targetctx.data_model_manager, state.typemap
 
     def counts(kind: types.Type) -> bool:
@@ -119,7 +124,7 @@ def _makes_arrays(state: Any) -> bool:
     for block in state.func_ir.blocks.values():
         for statement in block.body:
             if isinstance(statement, (ir.SetItem, ir.StaticSetItem)):
-                # An array assigned to a slice is copied first, where the two may overlap.
+                # An array assigned to a slice is first copied if the two may overlap.
                 if counts(kinds[statement.value.name]):
                     return True
             elif isinstance(statement, ir.Assign):
@@ -138,10 +143,10 @@ def _makes_arrays(state: Any) -> bool:
 
 
 def _check_borrowed(state: Any) -> None:
-    """Check that ``borrowed`` is given no array that is made in the same piece.
+    """Check that no array passed to ``borrowed`` is created in the same piece.
 
     Raises:
-        NumbaTypeError: It is: numba would free the array while it is in use.
+        NumbaTypeError: The piece creates it: numba would free the array while it is in use.
     """
     models, kinds = state.targetctx.data_model_manager, state.typemap
 
@@ -149,6 +154,7 @@ def _check_borrowed(state: Any) -> None:
         if name in seen or not models[kinds[name]].contains_nrt_meminfo():
             return False
         seen = seen | {name}
+        # Follow the variable back through its definitions to the operation that created it.
         for made in state.func_ir._definitions.get(name, ()):
             parts = [part.name for part in made.list_vars()] if hasattr(made, "list_vars") else []
             if isinstance(made, ir.Expr) and made.op == "call":
@@ -173,21 +179,23 @@ def _check_borrowed(state: Any) -> None:
 
 
 def _hands_on(call: Any, kinds: Mapping[str, types.Type]) -> bool:
-    """Whether a call makes a named tuple, or is of a piece that lends."""
+    """Return whether a call creates a named tuple, or calls a piece that lends."""
     is_tuple = isinstance(kinds[call.func.name], types.NamedTupleClass)
     return is_tuple or _callee(call, kinds) in LENDERS
 
 
 def _callee(call: Any, kinds: Mapping[str, types.Type]) -> Any:
-    """What a call is of, where numba finds code by a key."""
+    """Return the key by which numba finds the code of a call, or None."""
     return getattr(kinds[call.func.name], "typing_key", None)
 
 
 def _is_piece_or_scalar(
     call: Any, kinds: Mapping[str, types.Type], counts: Callable[[types.Type], bool]
 ) -> bool:
-    """Whether a call is of a piece, or of a function of numbers: methods of arrays and NumPy's
-    functions may make arrays inside."""
+    """Return whether a call is to a piece, or to a function of scalars.
+
+    Methods of arrays, and NumPy's functions of arrays, may create arrays internally.
+    """
     function = kinds[call.func.name]
     if isinstance(function, types.BoundFunction):
         return not counts(function.this)
@@ -197,10 +205,10 @@ def _is_piece_or_scalar(
 
 
 class KernelCompiler(Compiler):
-    """Numba's compiler, for kernels."""
+    """Numba's compiler with the passes of this module, for kernels."""
 
     def define_pipelines(self) -> list[Any]:
-        """Numba's steps, with those of this module among them."""
+        """Return numba's pipelines, extended by the passes of this module."""
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.add_pass_after(_AskAlike, IRProcessing)
@@ -214,7 +222,7 @@ class KernelCompiler(Compiler):
 
 
 class PieceCompiler(KernelCompiler):
-    """Numba's compiler, for pieces of kernels."""
+    """Numba's compiler with the passes of this module, for pieces of kernels."""
 
     def __init__(
         self, typing_context: Any, target_context: Any, library: Any, *others: Any

@@ -1,9 +1,9 @@
-"""Less code for numba's compiler to work on: how kernels and their pieces become LLVM's.
+"""Translation of kernels and their pieces to LLVM, with less code than numba generates.
 
-Numba takes tuples and slices apart in many steps, which LLVM then has to remove.  A tuple of forty
-arrays was some 300 arguments of every call, and a slice some 100 instructions.
+Numba unpacks tuples and slices in many operations, which LLVM then has to remove. A tuple of forty
+arrays became some 300 arguments of every call, and a slice some 100 instructions.
 
-This rests on internals of numba; see :mod:`tensorcfr._util.jit`.
+This relies on internals of numba; see :mod:`tensorcfr._util.jit`.
 """
 
 from __future__ import annotations
@@ -22,53 +22,54 @@ from numba.core.typed_passes import NativeLowering
 
 
 class _AsOneValue:
-    """How a function takes an argument: as one value of LLVM's."""
+    """Calling convention of an argument that is passed as one LLVM value."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def get_argument_type(self) -> Any:
-        """LLVM's type."""
+        """Return the LLVM type of the argument."""
         return self._model.get_value_type()
 
     def as_argument(self, builder: Any, value: Any) -> Any:
-        """What the caller passes."""
+        """Return the value that the caller passes, unchanged."""
         return value
 
     def from_argument(self, builder: Any, value: Any) -> Any:
-        """What the function makes of it."""
+        """Return the value that the function receives, unchanged."""
         return value
 
 
 class _Models:
-    """Numba's models of types, but for arguments that are named tuples."""
+    """Numba's data models of types, except that named tuples are passed as one value."""
 
     def __init__(self, models: Any) -> None:
         self._models = models
 
     def lookup(self, kind: types.Type) -> Any:
-        """How a function takes an argument of a type."""
+        """Return the data model, or the calling convention, of an argument of a type."""
         found = self._models.lookup(kind)
         return _AsOneValue(found) if isinstance(kind, types.BaseNamedTuple) else found
 
 
 class _Context(CPUContext):
-    """Numba's target, with shorter calls.
+    """Numba's target with shorter calls.
 
-    Callers and functions agree because both are kernels or pieces of kernels: no function of
-    numba's own takes a named tuple.
+    Callers and functions agree on the convention, because both are kernels or pieces of kernels: no
+    function of numba takes a named tuple.
     """
 
     def get_arg_packer(self, kinds: Sequence[types.Type]) -> ArgPacker:
-        """How functions of this target take arguments: a named tuple is one."""
+        """Return a packer of arguments that passes a named tuple as one argument."""
         return ArgPacker(_Models(self.data_model_manager), kinds)
 
     def mangler(
         self, name: str, kinds: Sequence[types.Type], *, abi_tags: Any = (), uid: Any = None
     ) -> str:
-        """The name of a function in LLVM.
+        """Return the name of a function in LLVM.
 
-        Numba's own spells out the type of every array; each call repeats it.
+        Numba's default name contains the type of every array, and each call repeats it. This name
+        has a digest in its place.
         """
         spelt = funcdesc.default_mangler(name, kinds, abi_tags=abi_tags, uid=uid)
         digest = hashlib.sha256(spelt.encode()).hexdigest()[:32]
@@ -76,27 +77,27 @@ class _Context(CPUContext):
 
 
 def target_of(context: Any) -> Any:
-    """A target of numba's for a kernel or a piece of one."""
+    """Return a copy of numba's target with the shorter calls of this module."""
     found = copy(context)
     found.__class__ = _Context
     return found
 
 
 def _is_line(kind: Any) -> bool:
-    """Whether an array has one dimension, and its numbers lie one after the other."""
+    """Return whether an array has one dimension and is contiguous."""
     return isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == 1
 
 
 class _Lower(Lower):
-    """Numba's translation to LLVM, with a shorter one for ``array[start:stop]``.
+    """Numba's translation to LLVM, with shorter code for ``array[start:stop]``.
 
-    Numba writes array and slice to memory to read their fields, and allows for steps; here the
-    fields are taken from the values.  The same for single elements makes an iteration of Kuhn poker
-    a tenth longer.
+    Numba writes the array and the slice to memory to read their fields, and supports steps. Here
+    the fields are extracted from the values. Doing so for single elements as well makes an
+    iteration of Kuhn poker 10 % slower.
     """
 
     def lower_getitem(self, resty: Any, expr: Any, value: Any, index: Any, signature: Any) -> Any:
-        """``value[index]``."""
+        """Generate the code of ``value[index]``."""
         kind = self.typeof(value.name)
         is_slice = self.typeof(index.name) == types.slice2_type
         if not (_is_line(kind) and is_slice and signature.return_type == kind):
@@ -118,8 +119,8 @@ class _Lower(Lower):
             found = self._field(types.slice2_type, index, name)
             is_below = builder.icmp_signed("<", found, zero)
             found = builder.select(is_below, builder.add(found, length), found)
-            # Branches that are not taken: what follows would wait for a choice of values, which
-            # takes an eighth of an iteration of Leduc hold'em.
+            # Clamp by branches, which are almost never taken. With "select", later code would wait
+            # for its result, which costs an eighth of an iteration of Leduc hold'em.
             place = cgutils.alloca_once_value(builder, found)
             with builder.if_then(builder.icmp_signed("<", found, zero), likely=False):
                 builder.store(zero, place)
@@ -148,16 +149,16 @@ class _Lower(Lower):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class LowerKernel(NativeLowering):
-    """Translate a kernel, or a piece of one, to LLVM."""
+    """Numba's lowering pass, for a kernel or a piece of one."""
 
     _name = "lower_kernel"
 
     @property
     def lowering_class(self) -> type[Lower]:
-        """What does it."""
+        """Class that generates the code."""
         return _Lower
 
     def run_pass(self, state: Any) -> bool:
-        """Numba calls this after typing; returns whether it changed the code."""
+        """Lower the code with the target of this module; return whether the code changed."""
         state.targetctx = target_of(state.targetctx)
         return bool(super().run_pass(state))

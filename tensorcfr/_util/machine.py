@@ -1,4 +1,4 @@
-"""The machine, its caches, and the versions that a figure was measured with."""
+"""Descriptions of the machine, its caches and the installed versions, for measurements."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy as np
 
 @cache
 def machine() -> str:
-    """Processor and cores: ``"AMD EPYC, 2 cores"``."""
+    """Return the processor and the number of cores: ``"AMD EPYC, 2 cores"``."""
     cores = os.cpu_count() or 1
     return f"{cpu_model()}, {cores} core{'s' if cores > 1 else ''}"
 
 
 @cache
 def versions() -> str:
-    """``"tensorcfr 0.1.0, Python 3.11.7, numpy 2.4.6, numba 0.68.1"``."""
+    """Return the versions: ``"tensorcfr 0.1.0, Python 3.11.7, numpy 2.4.6, numba 0.68.1"``."""
     return (
         f"tensorcfr {version('tensorcfr')}, Python {platform.python_version()}, "
         f"numpy {np.__version__}, numba {numba.__version__}"
@@ -29,7 +29,7 @@ def versions() -> str:
 
 
 def cpu_model() -> str:
-    """What the processor calls itself."""
+    """Return the model name of the processor."""
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():
             if line.startswith("model name"):
@@ -40,12 +40,13 @@ def cpu_model() -> str:
 
 
 FALLBACK = 1 << 20
-"""Bytes assumed where the system does not say; processors since about 2017 have as much or more."""
+"""Bytes assumed if the system does not report the size; processors since about 2017 have at least
+as much."""
 
 
 @cache
 def second_level_cache() -> int:
-    """Bytes of the second-level cache of one core."""
+    """Return the bytes of the second-level cache of one core."""
     for index in range(8):
         entry = Path(f"/sys/devices/system/cpu/cpu0/cache/index{index}")
         try:

@@ -1,4 +1,4 @@
-"""Arrays in files that are mapped into memory, and may be larger than it."""
+"""Arrays in memory-mapped files, which may be larger than the memory."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from ..errors import format_bytes
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks, and refuses to remove a file that is open.
+except ImportError:  # Windows has no such locks, and does not remove open files.
     fcntl = None  # type: ignore[assignment]
 
 
 class MappedFiles:
-    """New arrays in files of a directory, mapped into memory.
+    """Factory of arrays in memory-mapped files of a directory.
 
-    The files are made for this process alone, and have no name once they are mapped, where the
-    system allows it: they end with the arrays.  The directory is locked under the name until
-    :meth:`close`, or until this object is gone.
+    Only this process uses the files. Their names are removed as soon as they are mapped, if the
+    system allows it, so that their space is freed with the arrays. The directory is locked under
+    ``name`` until :meth:`close` is called or this object is deleted.
 
     Args:
-        directory: The directory; it is made if there is none.
-        name: What the names of the files begin with; what an earlier process left of that name is
-            removed.
+        directory: Directory of the files; it is created if necessary.
+        name: Prefix of the names of the files. Files with this prefix that an earlier process left
+            are removed.
 
     Raises:
-        BlockingIOError: The directory is in use under this name; says by whom.
+        BlockingIOError: Another process uses the directory under this name; the message names it.
     """
 
     def __init__(self, directory: Path, name: str = "state") -> None:
@@ -42,16 +42,16 @@ class MappedFiles:
         self._lock = directory / f"{name}.lock"
         descriptor = _locked(self._lock)
         self.close = weakref.finalize(self, _unlock, self._lock, descriptor, os.getpid())
-        """Let others use the directory; the arrays stay."""
+        """Release the lock of the directory; the arrays stay valid."""
         for left in directory.glob(f"{name}-*.bin"):
             with suppress(OSError):
                 left.unlink()
 
     def new(self, shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
-        """Zeros.
+        """Return an array of zeros in a new file.
 
         Raises:
-            OSError: There is no room for them on the disk.
+            OSError: The disk has too little free space.
         """
         size = int(np.prod(shape)) * dtype.itemsize
         if size == 0:
@@ -67,8 +67,8 @@ class MappedFiles:
             )
         with path.open("x+b") as file:
             try:
-                # Blocks, and not a hole: a full disk is an error here, and a crash when it is
-                # written.
+                # Allocate the blocks now: on a full disk that is an error, but a write to an
+                # unallocated page of a mapped file would crash the process.
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(file.fileno(), 0, size)
                 else:
@@ -83,13 +83,13 @@ class MappedFiles:
 
 
 def _locked(path: Path) -> int:
-    """The descriptor of a lock file, which is locked and says who has it."""
+    """Lock a lock file, write the holder into it and return its descriptor."""
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if fcntl is not None:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Who had it before may have removed the file meanwhile.
+            # The previous holder may have removed the file between open and flock.
             if os.path.samestat(os.fstat(descriptor), path.stat()):
                 break
         except BlockingIOError:

@@ -1,10 +1,10 @@
-"""Memory: how much there is to spend, and how much one piece of work has spent.
+"""Free memory, and budgets for the memory that a piece of work may take.
 
-A piece of work that may grow too large runs under a :class:`Budget`.  What it will allocate is
-announced (:func:`reserve`) before it is allocated, and what it has taken already is measured: the
-growth of the process, which holds whatever was not announced, such as the states that somebody
-else's rules make.  Announcements alone would miss those, and measurements alone would come after
-an array that does not fit.
+Work that may grow too large runs under a :class:`Budget`. It announces large allocations before it
+makes them (:func:`reserve`), and the growth of the process is measured. The growth also includes
+memory that was not announced, such as the game states that a user's rules create. Announcements
+alone would miss that memory, and measurements alone would notice an array that does not fit too
+late.
 """
 
 from __future__ import annotations
@@ -21,18 +21,21 @@ from pathlib import Path
 from ..errors import MemoryLimitError
 
 FALLBACK = 4 << 30
-"""Bytes assumed free where the system does not say."""
+"""Bytes assumed free if the system does not report them."""
 LEAST = 64 << 20
-"""Bytes that are free at least, whatever the system says: a small game is never refused."""
+"""Smallest number of bytes that :func:`free_memory` returns: no small game is ever rejected."""
 SHARE = 0.9
-"""Share of the free memory that may be taken."""
+"""Share of the free memory that work may take."""
 
 # ------------------------------------------------------------------------------------ to spend
 
 
 def free_memory() -> int:
-    """Bytes of memory that may be taken: nine tenths of what is free, in the system, in the
-    control groups of this process, and within its own limits; at least :data:`LEAST`."""
+    """Return the bytes of memory that work may take.
+
+    The number is nine tenths of the memory that is free in the system, in the control groups of
+    this process and within its own limits, but at least :data:`LEAST`.
+    """
     left = [_free_in_system(), *_left_in_groups(), *_left_to_process()]
     return max(LEAST, int(min(left) * SHARE))
 
@@ -42,6 +45,7 @@ def _free_in_system() -> int:
         available = next(line for line in lines if line.startswith("MemAvailable"))
         if (free := int(available.split()[1]) * 1024) > 0:
             return free
+    # Elsewhere only the installed memory is known; assume that half of it is free.
     with suppress(AttributeError, OSError, ValueError):
         if (half := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2) > 0:
             return half
@@ -52,17 +56,16 @@ GROUP_FILES = {
     "cgroup2": ("memory.max", "memory.current", "inactive_file"),
     "cgroup": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""By kind of file system: limit, use, and the line of ``memory.stat`` with the cached files, which
-count as used, though they give way when memory is asked for."""
+"""Files of a control group by type of file system: limit, use, and the line of ``memory.stat`` with
+the cached files. Cached files count as used, but the system drops them when memory is needed."""
 
 
 def _left_in_groups(process: Path = Path("/proc/self"), root: Path = Path("/")) -> Iterator[int]:
-    """What each control group leaves that this process is in and that has a limit: its own group,
-    the one around that, and so on.
+    """Yield the bytes left in each control group with a limit, from this process's group upwards.
 
     Args:
-        process: The account of the process.
-        root: What the mount points are below.
+        process: Directory of the process below ``/proc``.
+        root: Directory that contains the mount points.
     """
     try:
         own = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
@@ -82,7 +85,7 @@ def _left_in_groups(process: Path = Path("/proc/self"), root: Path = Path("/")) 
             continue
         if (path := group_of[kind[0]]) is None:
             continue
-        # A container may see a part of the hierarchy only, mounted where the whole would be.
+        # A container may see only a part of the hierarchy, mounted in place of the whole.
         seen, top = _unescaped(fields[3]), root / _unescaped(fields[4]).lstrip("/")
         inside = path[len(seen.rstrip("/")) :] if f"{path}/".startswith(f"{seen}/") else path
         group = top / inside.strip("/")
@@ -103,12 +106,12 @@ def _left_in_group(folder: Path, limit: str, used: str, cached: str) -> Iterator
 
 
 def _unescaped(path: str) -> str:
-    """A path of ``mountinfo``, where blanks are written as octal numbers."""
+    """Return a path of ``mountinfo`` with octal escapes of blanks decoded."""
     return path.encode().decode("unicode_escape") if "\\" in path else path
 
 
 def _left_to_process() -> Iterator[int]:
-    """What ``ulimit -v`` leaves, if it is set."""
+    """Yield the bytes left of the limit that ``ulimit -v`` sets, if there is one."""
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
@@ -121,20 +124,19 @@ def _left_to_process() -> Iterator[int]:
 # ---------------------------------------------------------------------------------------- spent
 
 NOISE = 2 << 20
-"""Growth that is not held against a piece of work: modules that it imports, say."""
+"""Growth in bytes that a budget ignores, for instance of imported modules."""
 FIRST_LOOK = 16
-"""Items after which a loop is measured first."""
+"""Number of items of a loop before its first measurement."""
 LOOKS = 200
-"""Into how many looks a limit is divided at least, while a loop fills it."""
+"""A loop that fills the limit is measured at least this many times."""
 FARTHEST = 1 << 14
-"""Items between two looks, at most."""
+"""Largest number of items between two measurements."""
 GIVEN_BACK_FROM = 8 << 20
-"""Bytes by which a piece of work has grown the process, from which on what it has freed is given
-back to the system."""
+"""Growth of the process in bytes from which freed memory is returned to the system afterwards."""
 
 
 def taken() -> int:
-    """Bytes of memory that are this process's alone; 0 where the system does not say."""
+    """Return the bytes that only this process uses; 0 if the system does not report them."""
     if sys.platform == "linux":
         with suppress(OSError, ValueError, IndexError), open("/proc/self/statm", "rb") as file:
             fields = file.read().split()
@@ -142,7 +144,8 @@ def taken() -> int:
     with suppress(ImportError, AttributeError, OSError):
         import resource
 
-        # The peak, which is what is taken while a process grows; in KiB, on macOS in bytes.
+        # The peak, which equals the current use while a process grows. The unit is KiB, on macOS
+        # bytes.
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak if sys.platform == "darwin" else peak * 1024
     return 0
@@ -152,18 +155,19 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class Budget:
-    """The bytes that a piece of work may take.
+    """Limit of the bytes that a piece of work may take.
 
     Args:
-        what: The work, as errors name it: ``"compiling leduc"``.
-        limit: Bytes that it may take.
+        what: Name of the work in errors: ``"compiling leduc"``.
+        limit: Bytes that the work may take.
     """
 
     def __init__(self, what: str, limit: int) -> None:
         self.what = what
         self.limit = limit
         self.watch: Callable[[int, int], object] = lambda count, coming: None
-        """Called at every look with the items so far and the bytes that are coming for them."""
+        """Function that every measurement calls, with the number of items and the bytes that will
+        be allocated for them."""
         self._before = taken()
 
     @property
@@ -172,37 +176,41 @@ class Budget:
         return max(0, taken() - self._before - NOISE)
 
     def reserve(self, coming: int, what: str | None = None) -> None:
-        """Say that so many bytes are about to be allocated.
+        """Announce an allocation.
 
         Args:
-            coming: Bytes; 0 only looks at what has been taken.
-            what: The work, where the name of the budget says too little.
+            coming: Bytes to be allocated; 0 only measures the growth so far.
+            what: Name of the work in errors, if the name of the budget is not specific enough.
 
         Raises:
-            MemoryLimitError: With what has been taken they are beyond the limit.
+            MemoryLimitError: The growth so far plus ``coming`` exceeds the limit.
         """
         if (needed := self.spent + int(coming)) > self.limit:
             raise MemoryLimitError(what or self.what, needed, self.limit)
 
     def look(self, count: int, coming: int = 0) -> int:
-        """Look, from within a loop; cheap enough for one that takes a microsecond per item.
+        """Measure the growth from within a loop.
+
+        The loop calls this function again at the returned number of items, so that even a loop of a
+        microsecond per item can afford it.
 
         Args:
-            count: Items so far.
+            count: Number of items so far.
             coming: Bytes that will be allocated for them after the loop.
 
         Returns:
-            How many items there may be before the next look: few where items are large.
+            Number of items at which to call again; the larger the items, the sooner.
 
         Raises:
-            MemoryLimitError: What has been taken and what is coming are beyond the limit.
+            MemoryLimitError: The growth so far plus ``coming`` exceeds the limit.
         """
         if count < FIRST_LOOK:
             return FIRST_LOOK
         self.reserve(coming)
         self.watch(count, coming)
         each = max(1.0, (self.spent + coming) / count)
-        # A path grows with the square of its length where states are histories.
+        # Bytes per item are not constant: if game states store their history, the bytes of a path
+        # grow with the square of its length. So look again after a quarter more items at most.
         return count + max(1, min(FARTHEST, count // 4, int(self.limit / LOOKS / each)))
 
 
@@ -211,7 +219,7 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def budget(what: str, limit: int) -> Iterator[Budget]:
-    """Run a piece of work under a budget; :func:`reserve` is held against it meanwhile."""
+    """Run a piece of work under a budget, which :func:`reserve` uses within the context."""
     own = Budget(what, limit)
     token = _current.set(own)
     try:
@@ -223,8 +231,7 @@ def budget(what: str, limit: int) -> Iterator[Budget]:
 
 
 def reserve(coming: int, what: str | None = None) -> None:
-    """:meth:`Budget.reserve` of the work that is being done; without a budget the free memory is
-    the limit."""
+    """Announce an allocation to the current budget, or compare it with the free memory."""
     if (own := _current.get()) is not None:
         own.reserve(coming, what)
     else:
@@ -232,34 +239,34 @@ def reserve(coming: int, what: str | None = None) -> None:
 
 
 def require(needed: float, what: str, limit: int | None = None) -> None:
-    """Refuse work that would take more memory than it may, before it begins.
+    """Raise an error if work would take more memory than allowed, before it begins.
 
     Args:
-        needed: Bytes that it will take.
-        what: The work, for the error: ``"solving leduc"``.
+        needed: Bytes that the work will take.
+        what: Name of the work in the error: ``"solving leduc"``.
         limit: Bytes that it may take; by default the free memory.
 
     Raises:
-        MemoryLimitError: It would take more; says both figures.
+        MemoryLimitError: The work would take more; the message has both numbers.
     """
     if limit is None and needed <= LEAST:
-        return  # To ask what is free takes longer than small work.
+        return  # Reading the free memory would take longer than small work itself.
     if needed > (most := free_memory() if limit is None else limit):
         raise MemoryLimitError(what, int(needed), most)
 
 
 def give_back() -> None:
-    """Give memory that is freed back to the system, where the C library keeps it until told."""
+    """Return freed memory to the system, if the C library still holds it."""
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)
 
 
 @contextmanager
 def no_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection.
+    """Pause garbage collection within the context.
 
-    Visiting a game makes millions of objects without cycles; the search for cycles would look
-    through all of them again and again.
+    Visiting a game creates millions of objects without cycles, and every search for cycles would
+    visit all of them.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""What an object is, in one line."""
+"""Short ``repr`` of objects with arrays."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 LONGEST = 40
-"""Characters of one value in the line, at most."""
+"""Largest number of characters of one value."""
 
 
 class OneLine:
-    """A dataclass whose ``repr`` is one line: of arrays the shape, of long values their number."""
+    """Base class of dataclasses with a ``repr`` of one line: shapes of arrays, lengths of long
+    values."""
 
     def __repr__(self) -> str:
         own: Any = self
@@ -22,7 +23,7 @@ class OneLine:
 
 
 def arrays_in_line(state: Any) -> str:
-    """The ``repr`` of a named tuple of arrays."""
+    """Return a ``repr`` of one line for a named tuple of arrays."""
     said = [f"{name} {_short(array)}" for name, array in state._asdict().items()]
     return f"<{type(state).__name__}: {', '.join(said)}>"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain(said: Any) -> Any:
-    """Plain values for JSON, numbers that are not finite as None."""
+    """Replace numbers that are not finite, which JSON does not have, by None, at any depth."""
     if isinstance(said, dict):
         return {key: plain(value) for key, value in said.items()}
     if isinstance(said, (list, tuple)):

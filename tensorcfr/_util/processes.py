@@ -1,4 +1,4 @@
-"""Processes that end with the one that started them, however that one ends."""
+"""Processes that end when their parent ends, even if it is killed."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import threading
 from contextlib import suppress
 
 PR_SET_PDEATHSIG = 1
-"""Number of Linux' ``prctl`` option: the signal that a process gets when its parent ends."""
+"""Option of Linux' ``prctl`` that sets the signal a process receives when its parent ends."""
 
 
 def end_with_parent() -> None:
-    """End this process, which ``multiprocessing`` started, as soon as its parent is gone.
+    """End this process, which ``multiprocessing`` started, as soon as its parent ends.
 
-    A parent that is killed cannot tell its children.  On Linux the kernel does; everywhere a
-    thread waits for the far end of a pipe to close, which the parent alone holds open.  Does
-    nothing in a process that has no such parent.
+    A parent that is killed cannot notify its children. On Linux the kernel does. On every system, a
+    thread waits until the far end of a pipe closes, which only the parent holds open. In a process
+    without such a parent nothing happens.
     """
     parent = multiprocessing.parent_process()
     if parent is None:
@@ -34,9 +34,9 @@ def end_with_parent() -> None:
 
 
 def _ask_the_kernel() -> None:
-    """Get SIGKILL when the parent's thread that started this process ends."""
+    """Request SIGKILL for the moment when the parent's thread that started this process ends."""
     import ctypes
 
-    # Without prctl in the C library the thread is enough.
+    # If the C library has no prctl, the thread alone ends the process.
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""Arrays that are kept as long as they are few."""
+"""Cache of arrays with a limit of their bytes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Callable
 import numpy as np
 
 BYTES = 1 << 26
-"""Bytes of the arrays that :class:`Recent` keeps, somewhat more for a moment."""
+"""Bytes of arrays in a :class:`Recent`; the newest array may exceed them."""
 
 
 class Recent:
-    """Arrays by number, made when they are asked for.  All are forgotten when they are many."""
+    """Arrays by number, created on demand. All are dropped once they exceed :data:`BYTES`."""
 
     def __init__(self) -> None:
         self._kept: dict[int, np.ndarray] = {}
 
     def get(self, number: int, make: Callable[[int], np.ndarray]) -> np.ndarray:
-        """The array of a number, which ``make`` makes if it is not kept."""
+        """Return the array of a number; call ``make`` if it is not stored."""
         if number not in self._kept:
             made = make(number)
             if sum(array.nbytes for array in self._kept.values()) > BYTES:

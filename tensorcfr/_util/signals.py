@@ -1,8 +1,8 @@
-"""Signals that ask a process to end: work stops at a good place, and nothing is lost.
+"""Signals that ask a process to end, handled so that work stops cleanly and no result is lost.
 
-Ctrl-C (SIGINT) is Python's own: it raises KeyboardInterrupt, and :func:`interrupts` puts that off.
-SIGTERM and SIGHUP end a process at once, and a library must not change that: a program that calls
-it may rely on it.  The command line changes it for its own process, by :func:`terminations`.
+Ctrl-C (SIGINT) raises KeyboardInterrupt in Python, and :func:`interrupts` delays it. SIGTERM and
+SIGHUP end a process at once. A library must not change that, because programs that call it may rely
+on it. The command line changes it for its own process, by :func:`terminations`.
 """
 
 from __future__ import annotations
@@ -15,53 +15,54 @@ from dataclasses import dataclass
 from types import FrameType
 
 STATUS_OF_SIGNAL = 128
-"""Exit status of a process that a signal ended, less the number of the signal, as shells say it."""
+"""Exit status of a process that a signal ended, minus the number of the signal, as in shells."""
 TERMINATIONS = tuple(
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
-"""Signals that ask a process to end, Ctrl-C apart; Windows has no SIGHUP."""
+"""Signals, except Ctrl-C, that ask a process to end; Windows has no SIGHUP."""
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, where :func:`terminations` listens."""
+    """SIGTERM or SIGHUP has arrived within :func:`terminations`."""
 
 
 @dataclass
 class _State:
-    """What this process was asked."""
+    """Signals that this process has received."""
 
     signum: int | None = None
-    """SIGTERM or SIGHUP, once one of them has come."""
+    """SIGTERM or SIGHUP, once one of them has arrived."""
     pressed: bool = False
-    """Whether Ctrl-C has ended some work."""
+    """True if Ctrl-C has ended some work."""
     held: int = 0
-    """How many callers put off the end."""
+    """Number of contexts that delay the exception."""
 
 
 _state = _State()
 
 
 def exit_status() -> int:
-    """The exit status after an interrupt: 130 after Ctrl-C, 143 after SIGTERM, 129 after SIGHUP."""
+    """Return the exit status after an interrupt: 130 after Ctrl-C, 143 after SIGTERM, 129 after
+    SIGHUP."""
     return STATUS_OF_SIGNAL + (_state.signum or signal.SIGINT)
 
 
 def is_asked_to_end() -> bool:
-    """Whether Ctrl-C has ended some work, or SIGTERM or SIGHUP has come."""
+    """Return whether Ctrl-C has ended some work, or SIGTERM or SIGHUP has arrived."""
     return _state.pressed or is_terminated()
 
 
 def is_terminated() -> bool:
-    """Whether SIGTERM or SIGHUP has come, where :func:`terminations` listens."""
+    """Return whether SIGTERM or SIGHUP has arrived within :func:`terminations`."""
     return _state.signum is not None
 
 
 @contextmanager
 def terminations() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise :class:`Terminated`, once; they are ignored from then on.
+    """Make SIGTERM and SIGHUP raise :class:`Terminated` once; later ones are ignored.
 
-    Within :func:`interrupts` and :func:`put_off` they raise nothing: whoever called that ends the
-    work.  A signal that this process ignores (``nohup``) stays ignored.
+    Within :func:`interrupts` and :func:`put_off` they raise nothing: the caller of those ends the
+    work. A signal that this process already ignores (``nohup``) stays ignored.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -79,8 +80,8 @@ def terminations() -> Iterator[None]:
 
 
 def _note_termination(signum: int, frame: FrameType | None) -> None:
-    # The second one is often the same event again: a closed terminal tells the shell, and the shell
-    # tells its processes.
+    # A second signal often reports the same event: a closed terminal notifies both the process and
+    # its shell, and the shell notifies the process again.
     if _state.signum is None:
         _state.signum = signum
         if not _state.held:
@@ -89,7 +90,7 @@ def _note_termination(signum: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def put_off() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP wait; :func:`is_terminated` says afterwards whether they came."""
+    """Hold back SIGTERM and SIGHUP within the context; :func:`is_terminated` then reports them."""
     _state.held += 1
     try:
         yield
@@ -99,10 +100,11 @@ def put_off() -> Iterator[None]:
 
 @contextmanager
 def interrupts() -> Iterator[Callable[[], bool]]:
-    """Whether the process was asked to end; a second Ctrl-C raises KeyboardInterrupt as always.
+    """Yield a function that returns whether the process was asked to end.
 
-    Python delivers signals to the main thread alone; elsewhere there is nothing to catch.  A
-    Ctrl-C that somebody else ignores or handles in C is left to them.
+    A second Ctrl-C raises KeyboardInterrupt as usual. Python delivers signals only to the main
+    thread, so in other threads the function always returns False. A Ctrl-C that the process
+    ignores, or that a handler in C handles, is left alone.
     """
     default = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread():
@@ -113,6 +115,7 @@ def interrupts() -> Iterator[Callable[[], bool]]:
     def note(signum: int, frame: FrameType | None) -> None:
         nonlocal pressed
         pressed = _state.pressed = True
+        # The next Ctrl-C interrupts at once: the work may not reach a place where it can stop.
         signal.signal(signal.SIGINT, default)
 
     listens = default not in (None, signal.SIG_IGN)

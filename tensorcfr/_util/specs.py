@@ -1,4 +1,4 @@
-"""A name with settings, as a text: ``leduc(ranks=4)``, ``cfr+(delay=2)``."""
+"""Names with settings, written as a text: ``leduc(ranks=4)``, ``cfr+(delay=2)``."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from .arguments import brief
 from .memory import reserve
 
 LETTER_BYTES = 600
-"""Bytes that a letter takes while a text is parsed, at most; measured with lists of ``[1]``."""
+"""Largest number of bytes per character while a text is parsed; measured with lists of ``[1]``."""
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
     """Split ``"leduc(ranks=4)"`` into ``("leduc", {"ranks": 4})``.
 
     Raises:
-        ValueError: This is not a text, or one of another form.
-        MemoryLimitError: It is too long for the budget of the work that reads it.
+        ValueError: The argument is not a text of this form.
+        MemoryLimitError: The text is too long for the budget of the caller.
     """
     problem = f"cannot read {brief(spec)}; write it as name(setting=value, ...)"
     if not isinstance(spec, str):
@@ -27,7 +27,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
         return name, {}
     reserve(LETTER_BYTES * len(rest))
     try:
-        # The name apart: "cfr+" is none in Python's grammar.
+        # Parse only the settings: a name such as "cfr+" is not an identifier in Python.
         call = ast.parse(f"settings({rest}", mode="eval").body
         if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
             raise ValueError
@@ -36,6 +36,6 @@ def parse_spec(spec: str) -> tuple[str, dict[str, Any]]:
             raise ValueError
         values = [ast.literal_eval(keyword.value) for keyword in call.keywords]
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-        # A TypeError is an unhashable key of a dict; the last two are texts nested too deeply.
+        # An unhashable key of a dict raises TypeError, and deep nesting one of the last two.
         raise ValueError(problem) from None
     return name.rstrip(), dict(zip(names, values, strict=True))

@@ -1,7 +1,7 @@
-"""Arrays stored in an ``.npz`` file, read without trust in the file.
+"""Arrays stored in an ``.npz`` file, read without trusting the file.
 
-Members are stored, not compressed, as ``numpy.savez`` writes them: reading takes no more memory
-than the size of the file.  Nothing is unpickled or evaluated.
+Members are stored uncompressed, as ``numpy.savez`` writes them: reading takes no more memory than
+the size of the file. Nothing is unpickled or evaluated.
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ import numpy as np
 from numpy.lib import format as npy
 
 MOST_MEMBERS = 1000
-"""Members that an archive may have; a solution has about a hundred."""
+"""Largest number of members of an archive; a solution has about a hundred."""
 LONGEST_DIRECTORY = 1 << 20
-"""Bytes that the list of the members may take."""
+"""Largest number of bytes of the list of members."""
 LONGEST_HEAD = 512
-"""Bytes that the description of an array may take; numpy pads it to a multiple of 64."""
+"""Largest number of bytes of an array's header; numpy pads it to a multiple of 64."""
 MOST_DIMENSIONS = 8
 TOGETHER = 1 << 20
-"""Bytes of an array that are read together."""
+"""Bytes of an array that one read requests."""
 PLAIN = frozenset(
     ["b1"] + [f"{kind}{size}" for kind in "iu" for size in (1, 2, 4, 8)] + ["f2", "f4", "f8"]
 )
-"""Dtypes of plain numbers."""
+"""Numeric dtypes that arrays may have by default."""
 
 
 class Member(NamedTuple):
-    """One array of an archive, from its headers alone."""
+    """One array of an archive, described by its headers."""
 
     key: str
     archive: zipfile.ZipFile
     info: zipfile.ZipInfo
     head: int
-    """Length of the description of the array, the bytes of the member before the numbers."""
+    """Bytes of the member before the numbers: the header of the array."""
     dtype: np.dtype
     shape: tuple[int, ...]
 
@@ -50,15 +50,15 @@ class Member(NamedTuple):
 
 
 def list_members(file: BinaryIO, name: str, dtypes: frozenset[str] = PLAIN) -> dict[str, Member]:
-    """The arrays of an archive by key; reads headers only.
+    """Return the arrays of an archive by key, from their headers alone.
 
     Args:
-        file: The archive, open for reading; it can seek.
-        name: The name of the file in errors.
+        file: Archive, open for reading and seekable.
+        name: Name of the file in errors.
         dtypes: Dtypes that arrays may have, ``"f8"`` for instance.
 
     Raises:
-        ValueError: It is no archive of arrays; says what is wrong.
+        ValueError: The file is not an archive of arrays; the message gives the reason.
     """
     size = file.seek(0, io.SEEK_END)
     source: Any = _Source(file)
@@ -75,14 +75,14 @@ def list_members(file: BinaryIO, name: str, dtypes: frozenset[str] = PLAIN) -> d
             if member.key in members:
                 raise ValueError("is there twice")
             members[member.key] = member
-    # Members may overlap, so that all of them are larger than the file.
+    # Members of a malicious archive may overlap, so that together they are larger than the file.
     if (total := sum(info.file_size for info in listed)) > size:
         raise ValueError(f"{name} is damaged: {total:,} bytes of arrays in a file of {size:,}")
     return members
 
 
 class _Source:
-    """A file of which only so much is read as is allowed: lists of members are short."""
+    """File whose reads are limited while the list of members is read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.left = LONGEST_DIRECTORY
@@ -90,7 +90,7 @@ class _Source:
         self._read = file.read
 
     def read(self, count: int = -1) -> bytes:
-        """Read some bytes, no more than a list of members has."""
+        """Read bytes, at most as many as are left of the limit."""
         found = self._read(count if 0 <= count <= self.left else self.left + 1)
         if len(found) > self.left:
             raise ValueError("the list of members is too long")
@@ -100,12 +100,15 @@ class _Source:
 
 @contextmanager
 def _damage_as(problem: str, *, says_why: bool = False) -> Iterator[None]:
-    """Raise whatever goes wrong with a file's content as a ValueError: the libraries have a dozen
-    ways to say that an archive is damaged."""
+    """Raise any error of a file's content as a ValueError.
+
+    The libraries raise errors of a dozen classes for a damaged archive.
+    """
     try:
         yield
     except Exception as error:
-        # The system says so with a number; an offset that leads nowhere is damage.
+        # Errors of the system have a number, and are passed on. Exceptions are the numbers of a
+        # seek to an impossible offset, which comes from a damaged archive.
         number = error.errno if isinstance(error, OSError) else None
         if number not in (None, errno.EINVAL, errno.EOVERFLOW):
             raise
@@ -113,7 +116,7 @@ def _damage_as(problem: str, *, says_why: bool = False) -> Iterator[None]:
 
 
 def _find_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtypes: frozenset[str]) -> Member:
-    """A member from its headers; texts of errors go on after the member's name."""
+    """Return a member from its headers; texts of errors continue a sentence about the member."""
     if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
         raise ValueError("is compressed; arrays are stored as they are, as numpy.savez does it")
     with archive.open(info) as file:
@@ -123,7 +126,7 @@ def _find_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, dtypes: frozen
         except zipfile.BadZipFile:
             raise
         except Exception as error:  # Numpy evaluates literals, which fails in many ways.
-            raise ValueError("is no plain array") from error
+            raise ValueError("is not a plain array") from error
         member = Member(
             info.filename.removesuffix(".npy"), archive, info, file.tell(), dtype, shape
         )
@@ -146,11 +149,11 @@ HEADS: dict[tuple[int, int], Callable[..., Any]] = {
     (1, 0): npy.read_array_header_1_0,
     (2, 0): npy.read_array_header_2_0,
 }
-"""What reads the description of an array, by the version of its format."""
+"""Function that reads the header of an array, by the version of its format."""
 
 
 def read_member(member: Member, name: str, new: Callable[..., np.ndarray] = np.empty) -> np.ndarray:
-    """The array of a member, its checksum checked, in an array that ``new`` makes."""
+    """Return the array of a member, read into an array that ``new`` creates; check its checksum."""
     array = new(member.shape, member.dtype)
     numbers = array.reshape(-1).view(np.uint8).data
     with (

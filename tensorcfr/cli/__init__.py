@@ -1,6 +1,7 @@
-"""The command line, ``tensorcfr`` or ``python -m tensorcfr``; the extra ``tensorcfr[cli]``.
+"""Command line, ``tensorcfr`` or ``python -m tensorcfr``; the extra ``tensorcfr[cli]``.
 
-This module imports neither typer nor rich, so that :func:`main` can report a missing one in a line.
+This module imports neither typer nor rich, so that :func:`main` can report a missing package in one
+line.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ PACKAGES = ("typer", "rich")
 
 
 def main() -> None:
-    """Run the command line on ``sys.argv``; exits with its code."""
+    """Run the command line on ``sys.argv``, and exit with its status."""
     try:
         from .app import app
     except ImportError as error:
@@ -28,7 +29,7 @@ def main() -> None:
         sys.exit(1)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # Labels of a game may contain characters that this terminal cannot show.
+            # Labels of a game may contain characters that the terminal's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
     try:
         app(prog_name="tensorcfr")

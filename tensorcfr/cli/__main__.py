@@ -1,4 +1,4 @@
-"""``python -m tensorcfr.cli``: the command line."""
+"""Command line, as ``python -m tensorcfr.cli``."""
 
 from . import main
 

@@ -1,4 +1,4 @@
-"""The commands in groups; ``walkthrough``, ``games`` and ``algorithms``."""
+"""Application with its groups of commands; ``walkthrough``, ``games`` and ``algorithms``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ app = typer.Typer(
 
 
 def _version(asked: bool) -> None:
-    """Print the version and end, if asked."""
+    """Print the version and exit, if requested."""
     if asked:
         typer.echo(f"tensorcfr {__version__}")
         raise typer.Exit
@@ -54,8 +54,9 @@ def options(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A file (.toml) with values of options and settings, for all commands at its top "
-            "and for one in a table of its name.  Also after the command.",
+            help="Read options and settings from this TOML file: keys at its top are for all "
+            "commands, and keys in a table for the command of that name. Also accepted after "
+            "the command.",
         ),
     ] = None,
 ) -> None:
@@ -70,14 +71,18 @@ def options(
 
 @errors_in_one_line()
 def walkthrough(
-    game: Annotated[str, typer.Argument(help="A built-in game (see: tensorcfr games).")] = "kuhn",
+    game: Annotated[
+        str, typer.Argument(help="A built-in game; 'tensorcfr games' lists them.")
+    ] = "kuhn",
     algorithm: Annotated[
-        str, typer.Option(help="Any iterative algorithm (see: tensorcfr algorithms).")
+        str, typer.Option(help="Run this iterative algorithm; 'tensorcfr algorithms' lists them.")
     ] = "chance_sampling(alternating=False)",
-    iters: Annotated[int, typer.Option(help="Iterations to show.")] = 2,
+    iters: Annotated[int, typer.Option(help="Show this many iterations.")] = 2,
     deal: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Outcomes of the first chance nodes, in this order."),
+        typer.Option(
+            metavar="A,B,...", help="Fix the outcomes of the first chance nodes, in this order."
+        ),
     ] = None,
     seed: arguments.Seed = None,
 ) -> None:
@@ -109,9 +114,9 @@ COMMANDS = {
     "Compare": (values.evaluate, exports.compare, sweeps.sweep, sweeps.plot, values.regrets),
     "Files": (exports.export,),
 }
-"""The commands by what they are for, in the order of the help."""
+"""Commands by purpose, in the order of the help."""
 for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
-# The name under which spots were solved when they were all of hold'em.
+# The old name of ``spot``, from the time when all spots were of hold'em.
 app.command("holdem", cls=Command, hidden=True)(spots.spot)

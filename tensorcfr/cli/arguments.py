@@ -1,7 +1,7 @@
-"""Parse and check arguments of the command line before the work starts.
+"""Parsers and checks of the command line's arguments, which run before the work starts.
 
-Whatever is wrong raises a ValueError that names the option or quotes its text; a package that is
-missing raises a MissingExtraError.
+A wrong argument raises a ValueError that names the option or quotes its text. A missing package
+raises a MissingExtraError.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LIMIT = Bytes(0, counts="bytes")
 
 
 def whole(text: str) -> int:
-    """Parse ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
+    """Parse a whole number, ``"1000000"``, ``"1_000_000"`` or ``"1e6"``."""
     try:
         return int(text)
     except ValueError:
@@ -47,51 +47,56 @@ def whole(text: str) -> int:
 
 Iterations = Annotated[
     int | None,
-    typer.Option(metavar="NUMBER", parser=whole, help="Stop after so many iterations, '1e6'."),
+    typer.Option(metavar="NUMBER", parser=whole, help="Stop after this many iterations, '1e6'."),
 ]
 Nodes = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
         parser=whole,
-        help="Stop at so many nodes touched (histories visited).",
+        help="Stop after this many nodes touched (histories visited).",
     ),
 ]
 TimeLimit = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS", help="Stop after so many seconds, those of evaluations included."
-    ),
+    typer.Option(metavar="SECONDS", help="Stop after this many seconds, evaluations included."),
 ]
 Target = Annotated[
     str | None,
     typer.Option(
         metavar="AMOUNT",
-        help="Stop at this exploitability (nash_conv / players): a number in the game's own unit, "
-        "'0.5%' of the pot, '0.1 chips', '5 mbb'.",
+        help="Stop at this exploitability (nash_conv / players): a number in the game's own "
+        "unit, '0.5%' of the pot, '0.1 chips', or '5 mbb'.",
     ),
 ]
 Precision = Annotated[
     str | None,
     typer.Option(
-        help="'float64', 'float32' for half the memory (as in spots of hold'em by default); of "
-        "games in chunks also 'int16', a quarter."
+        help="Store arrays as 'float64', as 'float32' in half the memory (the default in "
+        "spots of hold'em), or, in games in chunks, as 'int16' in a quarter."
     ),
 ]
 Threads = Annotated[
-    int, typer.Option(min=1, help="Threads, for large games of private hands; the same bits.")
+    int,
+    typer.Option(
+        min=1,
+        help="Use this many threads in large games of private hands; the results have the "
+        "same bits.",
+    ),
 ]
 MemoryLimit = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", hidden=True, help="Memory to take at most, '2GiB'; by default what is free."
+        metavar="SIZE",
+        hidden=True,
+        help="Take at most this much memory, '2GiB'; by default the free memory.",
     ),
 ]
 Cluster = Annotated[
     str | None,
     typer.Option(
         metavar="ADDRESS",
-        help="Work on a cluster of Dask distributed: tcp://host:8786, or a scheduler file (.json).",
+        help="Use a cluster of Dask distributed: tcp://host:8786, or a scheduler file (.json).",
     ),
 ]
 
@@ -101,36 +106,45 @@ Settings = Annotated[
         "--set",
         metavar="PARAMETER=VALUE",
         hidden=True,
-        help="A parameter of the game; 'leduc(ranks=4)' says the same.",
+        help="Set a parameter of the game, as 'leduc(ranks=4)' does.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of a sampling algorithm; 0 by default.")]
+Seed = Annotated[
+    int | None, typer.Option(help="Use this seed in a sampling algorithm; by default 0.")
+]
 Picture = Annotated[
-    Path | None, typer.Option("--output", "-o", help="The picture (.png, .svg, .pdf ...).")
+    Path | None,
+    typer.Option("--output", "-o", help="Write the picture to this file (.png, .svg, .pdf ...)."),
 ]
 DEFAULT_ITERATIONS = USUAL_ITERATIONS
-"""Number of iterations if nothing says when to stop."""
-Force = Annotated[bool, typer.Option("--force", help="Let --save replace a file.")]
+"""Number of iterations without a stop rule."""
+Force = Annotated[bool, typer.Option("--force", help="Let --save replace an existing file.")]
 ON_SPOTS = spec_of(CARDS_ALGORITHM)
-"""The algorithm that runs in games of cards if none is named."""
+"""Default algorithm in card games."""
 DEFAULTS = (
-    f"{spec_of(DEFAULT_ALGORITHM)}; average_power=5 in float32; {PACKED_ALGORITHM.name} in int16; "
-    f"in games of cards {ON_SPOTS}"
+    f"{spec_of(DEFAULT_ALGORITHM)}; average_power=5 in float32; "
+    f"{PACKED_ALGORITHM.name} in int16; in card games {ON_SPOTS}"
 )
-"""The algorithms that run if none is named."""
-SolvedBy = Annotated[str | None, typer.Option(help=f"What solves a game; by default {DEFAULTS}.")]
+"""Default algorithms."""
+SolvedBy = Annotated[
+    str | None, typer.Option(help=f"Solve a game with this algorithm; by default {DEFAULTS}.")
+]
 SolvedIn = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
         parser=whole,
-        help=f"Iterations for a game; by default {USUAL_ITERATIONS}.",
+        help=f"Solve a game with this many iterations; by default {USUAL_ITERATIONS}.",
     ),
 ]
 
 
 def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
-    """Whether a source is a saved solution, which is solved already, and not a game."""
+    """Return whether a source is a saved solution, and not a game.
+
+    Raises:
+        ValueError: It is a solution, but options of a solve are given.
+    """
     saved = source.endswith(".npz")
     if saved and (algorithm is not None or iters is not None):
         raise ValueError(f"{source} is solved already: it takes no --algorithm or --iters")
@@ -138,7 +152,7 @@ def is_saved(source: str, algorithm: str | None, iters: int | None) -> bool:
 
 
 def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str, Any]:
-    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is no Python literal is a text."""
+    """Parse ``["ranks=4"]`` to ``{"ranks": 4}``; a value that is not a Python literal is a text."""
     if settings and game is not None and is_foreign(game):
         raise ValueError(f"--set is for built-in games, not for {game!r}")
     read: dict[str, Any] = {}
@@ -154,7 +168,7 @@ def read_settings(settings: Sequence[str] | None, game: str | None) -> dict[str,
 
 
 def read_algorithm(spec: str | Record, *, simultaneous: bool = False) -> Record:
-    """The record that ``"dcfr"`` or ``"dcfr(alpha=2)"`` names."""
+    """Return the record of a text such as ``"dcfr"`` or ``"dcfr(alpha=2)"``."""
     return named_algorithm(spec, **({"alternating": False} if simultaneous else {}))
 
 
@@ -162,7 +176,7 @@ CUTS: dict[str, bool | str] = {"auto": "auto", "always": True, "never": False}
 
 
 def read_cut(text: str | None) -> bool | int | str | None:
-    """Where ``--cut`` says to cut a game; None without it."""
+    """Return the argument ``cut`` of a compilation for the text of ``--cut``; None without it."""
     if text is None:
         return None
     if text in CUTS:
@@ -177,11 +191,11 @@ def read_cut(text: str | None) -> bool | int | str | None:
 def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, float]] | None:
     """Parse ``["J:bet=0", "K:pass=1/4,bet=0.75"]`` to probabilities by infoset and action.
 
-    Labels of the game may contain colons, commas and equals signs: of several matching labels the
-    longest is taken.
+    Labels of the game may contain colons, commas and equals signs; the longest matching label is
+    taken.
 
     Returns:
-        Probability by infoset and action; None without texts.
+        Probabilities by infoset and action; None without texts.
     """
     locks: dict[str, dict[str, float]] = {}
     for text in texts:
@@ -197,14 +211,14 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
                 lock[action] = _probability(number)
             except (ValueError, ZeroDivisionError):
                 raise ValueError(
-                    f"--lock {text!r}: {number!r} is no probability; write 0.25 or 1/4"
+                    f"--lock {text!r}: {number!r} is not a probability; write 0.25 or 1/4"
                 ) from None
     return locks or None
 
 
 def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]]:
-    """The infoset that a lock begins with, and its actions."""
-    # Look up candidates instead of searching all labels: a large game makes labels on demand.
+    """Return the label of the infoset at the start of a lock, and its actions."""
+    # Look up candidates instead of searching all labels: a large game creates labels on demand.
     ends = [at for at, character in enumerate(text) if character == ":"]
     for at in reversed(ends):
         if actions := _actions_at(game, text[:at]):
@@ -226,7 +240,7 @@ def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]
 
 
 def _locked_action(text: str, label: str, actions: Sequence[str], rest: str) -> str:
-    """The action that the rest of a lock begins with: of several that fit, the longest."""
+    """Return the action at the start of the rest of a lock; of several that fit, the longest."""
     fitting = [action for action in actions if rest.startswith(f"{action}=")]
     if fitting:
         return max(fitting, key=len)
@@ -239,7 +253,7 @@ def _locked_action(text: str, label: str, actions: Sequence[str], rest: str) -> 
 
 
 def _actions_at(game: CompiledGame, label: str) -> tuple[str, ...]:
-    """The actions at what a label locks; none if it locks nothing."""
+    """Return the actions of the infosets that a label locks; nothing if it locks none."""
     try:
         return game.lockable(label)[1]
     except (KeyError, ValueError):
@@ -249,7 +263,7 @@ def _actions_at(game: CompiledGame, label: str) -> tuple[str, ...]:
 def _probability(text: str) -> float:
     """Parse ``"0.25"`` or ``"1/4"``.
 
-    Does not use ``Fraction``: ``"1e999999999"`` would fill the memory.
+    This function does not use ``Fraction``, because ``"1e999999999"`` would fill the memory.
     """
     numerator, slash, denominator = text.partition("/")
     number = float(numerator) / (float(denominator) if slash else 1.0)
@@ -281,7 +295,7 @@ def read_checkpoints(text: str) -> str | int | list[int]:
 
 
 def read_marks(text: str, takes: str = "numbers with commas") -> list[int]:
-    """Parse ``"1,10,100"``, some iterations."""
+    """Parse iterations, ``"1,10,100"``."""
     return _numbers("--checkpoints", text, int, takes)
 
 
@@ -292,7 +306,7 @@ def _numbers(
     takes: str,
     fits: Callable[[Any], bool] = lambda number: True,
 ) -> list[Any]:
-    """Numbers with commas between them, at least one; errors say what the option takes."""
+    """Parse at least one number, with commas between numbers; errors name the allowed values."""
     try:
         found = [kind(one) for one in text.split(",") if one.strip()]
     except ValueError:
@@ -303,12 +317,14 @@ def _numbers(
 
 
 def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
-    """What to solve: of options with the name of an argument of a solve, as they are or read.
+    """Build the request of a solve from options of a command.
+
+    Options with the name of an argument of a solve are passed on; ``read`` overrides them.
 
     Args:
-        asked: The options of a command.
+        asked: Options of the command.
         game: The game.
-        read: Arguments of the solve that the command has read itself.
+        read: Arguments of the solve that the command has parsed.
     """
     given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
     read |= {
@@ -325,7 +341,7 @@ def read_deal(text: str | None) -> list[str] | None:
 
 
 def is_bare(text: str | None) -> bool:
-    """Whether a text is a number without a unit."""
+    """Return whether a text is a number without a unit."""
     try:
         return text is not None and math.isfinite(float(text))
     except ValueError:
@@ -333,7 +349,7 @@ def is_bare(text: str | None) -> bool:
 
 
 def read_memory_limit(text: str | None) -> int | None:
-    """Parse ``"2GiB"``; a number alone was GiB before version 0.8."""
+    """Parse ``"2GiB"``; a number without a unit is in GiB, as before version 0.8."""
     if is_bare(text):
         warn(f"memory limits have a unit now: {text}GiB")
         text = f"{text}GiB"
@@ -341,7 +357,8 @@ def read_memory_limit(text: str | None) -> int | None:
 
 
 def read_target(text: str | None) -> str | None:
-    """A target of a spot; a number alone was per cent of the pot before version 0.8."""
+    """Return the target of a spot; a number without a unit is in per cent of the pot, as before
+    0.8."""
     if is_bare(text):
         warn(f"targets of a spot have a unit now: --target {text}%")
         return f"{text}%"
@@ -349,7 +366,7 @@ def read_target(text: str | None) -> str | None:
 
 
 def check_target(option: str, path: Path | None, *, force: bool = True) -> None:
-    """Check that a file, if any, can be written, before the work whose result goes there.
+    """Check that a file, if given, is writable, before the work whose result it will hold.
 
     Pictures and tables are replaced, as by Python's functions; solutions only with ``force``.
     """
@@ -383,10 +400,10 @@ def check_plot(option: str, path: Path | None) -> None:
 
 
 def game_names(incomplete: str) -> list[str]:
-    """The built-in games that begin like this."""
+    """Return the names of built-in games that complete a text."""
     return [name for name in GAMES if name.startswith(incomplete)]
 
 
 def algorithm_names(incomplete: str) -> list[str]:
-    """The algorithms that begin like this."""
+    """Return the names of algorithms that complete a text."""
     return [name for name in (AUTOMATIC, *ALGORITHMS) if name.startswith(incomplete)]

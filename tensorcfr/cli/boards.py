@@ -1,4 +1,4 @@
-"""The command ``boards``: one spot on many boards."""
+"""Command ``boards``: one spot on many boards."""
 
 from __future__ import annotations
 
@@ -20,46 +20,46 @@ from .spots import Algorithm
 
 @dataclass(frozen=True)
 class BoardOptions:
-    """What ``boards`` takes."""
+    """Options of ``boards``."""
 
-    spot: Annotated[Path, typer.Argument(help="A file with a spot; its board does not matter.")]
+    spot: Annotated[Path, typer.Argument(help="A file with a spot; its board is ignored.")]
     chosen: Annotated[
         list[str],
         typer.Argument(
             metavar="BOARD...",
-            help="Boards, 'Td9d6h AsKd2c', or a number of flops that represent all, '25'.",
+            help="Boards, 'Td9d6h AsKd2c', or a number of flops that represent all flops, '25'.",
         ),
     ]
     table: Annotated[
         Path | None,
         typer.Option(
-            help="A file (.csv) that gets a row as soon as a board is solved; boards that are in "
-            "it are not solved again."
+            help="Write a row to this file (.csv) as soon as a board is solved, and skip boards "
+            "that it already has."
         ),
     ] = None
     node: Annotated[
-        str, typer.Option(metavar="LINE", help="Where to look, 'check'; by default 'start'.")
+        str, typer.Option(metavar="LINE", help="Report this line, 'check'; by default 'start'.")
     ] = START
     algorithm: Algorithm = None
     target: arguments.Target = None
     threads: arguments.Threads = 1
     precision: arguments.Precision = None
     equity: Annotated[
-        bool, typer.Option(hidden=True, help="Work out equities, a second or less for each flop.")
+        bool,
+        typer.Option(hidden=True, help="Compute equities, which takes up to a second per flop."),
     ] = True
     memory_limit: arguments.MemoryLimit = None
 
 
 @takes(BoardOptions)
 def boards(asked: BoardOptions) -> None:
-    """Solve a spot on many boards, and say what is done on each.
+    """Solve a spot on many boards, and print the strategy on each.
 
-    A command that was stopped goes on when it is given again with the same
-    --table.
+    After an interruption, the same command with the same --table continues.
     """
     table = asked.table
     if table is not None and table.suffix.lower() != ".csv":
-        raise ValueError(f"--table {table}: the name of the file ends in .csv")
+        raise ValueError(f"--table {table}: the name of the file must end in .csv")
     try:
         with progress_bar(total=1.0) as move:
 
@@ -81,13 +81,13 @@ def boards(asked: BoardOptions) -> None:
                 progress=solved,
             )
     except KeyboardInterrupt:
-        kept = f"; what is done is in {table}, the same command continues" if table else ""
+        kept = f"; finished boards are in {table}, the same command continues" if table else ""
         end(f"interrupted{kept}", exit_status())
     print_boards(plain_console(), report, asked.node)
 
 
 def _wanted(chosen: list[str]) -> list[str] | int:
-    """Boards, or how many flops."""
+    """Return a list of boards, or a number of flops."""
     only = chosen[0]
     is_number = len(chosen) == 1 and only.isascii() and only.isdigit()
     return int(only[:9]) if is_number else chosen

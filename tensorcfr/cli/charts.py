@@ -1,4 +1,4 @@
-"""The commands ``chart`` and ``draw``: a strategy, and a small game as a tree."""
+"""Commands ``chart`` and ``draw``: a strategy, and the history tree of a small game."""
 
 from __future__ import annotations
 
@@ -20,25 +20,30 @@ from .console import errors_in_one_line, plain_console
 def chart(
     source: Annotated[
         str,
-        typer.Argument(help="A solution saved by: tensorcfr solve --save; or a game, 'kuhn'."),
+        typer.Argument(help="A solution saved by 'tensorcfr solve --save', or a game, 'kuhn'."),
     ],
     output: arguments.Picture = None,
     node: Annotated[
         str | None,
         typer.Option(
-            help="The public node: the infoset label without the hand, 'rr' in Leduc; 'start' for "
-            "the first.  By default Kuhn's four decisions, in games without hands all infosets, "
-            "elsewhere the first node."
+            help="Draw this public node: the infoset label without the hand, 'rr' in Leduc; "
+            "'start' is the first. By default draw Kuhn's four decisions, all infosets of "
+            "games without hands, or the first node of other games."
         ),
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the public nodes.")] = False,
     algorithm: arguments.SolvedBy = None,
     iters: arguments.SolvedIn = None,
 ) -> None:
-    """Draw a strategy: hands by actions at a public node, infosets by actions in games without
-    hands, or Kuhn's four decisions."""
+    """Draw a strategy.
+
+    The picture has hands by actions at a public node, infosets by actions in games without hands,
+    or the four decisions of Kuhn poker.
+    """
     if output is None and not listed:
-        raise ValueError("where to? --output picture.png (or --list, for the public nodes)")
+        raise ValueError(
+            "there is nothing to do: give --output picture.png, or --list for the public nodes"
+        )
     arguments.check_plot("--output", output)
     saved = arguments.is_saved(source, algorithm, iters)
     found = Solution.load(source, registered=False) if saved else compile_game(source)
@@ -54,7 +59,7 @@ def chart(
 
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
-    """A solution of the game."""
+    """Return a solution of the game."""
     record = asked_algorithm(algorithm and arguments.read_algorithm(algorithm), game)
     if record.is_exact:
         return run(game, record, iters=iters)
@@ -82,19 +87,26 @@ def _draw(solution: Solution, node: str | None, path: Path) -> None:
 
 def draw(
     source: Annotated[
-        str, typer.Argument(help="A game, 'kuhn', or a solution (.npz) with its probabilities.")
+        str,
+        typer.Argument(help="A game, 'kuhn', or a solution (.npz), whose probabilities are drawn."),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="The picture (.svg, .png ...), by Graphviz; .dot or .gv: text."
+            "--output",
+            "-o",
+            help="Write the picture by Graphviz to this file (.svg, .png ...), or its text (.dot, "
+            ".gv).",
         ),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=1, hidden=True, help="Histories that may be drawn.")
+        int, typer.Option(min=1, hidden=True, help="Draw at most this many histories.")
     ] = 2_000,
 ) -> None:
-    """Draw the tree of a small game; without --output, print it as text for Graphviz."""
+    """Draw the history tree of a small game.
+
+    Without --output, print it as text for Graphviz.
+    """
     from ..plots.trees import draw as picture
     from ..plots.trees import tree_source
 

@@ -1,8 +1,8 @@
-"""Commands in groups; options from a file of settings, and under their old names.
+"""Commands in groups, with options from a file of settings, and with old names of options.
 
 An option that is declared as hidden is a *setting*: the help of its command lists it by its key in
-the file that ``--settings`` names.  The file is TOML.  A key at its top is for all commands that
-have it, a key in a table for the command of that name:
+the TOML file that ``--settings`` names. A key at the top of the file is for all commands that have
+it, and a key in a table for the command of that name:
 
     memory_limit = "2GiB"
 
@@ -38,7 +38,8 @@ RENAMED: Mapping[str, Mapping[str, str]] = {
     "play": {"--seat": "--player"},
     **{name: {"--force": ""} for name in ("chart", "draw", "evaluate", "export", "plot", "sweep")},
 }
-"""Old names of options, by command; a later version drops them.  Without a new one: not needed."""
+"""New names by old names of options and by command; a later version drops the old names. An option
+without a new name is not needed any more."""
 SPOT = "game board oop ip pot stacks bets raises"
 RARE: Mapping[str, str] = {
     "boards": "algorithm precision",
@@ -53,27 +54,27 @@ RARE: Mapping[str, str] = {
     "view": "street",
     "walkthrough": "seed",
 }
-"""Options that are settings of a command and options of others, by their keys."""
+"""Keys of options that are settings of this command, but options of other commands."""
 
 
 def warn(message: str) -> None:
-    """Print a line about something that a later version drops."""
+    """Print a warning about a form that a later version drops."""
     typer.echo(f"tensorcfr: {message}", err=True)
 
 
 def key_of(parameter: Any) -> str:
-    """The key of an option in a file of settings: its long name, ``memory_limit``."""
+    """Return the key of an option in a file of settings: its long name, ``memory_limit``."""
     name: str = max(parameter.opts, key=len)
     return name.lstrip("-").replace("-", "_")
 
 
 def options_of(command: Any) -> dict[str, Any]:
-    """The options of a command by their keys."""
+    """Return the options of a command by their keys."""
     return {key_of(one): one for one in command.params if one.param_type_name == "option"}
 
 
 class Command(TyperCommand):
-    """A command whose settings are listed apart, and whose options have their old names, too."""
+    """Command whose help lists settings separately, and which accepts old names of options."""
 
     def __init__(self, name: str | None, **options: Any) -> None:
         super().__init__(name, **options)
@@ -112,7 +113,7 @@ class Command(TyperCommand):
 
 
 class Group(TyperGroup):
-    """The commands by what they are for, and a file of settings for all of them."""
+    """Commands by purpose, with a file of settings for all of them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
         return super().parse_args(ctx, _settings_first(args))
@@ -128,7 +129,8 @@ class Group(TyperGroup):
 
 
 def _settings_first(args: Sequence[str]) -> list[str]:
-    """The words of the command line, with the file of settings, wherever it is named, in front."""
+    """Return the words of the command line with the option of the settings file in front."""
+    # The group itself takes --settings, so typer would not find the option after a command.
     own, rest, words = [], [], iter(args)
     for word in words:
         if word == "--":
@@ -141,10 +143,13 @@ def _settings_first(args: Sequence[str]) -> list[str]:
 
 
 def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """What a file of settings says: by command, the values of its options by parameter.
+    """Read a file of settings.
+
+    Returns:
+        Values of options by command, then by the name of the parameter.
 
     Raises:
-        ValueError: The file is no TOML, or has a key that no command or not this one has.
+        ValueError: The file is not TOML, or has a key that the command, or every command, lacks.
         OSError: The file cannot be read.
     """
     try:
@@ -169,6 +174,7 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
         for name in having:
             found[name][options[name][key].name] = value
     for name, table in given.items():
+        # Tables are read after the keys at the top, which they override.
         for key, value in table.items() if isinstance(table, dict) else ():
             if key not in options[name]:
                 near = suggest(key, options[name])

@@ -1,4 +1,4 @@
-"""Options, consoles, progress bars and error messages of all commands."""
+"""Consoles, progress bars, error messages and options from dataclasses, for all commands."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ..errors import CutError, MemoryLimitError, MissingExtraError
 from ..solvers.driver import Progress
 
 USAGE, FAILURE = 2, 1
-"""Exit codes: a wrong argument; a failure while working."""
+"""Exit statuses: a wrong argument; a failure during the work."""
 
 
 def plain_console(*, stderr: bool = False) -> Console:
-    """A console that prints labels and actions as text, never as markup."""
+    """Return a console that prints labels and actions as text, never as markup."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
 
 
@@ -39,8 +39,8 @@ def progress_bar(total: float | None = None) -> Iterator[Callable[..., None]]:
         total: Value of ``completed`` at the end; None if it is unknown.
 
     Yields:
-        A function that updates the bar; it takes ``description``, ``total``, ``completed`` and
-        ``figures``, the text after the bar, by name.
+        Function that updates the bar. Its arguments, by name, are ``description``, ``total``,
+            ``completed`` and ``figures``, the text after the bar.
     """
     console = plain_console(stderr=True)
     with Bar(
@@ -64,11 +64,11 @@ class Hooks(NamedTuple):
 
 @contextmanager
 def solve_bar(first: int, time_limit: float | None) -> Iterator[Hooks]:
-    """A bar of a solve on a terminal; yields the hooks that move it.
+    """Show the progress bar of a solve; yield the hooks that move it.
 
     Args:
-        first: The iteration that the solve begins after.
-        time_limit: Its time limit in seconds, if any.
+        first: Iteration after which the solve begins.
+        time_limit: Time limit of the solve in seconds, if any.
     """
     with progress_bar() as move:
 
@@ -102,7 +102,7 @@ def solve_bar(first: int, time_limit: float | None) -> Iterator[Hooks]:
 
 @contextmanager
 def log_to(path: Path | None) -> Iterator[None]:
-    """Append log messages of the library to a file, unless ``path`` is None; flush every line."""
+    """Append log messages of the library to a file, unless ``path`` is None."""
     if path is None:
         yield
         return
@@ -124,7 +124,7 @@ def log_to(path: Path | None) -> Iterator[None]:
 def errors_in_one_line() -> Iterator[None]:
     """Report errors of the library or the disk in one line, without a traceback.
 
-    After Ctrl-C, SIGTERM or SIGHUP, exits with the status of the signal.
+    After Ctrl-C, SIGTERM or SIGHUP, exit with the status of the signal.
     """
     with terminations():
         try:
@@ -133,7 +133,7 @@ def errors_in_one_line() -> Iterator[None]:
         except Terminated:
             end("ended by a signal", exit_status())
         except (typer.Exit, OSError):
-            # After SIGHUP, output to the closed terminal fails; the signal is the reason.
+            # After SIGHUP, output to the closed terminal fails: exit with the signal's status.
             if is_terminated():
                 raise typer.Exit(exit_status()) from None
             raise
@@ -146,7 +146,8 @@ def _errors_told() -> Iterator[None]:
     try:
         yield
     except (BrokenPipeError, typer.Exit, typer.Abort):
-        raise  # The reader of the output has closed it, and typer ends quietly; or all is told.
+        # Typer ends quietly after a closed pipe, and the other two have already been reported.
+        raise
     except MemoryLimitError as error:
         how = "memory_limit = '2GiB' in the file of --settings, say, changes it"
         end(f"{str(error).partition(';')[0]}; {how}", FAILURE)
@@ -164,7 +165,7 @@ def _errors_told() -> Iterator[None]:
 
 
 def quiet(package: str) -> None:
-    """Keep the log of another package off the terminal: its errors are told in one line."""
+    """Hide the log of another package, whose errors are reported in one line instead."""
     logging.getLogger(package).setLevel(logging.CRITICAL)
 
 
@@ -175,9 +176,9 @@ def end(message: str, code: int) -> None:
 
 
 def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Make a command of a function of dataclasses, whose fields are its options, in this order.
+    """Make a command of a function of dataclasses, whose fields become its options, in this order.
 
-    Errors of the function are told in one line.
+    Errors of the function are reported in one line.
     """
     hints = {group: get_type_hints(group, include_extras=True) for group in groups}
     parameters = [
@@ -196,6 +197,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         def run(**options: Any) -> None:
             command(*(group(**{name: options[name] for name in hints[group]}) for group in groups))
 
+        # Typer reads the signature of __wrapped__ if there is one; give it the fields instead.
         del vars(run)["__wrapped__"]
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         vars(run)["__signature__"] = inspect.Signature(parameters)

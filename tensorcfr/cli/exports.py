@@ -1,4 +1,4 @@
-"""The commands ``export`` and ``compare``, which read saved solutions."""
+"""Commands ``export`` and ``compare``, which read saved solutions."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from . import arguments, machine, report
 from .console import errors_in_one_line, plain_console
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
-"""Writers of the game of a solution, by format."""
+"""Functions that write the game of a solution, by format."""
 
 
 class Which(StrEnum):
-    """A strategy of a solution."""
+    """Choice of a strategy of a solution."""
 
     AVERAGE = "average"
     LAST = "last"
@@ -35,21 +35,24 @@ class Which(StrEnum):
 
 @errors_in_one_line()
 def export(
-    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    file: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file; without it, text is printed."),
+        typer.Option("--output", "-o", help="Write to this file; without it, text is printed."),
     ] = None,
     format: Annotated[
         str | None,
         typer.Option(
             hidden=True,
-            help="'csv', 'json', 'parquet' or 'npz': the strategy; 'efg' or 'nfg': the game.  By "
-            "default the ending of --output, or csv.",
+            help="Write the strategy as 'csv', 'json', 'parquet' or 'npz', or the game as 'efg' "
+            "or 'nfg'; by default the suffix of --output, or csv.",
         ),
     ] = None,
     strategy: Annotated[
-        Which, typer.Option(help="The average, the last iterate, or the best strategy kept.")
+        Which,
+        typer.Option(
+            help="Write the average strategy, the last iterate, or the best strategy kept."
+        ),
     ] = Which.AVERAGE,
     values: Annotated[
         bool,
@@ -59,7 +62,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write the strategy or the game of a saved solution in a format of other programs."""
+    """Write a solution's strategy or game for other programs."""
     name = format or (output.suffix.removeprefix(".").lower() if output else "csv")
     known = [*FORMATS, *GAMES]
     if name not in known:
@@ -67,7 +70,7 @@ def export(
     if values and name not in WRITERS:
         raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
     if output is None and name not in ("csv", "json"):
-        raise ValueError(f"where to? --output file.{name}")
+        raise ValueError(f"this format is not printed: give --output file.{name}")
     arguments.check_target("--output", output)
     solution = Solution.load(file, registered=False)
     policy = _strategy(solution, strategy)
@@ -85,15 +88,20 @@ def export(
 
 @errors_in_one_line()
 def compare(
-    first: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    first: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
     second: Annotated[
         Path,
-        typer.Argument(help="Another one, or a strategy (csv, json, parquet) for the same game."),
+        typer.Argument(
+            help="Another solution, or a strategy (csv, json, parquet), of the same game."
+        ),
     ],
-    rows: Annotated[int, typer.Option(min=0, help="Infosets to print; 0 prints them all.")] = 10,
+    rows: Annotated[int, typer.Option(min=0, help="Print this many infosets; 0 prints all.")] = 10,
     as_json: machine.Json = False,
 ) -> None:
-    """Show the infosets at which two strategies differ, and the utility of each change."""
+    """Show the infosets at which two strategies differ.
+
+    The table has the utility of each change.
+    """
     one = Solution.load(first, registered=False)
     is_solution = second.suffix == ".npz" and not is_policy_file(second)
     other = Solution.load(second, registered=False) if is_solution else second

@@ -1,4 +1,4 @@
-"""What one may want, and what to call for it; ``tensorcfr`` alone prints it."""
+"""Guide from tasks to commands; ``tensorcfr`` without a command prints it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WANTED = (
         'Solution.load("leduc.npz").policy["Ks"]',
     ),
     (
-        "know what every action is worth",
+        "know the value of every action",
         "tensorcfr show leduc.npz --node rr",
         "values(start.game, start).table().to_dict()",
     ),
@@ -49,7 +49,7 @@ WANTED = (
         'hand_table(spot, "check bet50").groups()',
     ),
     (
-        "play, and learn what mistakes cost",
+        "play, and learn the cost of mistakes",
         "tensorcfr play leduc --train",
         "Match(start.game, start, seat=1)",
     ),
@@ -74,11 +74,11 @@ WANTED = (
         'solve(compile_game("kuhn"), locks={"J": {"bet": 0}})',
     ),
 )
-"""What one may want, the command, and Python."""
+"""Tasks, each with its command and its Python code."""
 
 
 def guide() -> str:
-    """The lines of ``tensorcfr`` alone."""
+    """Return the lines that ``tensorcfr`` prints without a command."""
     width = max(len(what) for what, _, _ in WANTED)
     lines = [f"  {what:{width}}  {command}" for what, command, _ in WANTED]
     last = "tensorcfr --help lists all commands, tensorcfr solve --help the options of one."

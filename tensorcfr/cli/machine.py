@@ -1,6 +1,6 @@
 """Output of ``--json``: solutions, evaluations and comparisons as plain values.
 
-Keys are the names of Python fields.  Numbers that are not finite are null.
+Keys are the names of Python fields. Numbers that are not finite are null.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 
 def print_json(said: Any) -> None:
@@ -32,13 +32,13 @@ def print_json(said: Any) -> None:
 
 
 def of_game(game: CompiledGame) -> dict[str, Any]:
-    """Name and counts; None for counts that only a compiled game has."""
+    """Return name and counts of a game; None for counts that only a compiled game has."""
     fields = ("name", "n_players", "zero_sum", "n_histories", "n_infosets", "n_sequences")
     return {field: getattr(game, field, None) for field in (*fields, "nbytes", "digest")}
 
 
 def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
-    """Values, best responses and their distance."""
+    """Return values, best-response values and exploitability."""
     found = evaluation.exploitability
     return {
         "values": list(evaluation.values),
@@ -50,7 +50,7 @@ def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
 
 
 def of_solution(solution: Solution) -> dict[str, Any]:
-    """Everything but the strategy."""
+    """Return all figures of a solution, without its strategy."""
     best = solution.best
     return {
         "game": of_game(solution.game),
@@ -73,7 +73,7 @@ def of_solution(solution: Solution) -> dict[str, Any]:
 
 
 def of_regrets(regrets: ConditionalRegrets | None) -> dict[str, Any]:
-    """Regrets given that infosets are reached, if they were asked for."""
+    """Return regrets given that infosets are reached, if they were requested."""
     return {} if regrets is None else {"conditional_regrets": asdict(regrets)}
 
 
@@ -82,7 +82,7 @@ def of_policy(
     infosets: Iterable[InfosetRows] | None = None,
     values: Values | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Strategies by infoset, of all infosets or of some, with values if there are any."""
+    """Yield the strategy at each infoset, of all infosets or of some, with values if given."""
     if infosets is None:
         every = range(policy.game.n_players)
         infosets = (rows for player in every for rows in policy.rows(player))
@@ -110,7 +110,8 @@ def of_policy(
 
 
 def of_comparison(compared: Comparison, rows: int) -> dict[str, Any]:
-    """Values of both, distances, and the infosets that matter most."""
+    """Return the values and distances of two strategies, and the infosets with the largest
+    differences."""
     game = compared.game
     return {
         "game": of_game(game),

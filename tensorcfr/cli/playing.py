@@ -1,4 +1,5 @@
-"""The command ``play``: against a player who solves the rest of the game before every action."""
+"""Command ``play``: a match against a player who resolves the rest of the game before every
+action."""
 
 from __future__ import annotations
 
@@ -26,47 +27,55 @@ from .spot_options import GivenSpot, SpotOptions, spot_of
 
 BLUEPRINT_ITERATIONS = 200
 WORST = 3
-"""Actions that the summary of a training lists."""
+"""Largest number of actions in the summary of a training."""
 
 
 @dataclass(frozen=True)
 class PlayOptions:
-    """What ``play`` takes, the options of a spot apart."""
+    """Options of ``play``, in addition to the options of a spot."""
 
     source: Annotated[
         str,
         typer.Argument(
             help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; "
-            f"{' or '.join(map(repr, SPOTS))} with the options of a spot, or a file with a spot "
-            f"({', '.join(ENDINGS)}); or a solution (.npz), which is then the blueprint.",
+            f"{' or '.join(map(repr, SPOTS))} with the options of a spot; a file with a spot "
+            f"({', '.join(ENDINGS)}); or a solution (.npz), which becomes the blueprint.",
             autocompletion=arguments.game_names,
         ),
     ]
     player: Annotated[
-        int, typer.Option(min=0, max=1, help="Your player; in hold'em 0 acts first.")
+        int, typer.Option(min=0, max=1, help="Play as this player; in hold'em player 0 acts first.")
     ] = 0
-    plays: Annotated[int, typer.Option(min=1, help="How many plays.")] = 1
+    plays: Annotated[int, typer.Option(min=1, help="Play this many times.")] = 1
     resolve_after: Annotated[
         int,
         typer.Option(
             min=0,
             hidden=True,
-            help="Public cards or other outcomes that must come before the solver resolves; before "
-            "that, it follows the blueprint.",
+            help="Resolve only after this many public cards or other outcomes; until then the "
+            "solver follows the blueprint.",
         ),
     ] = 0
     blueprint_only: Annotated[
-        bool, typer.Option("--blueprint-only", hidden=True, help="The solver never resolves.")
+        bool,
+        typer.Option(
+            "--blueprint-only",
+            hidden=True,
+            help="Let the solver follow the blueprint, and never resolve.",
+        ),
     ] = False
     method: Annotated[
         str,
-        typer.Option(hidden=True, help="'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'."),
+        typer.Option(
+            hidden=True,
+            help="Resolve by the method 'unsafe', 'resolve', 'maxmargin' or 'reach-maxmargin'.",
+        ),
     ] = "resolve"
     algorithm: Annotated[
         str | None,
         typer.Option(
             hidden=True,
-            help="Solves the subgames; by default as the game.",
+            help="Solve subgames with this algorithm; by default chosen as for the game.",
             autocompletion=arguments.algorithm_names,
         ),
     ] = None
@@ -76,7 +85,8 @@ class PlayOptions:
             metavar="NUMBER",
             parser=arguments.whole,
             hidden=True,
-            help=f"Iterations of the blueprint, if no solution is given; {BLUEPRINT_ITERATIONS}.",
+            help="Solve the blueprint with this many iterations if no solution is given; by "
+            f"default {BLUEPRINT_ITERATIONS}.",
         ),
     ] = BLUEPRINT_ITERATIONS
     subgame_iters: Annotated[
@@ -84,11 +94,13 @@ class PlayOptions:
         typer.Option(
             min=1,
             hidden=True,
-            help="Iterations on the rest of the game before each action; "
-            f"{ITERATIONS} if the algorithm iterates.",
+            help="Solve the rest of the game with this many iterations before each action; by "
+            f"default {ITERATIONS} if the algorithm iterates.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Of hands, outcomes and actions.")] = 0
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draw hands, outcomes and actions with this seed.")
+    ] = 0
     hints: Annotated[
         bool, typer.Option("--hints", help="Print the blueprint's probabilities of your actions.")
     ] = False
@@ -96,18 +108,18 @@ class PlayOptions:
         bool,
         typer.Option(
             "--train",
-            help="Say after each of your actions what it costs against the blueprint, and sum up "
-            "at the end.",
+            help="Print the cost of each of your actions against the blueprint, and a summary at "
+            "the end.",
         ),
     ] = False
 
 
 @takes(SpotOptions, PlayOptions)
 def play(spot: SpotOptions, asked: PlayOptions) -> None:
-    """Play against the solver, which resolves before each of its actions.
+    """Play against the solver.
 
-    Type an action or the beginning of its name; 'help' lists what there is,
-    'quit' ends.
+    The solver resolves before each of its actions. Type an action or the beginning of its name;
+    'help' lists the actions, 'quit' ends.
     """
     blueprint = _blueprint(asked.source, spot.given, asked.iters)
     match = Match(
@@ -148,7 +160,7 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
 
 
 def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
-    """A solution that is given, or one of the game that is."""
+    """Return the given solution, or solve the given game."""
     path = Path(source)
     is_spot = source in SPOTS or path.suffix.lower() in ENDINGS
     if given and not is_spot:
@@ -166,11 +178,11 @@ def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
 
 
 class QuitError(Exception):
-    """The player wants to end."""
+    """The player wants to end the match."""
 
 
 def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> None:
-    """Play to the end, asking for the actions of the seat."""
+    """Play to the end, and ask for the actions of the seat."""
     while not match.is_over:
         if match.to_act != seat:
             typer.echo(f"the solver: {match.resolve_and_act()}")
@@ -185,11 +197,11 @@ def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> Non
 
 
 def _asked_action(match: Match) -> str:
-    """The action that the player types.
+    """Return the action that the player types.
 
     Raises:
-        QuitError: They want to end.
-        Abort: Their input has ended.
+        QuitError: The player wants to end the match.
+        Abort: The input has ended.
     """
     line, shown, actions = match.position.line, match.position.shown, match.actions
     said = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
@@ -203,19 +215,20 @@ def _asked_action(match: Match) -> str:
         if typed in ("?", "h", "help"):
             typer.echo(f"actions: {', '.join(actions)}, or the beginning of one; quit ends")
         else:
-            typer.echo(f"there is no action {typed!r}; 'help' lists what there is", err=True)
+            typer.echo(f"there is no action {typed!r}; 'help' lists the actions", err=True)
 
 
 def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]:
-    """The actions that a typed word may mean: itself, another name of it, or its beginning.
+    """Return the actions that a typed word may mean: by name, by another name or by beginning.
 
     Args:
         typed: The word.
-        actions: What can be done.
-        steps: What was done before.
+        actions: Possible actions.
+        steps: Actions and outcomes so far.
     """
     word = typed.lower().replace("-", "")
-    # Nothing is to be called where nobody can fold; in Kuhn poker to pass is to fold after a bet.
+    # Without a bet, "call" and "pass" mean to check. There is a bet if folding is possible; in Kuhn
+    # poker, which calls folding a pass, there is one if the last action was a bet.
     faces = "fold" in actions or (bool(steps) and steps[-1] == "bet")
     checks = [] if faces else [action for action in ("call", "pass") if action in actions]
     exact = [action for action in actions if action.lower() == word]
@@ -225,21 +238,24 @@ def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]
 
 
 class Coach:
-    """What the actions of a player cost, and a summary of it.
+    """Costs of a player's actions, and their summary.
 
     Args:
-        match: The plays.
-        values: What every action is worth where both players follow the blueprint.
+        match: The match.
+        values: Values of all actions if both players follow the blueprint.
     """
 
     def __init__(self, match: Match, values: Values) -> None:
         self.match, self.values = match, values
         self.costs: list[tuple[float, str]] = []
-        """Cost and words of each action, in the order of the plays."""
+        """Cost and description of each action, in the order of the match."""
 
     def judge(self, action: str) -> str:
-        """What an action of the player who acts costs, in a line: the value of the best action with
-        this hand less that of this one, if both players follow the blueprint afterwards."""
+        """Return a line with the cost of an action of the player who acts.
+
+        The cost is the value of the best action with this hand minus the value of this action, if
+        both players follow the blueprint afterwards.
+        """
         position = self.match.position
         player, nodes = position.player, position.nodes
         possible = np.flatnonzero(nodes.possible(position.node, player))
@@ -255,7 +271,8 @@ class Coach:
         return f"{action}: costs {cost:.4g}{nodes.unit_name}; {best} is best"
 
     def summary(self, unit: str) -> list[str]:
-        """How many actions cost something, how much, and the worst of them."""
+        """Return lines with the number of costly actions, their total cost, and the worst of
+        them."""
         if not self.costs:
             return []
         total = sum(cost for cost, _ in self.costs)

@@ -1,7 +1,7 @@
-"""Print solutions, games and algorithms.
+"""Printed reports of solutions, games and algorithms.
 
-The output is plain enough for a pipe: 80 columns, no boxes, ASCII except in labels of the game.
-Rich prints colours on terminals only.
+The output suits a pipe: 80 columns, no boxes, ASCII except in labels of the game. Rich prints
+colours on terminals only.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, Row, reached
 
 FEW_ACTIONS = 4
-"""Infosets with at most this many actions are printed in full; others without unplayed actions."""
+"""Largest number of actions for which all are printed; with more, unplayed actions are omitted."""
 
 NEVER_PLAYED = 0.0005
-"""Probabilities below this would be printed as 0.000."""
+"""Probability below which an action counts as unplayed: it would be printed as 0.000."""
 
 LABEL_WIDTH = 40
-"""Characters of an infoset label on one line."""
+"""Largest number of characters of an infoset label on one line."""
 
 WIDEST = 1_000
-"""Columns of a table of single numbers, at most."""
+"""Largest number of columns of a table of single numbers."""
 
 GAP = "  "
 """Blanks between two columns."""
@@ -77,14 +77,14 @@ def print_infosets(
     values: Values | None,
     rows: int,
 ) -> None:
-    """Reach and expected value of infosets, probability and expected value of their actions.
+    """Print reach and value of infosets, and probabilities and values of their actions.
 
     Args:
-        console: Where to print.
-        policy: The strategies.
-        infosets: Which; None for all.
-        values: The values; None to print probabilities alone.
-        rows: Infosets to print per player; 0 prints them all.
+        console: Console to print on.
+        policy: Strategies of all players.
+        infosets: Infosets to print; None for all.
+        values: Expected values; None to print only probabilities.
+        rows: Number of infosets to print per player; 0 prints all.
     """
     game = policy.game
     for player in range(game.n_players):
@@ -107,8 +107,8 @@ def print_infosets(
     if values is not None:
         _print(console, "")
         note = (
-            "reach: probability of the infoset under these strategies; EV: expected utility of its "
-            "player once it is reached; -: chance and the others never lead there."
+            "reach: probability of the infoset under these strategies; EV: expected utility "
+            "of its player once it is reached; -: chance and the others never lead there."
         )
         _print(console, Text(note, "dim"))
 
@@ -116,7 +116,7 @@ def print_infosets(
 def _infoset_cells(
     policy: Policy, infosets: Iterator[InfosetRows], values: Values | None
 ) -> Iterator[list[str]]:
-    """Label, reach, expected value, and ``bet 0.222 (+0.5)`` for each action."""
+    """Yield label, reach and expected value, and ``bet 0.222 (+0.5)`` for each action."""
     game = policy.game
     for some in infosets:
         played = policy.at(some.numbers).tolist()
@@ -133,7 +133,7 @@ def _infoset_cells(
 
 
 def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
-    """A value without its rounding error, a dash where there is none."""
+    """Format a value without its rounding error; NaN is a dash."""
     return "-" if value != value else f"{game.settled(value) + 0.0:{form}}"
 
 
@@ -144,8 +144,11 @@ def print_evaluation(
     worst: Sequence[tuple[str, float]],
     regrets: ConditionalRegrets | None,
 ) -> None:
-    """Values, best responses, exploitability; regrets given that infosets are reached, if asked
-    for; the infosets at which most is lost."""
+    """Print values, best responses and exploitability.
+
+    Regrets given that infosets are reached follow if given, and the infosets with the largest
+    losses.
+    """
     _print(console, _game_line(game))
     _print(console, "")
     table = Table.grid(padding=(0, 2))
@@ -167,7 +170,7 @@ def print_evaluation(
 
 
 def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegrets) -> None:
-    """Regrets given that infosets are reached."""
+    """Print regrets given that infosets are reached."""
     _print(console, "")
     grid = new_table("regret if reached", "infosets", "largest", "mean", "at", width=LABEL_WIDTH)
     mistakes = f"own reach from {regrets.own_reach:g}"
@@ -181,7 +184,7 @@ def print_regrets(console: Console, game: CompiledGame, regrets: ConditionalRegr
 
 
 def _print_meaning(console: Console, game: CompiledGame) -> None:
-    """Print the meaning of exploitability for games in which it is no guarantee."""
+    """Print the meaning of exploitability in games where it gives no guarantee."""
     if meaning := meaning_of_exploitability(game):
         _print(console, Text(meaning, "dim"))
 
@@ -214,7 +217,7 @@ def print_walkthrough(console: Console, walked: Walkthrough) -> None:
                 table.add_row(*map(Text, cells))
             if number:
                 _print(console, "")
-            # Numbers that are cut off say nothing: a narrow terminal breaks the lines instead.
+            # Never cut off numbers: a narrow terminal breaks the lines instead.
             needed = console.measure(table, options=console.options.update(max_width=WIDEST))
             _print(console, table, max(console.width, needed.maximum))
 
@@ -263,7 +266,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
 
 
 def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
-    """Print the values of two strategies, and the infosets at which they differ most."""
+    """Print the values of two strategies, and the infosets with the largest differences."""
     game = compared.game
     _print(console, _game_line(game))
     _print(console, "")
@@ -308,7 +311,7 @@ def print_public_nodes(console: Console, game: CompiledGame) -> None:
 
 
 def one_line(label: str) -> str:
-    """A label for print: those of OpenSpiel may have several lines."""
+    """Return a label as one line: labels of OpenSpiel may have several."""
     return " | ".join(line for line in label.splitlines() if line) if "\n" in label else label
 
 
@@ -318,8 +321,10 @@ def print_line(console: Console, line: str | Text) -> None:
 
 
 def _print(console: Console, what: RenderableType, width: int | None = None) -> None:
-    """Print, as wide as the console unless said otherwise; in a pipe, without the trailing blanks
-    of rich."""
+    """Print an item with the width of the console or another one.
+
+    In a pipe, trailing blanks of rich are removed.
+    """
     usual, console.width = console.width, width or console.width
     try:
         if console.is_terminal:
@@ -334,7 +339,8 @@ def _print(console: Console, what: RenderableType, width: int | None = None) -> 
 
 
 def new_table(text: str | None, *numbers: str, width: int | None = None) -> Table:
-    """A table without lines: a column of texts (None for none) and columns of numbers."""
+    """Return a table without lines: a column of texts, unless ``text`` is None, and columns of
+    numbers."""
     table = Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False)
     if text is not None:
         table.add_column(text, overflow="fold", max_width=width)
@@ -348,7 +354,7 @@ def _indented(text: str) -> Padding:
 
 
 def _parameters(entry: GameEntry) -> str:
-    """``(ranks=3, suits=2)``; required parameters have no default."""
+    """Return ``(ranks=3, suits=2)``; required parameters have no default."""
     listed = [
         name if default is ... else f"{name}={default!r}"
         for name, default in entry.parameters.items()
@@ -366,7 +372,7 @@ def _game_line(game: CompiledGame) -> Text:
 
 
 def _figures(solution: Solution) -> Table:
-    """A table of values, exploitability and effort, each with its unit and definition."""
+    """Return a table of values, exploitability and effort, each with its unit and definition."""
     table = Table.grid(padding=(0, 2))
     game, players = solution.game, solution.game.n_players
     for player, value in enumerate(solution.value):
@@ -393,17 +399,17 @@ def _figures(solution: Solution) -> Table:
 
 
 def _effort(mark: Reached) -> str:
-    """``1.84M 26.1ms``; a dash if the exploitability was not reached."""
+    """Return ``1.84M 26.1ms``; a dash if the exploitability was not reached."""
     if mark.seconds is None or mark.nodes_touched is None:
         return "-"
     seconds = _short(mark.seconds, {"s": 1.0, "ms": 1e-3, "us": 1e-6})
-    if not mark.nodes_touched:  # The linear program touches none.
+    if not mark.nodes_touched:  # The linear program touches no nodes.
         return seconds
     return f"{_short(mark.nodes_touched, {'G': 1e9, 'M': 1e6, 'k': 1e3})} {seconds}"
 
 
 def _short(value: float, units: Mapping[str, float]) -> str:
-    """Three digits and the largest unit that is at most the value."""
+    """Format a number with three digits and the largest unit that is at most the number."""
     for unit, size in units.items():
         if value >= size:
             scaled = value / size
@@ -437,7 +443,7 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
 
 
 def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
-    """The first checkpoint at or after each round number of iterations, and the last."""
+    """Yield the first checkpoint at or after each round number of iterations, and the last."""
     # Geometric checkpoints are rounded powers: 1,995 is printed in place of 2,000.
     marks = (0.99 * step * 10**power for power in range(19) for step in ROUND_STEPS)
     mark = next(marks)
@@ -474,13 +480,14 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
 
 
 def _print_left_out(console: Console, count: int) -> None:
-    """Say how many infosets are not printed, if any."""
+    """Print the number of infosets that are not printed, if any."""
     if count > 0:
         _print(console, Text(f"... and {count:,} more infosets (--rows 0 prints all)", "dim"))
 
 
 def _cells(n_actions: int, actions: Iterable[tuple[str, float, str]]) -> list[str]:
-    """``bet 0.222`` and a value for each action; if there are many, only for played actions."""
+    """Return ``bet 0.222`` and a value for each action; if there are many, only for played
+    actions."""
     return [
         f"{action} {probability:.3f}{value}"
         for action, probability, value in actions

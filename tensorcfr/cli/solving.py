@@ -1,4 +1,4 @@
-"""The command ``solve``."""
+"""Command ``solve``."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ from .console import log_to, plain_console, quiet, solve_bar, takes
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """What ``solve`` takes."""
+    """Options of ``solve``."""
 
     game: Annotated[
         str | None,
         typer.Argument(
-            help="A built-in game, 'leduc' or 'leduc(ranks=4)' (see: tensorcfr games), a file of "
-            "Gambit (.efg, .nfg), or 'openspiel:leduc_poker'.  Not needed with --resume.",
+            help="A built-in game, 'leduc' or 'leduc(ranks=4)' ('tensorcfr games' lists them), a "
+            "file of Gambit (.efg, .nfg), or 'openspiel:leduc_poker'. Not needed with --resume.",
             autocompletion=arguments.game_names,
         ),
     ] = None
     algorithm: Annotated[
         str | None,
         typer.Option(
-            help="'cfr' or 'dcfr(alpha=2)' (see: tensorcfr algorithms); 'auto' chooses by the "
-            f"game and the target.  By default that of --resume, or {arguments.DEFAULTS}.",
+            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' "
+            "lists them); 'auto' chooses by the game and the target. By default the algorithm of "
+            f"--resume, or {arguments.DEFAULTS}.",
             autocompletion=arguments.algorithm_names,
         ),
     ] = None
@@ -70,7 +71,7 @@ class SolveOptions:
         typer.Option(
             "--keep-best",
             hidden=True,
-            help="Keep the best strategy seen, average or last iterate.",
+            help="Keep the best strategy seen, whether average or last iterate.",
         ),
     ] = False
     seed: arguments.Seed = None
@@ -79,7 +80,8 @@ class SolveOptions:
         typer.Option(
             metavar="WHEN",
             hidden=True,
-            help="When to evaluate: 'geometric', every 'N' iterations, or at 'A,B,C'.",
+            help="Evaluate at 'geometric' checkpoints, every 'N' iterations, or at the iterations "
+            "'A,B,C'.",
         ),
     ] = "geometric"
     memory_limit: arguments.MemoryLimit = None
@@ -87,13 +89,14 @@ class SolveOptions:
         bool,
         typer.Option(
             "--uncompiled",
-            help="Sample straight from the rules, for games that are too large to compile: "
+            help="Sample directly from the rules, for games that are too large to compile, by "
             "--algorithm external_sampling, robust_sampling, average_strategy_sampling or "
             "outcome_sampling.",
         ),
     ] = False
     plot: Annotated[
-        Path | None, typer.Option(help="Draw exploitability against iterations (.png, .svg ...).")
+        Path | None,
+        typer.Option(help="Draw exploitability against iterations to this file (.png, .svg ...)."),
     ] = None
     threads: arguments.Threads = 1
     precision: arguments.Precision = None
@@ -102,49 +105,55 @@ class SolveOptions:
         typer.Option(
             metavar="WHERE",
             help="Cut a game of private hands into chunks, which takes less memory: 'auto', the "
-            "default, if it is large; 'always', 'never', or a number of public steps.",
+            "default, cuts large games; others are 'always', 'never', or a number of public "
+            "steps.",
         ),
     ] = None
     state_dir: Annotated[
         Path | None,
         typer.Option(
-            hidden=True, help="In chunks: keep the solver's arrays in files of this directory."
+            hidden=True,
+            help="Store the solver's arrays in files of this directory, for games in chunks.",
         ),
     ] = None
     cluster: arguments.Cluster = None
     checkpoint: Annotated[
         Path | None,
-        typer.Option(help="Save the solution so far to this file (.npz), now and then."),
+        typer.Option(help="Save the solution so far to this file (.npz) at intervals."),
     ] = None
     checkpoint_every: Annotated[
-        float, typer.Option(min=0, hidden=True, help="Seconds between two --checkpoint files.")
+        float,
+        typer.Option(
+            min=0, hidden=True, help="Wait this many seconds between two saves to --checkpoint."
+        ),
     ] = CHECKPOINT_SECONDS
     warm_start: Annotated[
         Path | None,
         typer.Option(
             hidden=True,
-            help="Begin with the regrets of a solution (.npz), or with a strategy (csv, json, "
+            help="Start with the regrets of a solution (.npz), or with a strategy (csv, json, "
             "parquet).",
         ),
     ] = None
     warm_iterations: Annotated[
         float,
-        typer.Option(hidden=True, help="Iterations that a strategy of warm_start counts for."),
+        typer.Option(hidden=True, help="Count the strategy of warm_start as this many iterations."),
     ] = 1.0
     log: Annotated[
         Path | None,
         typer.Option(
-            hidden=True, help="Append begin, checkpoints and end to this file as it runs."
+            hidden=True,
+            help="Append start, checkpoints and end of the solve to this file as they happen.",
         ),
     ] = None
-    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
-    resume: Annotated[Path | None, typer.Option(help="Continue a saved solution.")] = None
+    save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
+    resume: Annotated[Path | None, typer.Option(help="Continue this saved solution.")] = None
     force: arguments.Force = False
     strategy: Annotated[
         bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")
     ] = True
     rows: Annotated[
-        int, typer.Option(min=0, help="Infosets to print per player; 0 prints them all.")
+        int, typer.Option(min=0, help="Print this many infosets per player; 0 prints all.")
     ] = 10
     as_json: machine.Json = False
 
@@ -153,8 +162,8 @@ class SolveOptions:
 def solve(asked: SolveOptions) -> None:
     """Solve a game and print the result.
 
-    Ctrl-C ends the solve and prints the result so far; so do SIGTERM and SIGHUP, with their exit
-    status.
+    Ctrl-C, SIGTERM and SIGHUP end the solve and print the result so far; the exit status is the
+    signal's.
     """
     _check_files(asked)
     start = Solution.load(asked.resume, state_dir=asked.state_dir) if asked.resume else None
@@ -167,12 +176,13 @@ def solve(asked: SolveOptions) -> None:
             until_the_end.enter_context(put_off())
             try:
                 solution = run(request, show.solving)
-            except OSError as error:  # The last checkpoint was not written.
+            except OSError as error:  # A checkpoint was not written; the error has the solution.
                 if not hasattr(error, "solution"):
                     raise
                 solution = error.solution
                 failed.append(error)
-        # Files first: a closed pipe must not lose them.  Whatever fails, the result is printed.
+        # Write files before printing, because a closed pipe would end the command. A failure to
+        # write is raised after printing.
         saved = _written(asked.save, partial(solution.save, force=True), failed)
         drawn = _written(asked.plot, partial(_draw, solution), failed)
         if asked.as_json:
@@ -187,7 +197,7 @@ def solve(asked: SolveOptions) -> None:
 
 
 def _check_files(asked: SolveOptions) -> None:
-    """Refuse files that cannot be written, before anything is solved."""
+    """Check that all files are writable, before the game is solved."""
     arguments.check_save("--save", asked.save, force=asked.force)
     if asked.checkpoint != asked.resume:
         arguments.check_save("--checkpoint", asked.checkpoint, force=asked.force)
@@ -199,7 +209,7 @@ def _request(
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> SolveRequest:
-    """What to solve, with the game compiled."""
+    """Compile the game and return the request of the solve."""
     if asked.cluster:
         quiet("distributed")
     if asked.algorithm == AUTOMATIC and asked.simultaneous:
@@ -231,7 +241,8 @@ def _game(
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> CompiledGame:
-    """The named game, compiled or by its rules; by default that of the saved solution."""
+    """Return the named game, compiled or by its rules; by default the game of the saved
+    solution."""
     given = arguments.read_settings(asked.settings, asked.game)
     cut = arguments.read_cut(asked.cut)
     limit = arguments.read_memory_limit(asked.memory_limit)
@@ -253,7 +264,7 @@ def _game(
 
 
 def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | None:
-    """The solution or the strategy to begin with."""
+    """Return the solution or the strategy to start with."""
     if path is None:
         return None
     if path.suffix == ".npz" and not is_policy_file(path):
@@ -262,7 +273,7 @@ def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | No
 
 
 def _draw(solution: Solution, path: Path) -> None:
-    """Draw the solution to a file; imports matplotlib on the first call."""
+    """Draw the solution to a file; import matplotlib on the first call."""
     from ..plots import convergence
 
     convergence([solution], path=path)
@@ -271,14 +282,16 @@ def _draw(solution: Solution, path: Path) -> None:
 def _written(
     path: Path | None, write: Callable[[Path], object], failed: list[Exception]
 ) -> Path | None:
-    """Write a file, unless ``path`` is None; returns its path, or None after a failure, which is
-    appended to ``failed``."""
+    """Write a file, unless ``path`` is None; return its path.
+
+    After a failure, append the error to ``failed`` and return None.
+    """
     if path is None:
         return None
     try:
         write(path)
     except Exception as error:
-        # The solution exists only in memory, so every error waits until the solution is printed.
+        # The solution exists only in memory, so print it before raising any error.
         failed.append(error)
         return None
     return path

@@ -1,4 +1,4 @@
-"""Options of spots, which several commands take."""
+"""Options of spots, which several commands share."""
 
 from __future__ import annotations
 
@@ -15,56 +15,73 @@ from ..games import SPOTS, make_spot
 from ..games.holdem.spot import PLAYERS, Spot
 
 GivenSpot = Mapping[str, Any]
-"""The options of a spot that the command line gives, as the game takes them."""
+"""Options of a spot that are given on the command line, as arguments of the game."""
 
 SIZES = "'60%,a' for all, or for one street, player or both: 'turn=60%', 'river.oop=50%,a'"
-Sizes = typer.Option(metavar="SIZES", help=f"{SIZES}; repeatable.")
+Sizes = typer.Option(metavar="SIZES", help=f"Set sizes, {SIZES}; repeatable.")
 
 
 def _setting(help: str) -> Any:
-    """An option that a spot's file, or the file of settings, has."""
+    """Return an option that belongs into a spot's file or the file of settings."""
     return typer.Option(hidden=True, help=help)
 
 
 @dataclass(frozen=True)
 class SpotOptions:
-    """The options of a spot."""
+    """Options of a spot."""
 
     game: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help=f"Of {', '.join(SPOTS)}; by default that of the file, or the first.",
+            help=f"Choose the game among {', '.join(SPOTS)}; by default the game of the file, or "
+            "the first.",
         ),
     ] = None
-    board: Annotated[str | None, typer.Option(help="Three to five cards: Td9d6hQc.")] = None
+    board: Annotated[
+        str | None, typer.Option(help="Set the board, three to five cards, 'Td9d6hQc'.")
+    ] = None
     oop: Annotated[
         str | None,
-        typer.Option(metavar="RANGE", help="Who acts first: '66+,A8s+,KQo', 'AA$ds,JT98'."),
+        typer.Option(
+            metavar="RANGE",
+            help="Set the range of the player who acts first, '66+,A8s+,KQo' or 'AA$ds,JT98'.",
+        ),
     ] = None
-    ip: Annotated[str | None, typer.Option(metavar="RANGE", help="Who acts last.")] = None
-    pot: Annotated[float | None, typer.Option(help="Chips in the pot.")] = None
-    stacks: Annotated[float | None, typer.Option(help="Chips behind.")] = None
-    big_blind: Annotated[float | None, _setting("Chips of the big blind, for mbb.")] = None
-    chip: Annotated[float | None, _setting("The smallest chip; 1.")] = None
+    ip: Annotated[
+        str | None, typer.Option(metavar="RANGE", help="Set the range of the player who acts last.")
+    ] = None
+    pot: Annotated[float | None, typer.Option(help="Set the chips in the pot.")] = None
+    stacks: Annotated[float | None, typer.Option(help="Set the chips behind.")] = None
+    big_blind: Annotated[
+        float | None, _setting("Set the chips of the big blind, for amounts in mbb.")
+    ] = None
+    chip: Annotated[float | None, _setting("Set the smallest chip; by default 1.")] = None
     bets: Annotated[list[str] | None, Sizes] = None
     raises: Annotated[list[str] | None, Sizes] = None
-    donk: Annotated[list[str] | None, _setting(f"Sizes after a call, {SIZES}.")] = None
-    rake: Annotated[float | None, _setting("Share of the pot for the house.")] = None
-    rake_cap: Annotated[float | None, _setting("The most chips of it.")] = None
-    add_allin: Annotated[float | None, _setting("Add all-in up to so many times the pot.")] = None
-    force_allin: Annotated[
-        float | None, _setting("All-in where so much of the pot would be left.")
+    donk: Annotated[list[str] | None, _setting(f"Set sizes after a call, {SIZES}.")] = None
+    rake: Annotated[float | None, _setting("Set the share of the pot for the house.")] = None
+    rake_cap: Annotated[
+        float | None, _setting("Set the largest number of chips for the house.")
     ] = None
-    merging: Annotated[float | None, _setting("Drop sizes that are so near a larger one.")] = None
-    add: Annotated[list[str] | None, _setting("Lines to add, 'check bet75'.")] = None
-    remove: Annotated[list[str] | None, _setting("Lines to remove.")] = None
-    dead: Annotated[str | None, _setting("Cards that were seen elsewhere, '2c2d'.")] = None
-    folded: Annotated[list[str] | None, _setting("The range of a player who folded.")] = None
+    add_allin: Annotated[
+        float | None, _setting("Add all-in if it is at most this many times the pot.")
+    ] = None
+    force_allin: Annotated[
+        float | None,
+        _setting("Make a size all-in if at most this share of the pot would be left behind."),
+    ] = None
+    merging: Annotated[
+        float | None, _setting("Drop sizes that are this near to a larger size; 0 keeps all.")
+    ] = None
+    add: Annotated[list[str] | None, _setting("Add these lines, 'check bet75'.")] = None
+    remove: Annotated[list[str] | None, _setting("Remove these lines.")] = None
+    dead: Annotated[str | None, _setting("Exclude cards that were seen elsewhere, '2c2d'.")] = None
+    folded: Annotated[list[str] | None, _setting("Set the range of a player who folded.")] = None
 
     @property
     def given(self) -> GivenSpot:
-        """The options that are given.
+        """Options that are given, as arguments of the game.
 
         Raises:
             ValueError: Sizes are given twice.
@@ -86,11 +103,13 @@ class SpotOptions:
 
 
 def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
-    """The spot with the options of a file, and those of the command line instead of them."""
+    """Return the spot with the options of a file, overridden by options of the command line."""
     options: dict[str, Any] = {}
     if spot is not None:
         if spot.suffix.lower() not in ENDINGS:
-            raise ValueError(f"{spot}: the name of a spot's file ends in {' or '.join(ENDINGS)}")
+            raise ValueError(
+                f"{spot}: the name of a spot's file must end in {' or '.join(ENDINGS)}"
+            )
         options = read_spot_options(spot)
     nobody = (None,) * len(PLAYERS)
     pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
@@ -102,12 +121,12 @@ def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
     needed = ("board", *PLAYERS, "pot", "stacks")
     missing = [f"--{name}" for name in needed if said.get(name) is None]
     if missing:
-        raise ValueError(f"the spot needs {', '.join(missing)}, or a file that says them")
+        raise ValueError(f"the spot needs {', '.join(missing)}, or a file with them")
     return make_spot(**options)
 
 
 def _sizes(option: str, texts: list[str] | None) -> Any:
-    """Sizes as the game takes them: a text, or texts by street and player."""
+    """Return sizes as the argument of the game: a text, or texts by street and player."""
     if not texts:
         return None
     found: dict[str, Any] = {}
@@ -116,7 +135,7 @@ def _sizes(option: str, texts: list[str] | None) -> Any:
         if not equals:
             if len(texts) > 1:
                 raise ValueError(
-                    f"{option} {text!r} is for all streets and players, and there are others"
+                    f"{option} {text!r} is for all streets and players, so no other is allowed"
                 )
             return sizes
         street, _, player = where.partition(".")
@@ -126,6 +145,6 @@ def _sizes(option: str, texts: list[str] | None) -> Any:
             inner = found.setdefault(street, {})
             key = player
         if not isinstance(inner, dict) or key in inner:
-            raise ValueError(f"{option} {text!r} says something of {where} a second time")
+            raise ValueError(f"{option} {text!r} sets {where} a second time")
         inner[key] = sizes
     return found

@@ -1,4 +1,4 @@
-"""What the command ``spot`` prints: figures, grids, hands, made hands, runouts."""
+"""Printed reports of spots: figures, grids, hands, made hands, runouts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..solvers.solution import Solution
 from .report import print_line
 
 Units = Callable[[Any], Any]
-"""From chips, a number or an array, to the unit that is printed."""
+"""Function that converts chips, a number or an array, to the printed unit."""
 WIDTH = 16
-"""Characters for the name of a group of hands."""
+"""Number of characters for the name of a group of hands."""
 PASSIVE = (CHECK, CALL, FOLD)
-"""Actions that put in no more than the other player has."""
+"""Actions that put in at most as many chips as the other player has put in."""
 
 
 def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, unit: str) -> None:
-    """What the solve says of the whole spot."""
+    """Print the result of the solve for the whole spot."""
     exploitability = solution.exploitability
     if rules.caveat:
         print_line(console, rules.caveat)
@@ -45,7 +45,7 @@ def print_spot(console: Console, rules: Spot, solution: Solution, units: Units, 
 
 
 def print_hands(console: Console, table: HandTable, units: Units, unit: str, rows: int) -> None:
-    """All hands at a line: frequencies, a grid, made hands, and the hands themselves."""
+    """Print all hands at a line: frequencies, a grid, made hands, and single hands."""
     where = table.line or START
     print_line(console, "")
     print_line(console, f"{where}: {PLAYERS[table.player]} to act on {' '.join(table.board)}")
@@ -80,7 +80,7 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
 
 
 def _print_groups(console: Console, table: HandTable, by: str, units: Units) -> None:
-    """The groups of hands of one kind."""
+    """Print the groups of hands of one kind."""
     heads, shares = _columns(table.actions)
     name = "made hand" if by == "made" else by
     print_line(console, "")
@@ -95,7 +95,7 @@ def _print_groups(console: Console, table: HandTable, by: str, units: Units) -> 
 
 
 def print_exactness(console: Console, found: Exactness, units: Units, unit: str) -> None:
-    """What is lost where a street was forgotten and solved again."""
+    """Print the loss at a line whose street was forgotten and solved again."""
     gains = ", ".join(
         f"{name} {float(units(gain)):.3g}" for name, gain in zip(PLAYERS, found.gains, strict=True)
     )
@@ -110,7 +110,7 @@ def print_exactness(console: Console, found: Exactness, units: Units, unit: str)
 
 
 def print_runouts(console: Console, found: Runouts, units: Units) -> None:
-    """A row for each runout."""
+    """Print a row for each runout."""
     print_line(console, "")
     print_line(console, f"{found.line}: {PLAYERS[found.player]} to act")
     print_line(console, "  " + _frequencies(found.frequencies))
@@ -126,7 +126,8 @@ def print_runouts(console: Console, found: Runouts, units: Units) -> None:
 
 
 def _columns(actions: Sequence[str]) -> tuple[str, Callable[[Iterable[float]], str]]:
-    """Headings of columns of actions; and what makes a row of them, in per cent."""
+    """Return headings for columns of actions, and a function that prints a row of shares in per
+    cent."""
     width = max(7, *map(len, actions))
 
     def shares(row: Iterable[float]) -> str:
@@ -140,8 +141,10 @@ def _frequencies(frequencies: dict[str, float]) -> str:
 
 
 def _print_grid(console: Console, places: Grid, grid: np.ndarray) -> None:
-    """13 x 13 numbers with the names of the hands, or rows and columns with names; blank where
-    there is no hand."""
+    """Print 13 x 13 numbers with the names of the hands, or rows and columns with headings.
+
+    Cells without a hand are blank.
+    """
     rows, columns = places.heads or ((), ())
     if columns:
         print_line(console, "  " + " " * WIDTH + "".join(f"{name:>{WIDTH}}" for name in columns))
@@ -155,8 +158,10 @@ def _print_grid(console: Console, places: Grid, grid: np.ndarray) -> None:
 
 
 def print_boards(console: Console, report: BoardReport, line: str) -> None:
-    """What is done at a line on each board, the equity, and their means; then the same by the rank
-    of each card that can come."""
+    """Print the strategy, value and equity at a line on each board, and their means.
+
+    Tables of the means by the rank of each dealt card follow.
+    """
     player = report.rows[0]["player"]
     print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
     _print_means(console, report, "board", report.by("board"))
@@ -167,14 +172,14 @@ def print_boards(console: Console, report: BoardReport, line: str) -> None:
 
 
 def _rank(street: str, row: dict[str, Any]) -> str:
-    """The rank of the card of a street."""
+    """Return the rank of the card of a street."""
     return str(row[street])[0]
 
 
 def _print_means(
     console: Console, report: BoardReport, column: str, rows: list[dict[str, Any]]
 ) -> None:
-    """A row for each value of a column, and the means of all."""
+    """Print a row for each value of a column, and the means of all rows."""
     heads, shares = _columns(report.actions)
     width = max(len(column), *(len(row[column]) for row in rows))
     print_line(console, f"  {column:<{width}} {heads} {'value':>8} {'equity':>7}")

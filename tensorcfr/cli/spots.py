@@ -1,4 +1,4 @@
-"""The command ``spot``, once ``holdem``: solve a spot, and look at its lines."""
+"""Command ``spot``, formerly ``holdem``: solve a spot, and show its lines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .report import print_line
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
 UNIT_NAMES = {"chips": "chips", "pot": "% of the pot", "mbb": "mbb"}
-"""What values are counted in."""
+"""Printed names of the units of values."""
 
 BUCKETS: dict[str, Callable[..., Any]] = {
     "strength": buckets_by_strength,
@@ -40,27 +40,30 @@ BUCKETS: dict[str, Callable[..., Any]] = {
     "board": partial(buckets_by_strength, by_board=True),
     "future": buckets_by_future,
 }
-"""What hands can be put into buckets by."""
+"""Functions that put hands into buckets, by name."""
 
 Algorithm = Annotated[
     str | None,
-    typer.Option(help=f"See: tensorcfr algorithms; by default {arguments.ON_SPOTS}."),
+    typer.Option(
+        help="Solve with this algorithm ('tensorcfr algorithms' lists them); by default "
+        f"{arguments.ON_SPOTS}."
+    ),
 ]
 Node = typer.Option(
     metavar="LINE",
-    help="Show the hands after a line, 'check bet60 call 7s', or with * for any card all runouts, "
-    "'check check *'; repeatable.  By default 'start'.",
+    help="Show the hands after a line, 'check bet60 call 7s', or with * for any card all "
+    "runouts, 'check check *'; repeatable. By default 'start'.",
 )
 
 
 @dataclass(frozen=True)
 class SpotSolveOptions:
-    """What ``spot`` takes, the options of the spot apart."""
+    """Options of ``spot``, in addition to the options of a spot."""
 
     spot: Annotated[
         Path | None,
         typer.Argument(
-            help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to look at."
+            help=f"A file with a spot ({', '.join(ENDINGS)}), or a solution (.npz) to show."
         ),
     ] = None
     locks: Annotated[
@@ -68,8 +71,8 @@ class SpotSolveOptions:
         typer.Option(
             "--lock",
             metavar="HANDS LINE:ACTION=P,...",
-            help="Fix what hands do at a line, 'AA-TT,AKs check bet66:call=1', with * for all "
-            "hands or any card, and solve the rest; repeatable.",
+            help="Fix the actions of hands at a line, 'AA-TT,AKs check bet66:call=1', with * for "
+            "all hands or any card, and solve the rest; repeatable.",
         ),
     ] = None
     buckets: Annotated[
@@ -77,15 +80,16 @@ class SpotSolveOptions:
         typer.Option(
             min=1,
             hidden=True,
-            help="Solve with so many buckets of each player's hands in place of the hands, and "
-            "evaluate the strategies among all hands.",
+            help="Solve with this many buckets of each player's hands in place of the hands, and "
+            "evaluate the strategies with all hands.",
         ),
     ] = None
     buckets_by: Annotated[
-        str, typer.Option(hidden=True, help=f"What hands of a bucket share: {', '.join(BUCKETS)}.")
+        str,
+        typer.Option(hidden=True, help=f"Put hands into buckets by one of {', '.join(BUCKETS)}."),
     ] = "strength"
     size: Annotated[
-        bool, typer.Option("--size", help="Say how large the spot is, and do no more.")
+        bool, typer.Option("--size", help="Print the size of the spot, and do not solve it.")
     ] = False
     algorithm: Algorithm = None
     target: arguments.Target = None
@@ -95,34 +99,36 @@ class SpotSolveOptions:
     precision: arguments.Precision = None
     memory_limit: arguments.MemoryLimit = None
     node: Annotated[list[str] | None, Node] = None
-    unit: Annotated[str, typer.Option(help=f"Of values: {', '.join(UNITS)}.")] = "chips"
+    unit: Annotated[str, typer.Option(help=f"Print values in one of {', '.join(UNITS)}.")] = "chips"
     rows: Annotated[
-        int, typer.Option(min=0, help="Hands to print at a node; 0 prints them all.")
+        int, typer.Option(min=0, help="Print this many hands at a node; 0 prints all.")
     ] = 20
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Write the last --node to a file (.csv, .json, .parquet)."
+            "--output", "-o", help="Write the last --node to this file (.csv, .json, .parquet)."
         ),
     ] = None
     of: Annotated[
         str,
-        typer.Option(help="Values of hands: 'net', or 'pot', the share of the pot at the node."),
+        typer.Option(
+            help="Count values of hands as 'net', or as 'pot', the share of the pot at the node."
+        ),
     ] = "net"
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the last --node to a file (.png, .svg ...).")
+        Path | None, typer.Option(help="Draw the last --node to this file (.png, .svg ...).")
     ] = None
     save_spot_as: Annotated[
-        Path | None, typer.Option("--save-spot", help="Write the spot to a file (.toml, .txt).")
+        Path | None, typer.Option("--save-spot", help="Write the spot to this file (.toml, .txt).")
     ] = None
-    save: Annotated[Path | None, typer.Option(help="Save the solution (.npz).")] = None
+    save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
     forget_rivers: Annotated[
         bool,
         typer.Option(
             "--forget-rivers",
             hidden=True,
-            help="With --save, a far smaller file without the last street, which is solved again "
-            "where it is looked at.",
+            help="Make the file of --save far smaller by leaving out the last street, which is "
+            "solved again when it is shown.",
         ),
     ] = False
     force: arguments.Force = False
@@ -130,7 +136,10 @@ class SpotSolveOptions:
 
 @takes(SpotOptions, SpotSolveOptions)
 def spot(options: SpotOptions, asked: SpotSolveOptions) -> None:
-    """Solve a spot of hold'em or Omaha after the flop, and show hands and runouts."""
+    """Solve a spot of hold'em or Omaha after the flop.
+
+    Then print the hands or the runouts at the lines of --node.
+    """
     given = options.given
     _check(asked)
     console = plain_console()
@@ -146,11 +155,11 @@ def spot(options: SpotOptions, asked: SpotSolveOptions) -> None:
         if asked.size:
             return
         limit = arguments.read_memory_limit(asked.memory_limit)
-        # What is forgotten lies in chunks that are not cut again.
+        # Forgotten subgames must be whole chunks, which are not cut again.
         cut = True if asked.forget_rivers else "auto"
         game = compile_game(rules.game, cut=cut, memory_limit=limit, **rules.options)
         if asked.forget_rivers and not game.chunks.n_chunks:
-            raise ValueError("--forget-rivers: the spot is a river")
+            raise ValueError("--forget-rivers needs a spot before the river")
         with put_off(), solve_bar(0, asked.time_limit) as show:
             solution = run(_request(asked, game), show.solving)
         if asked.save:
@@ -172,10 +181,11 @@ def _show(
     asked: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
-    """Print the whole spot, and the hands or the runouts at each line; write the last one."""
+    """Print the whole spot, and the hands or the runouts at each line; write the last line to
+    files."""
     rules = shown.rules
     if not isinstance(rules, Spot):
-        raise ValueError(f"{shown.game.name} is no spot: tensorcfr show prints it")
+        raise ValueError(f"{shown.game.name} is not a spot: tensorcfr show prints it")
     units, unit = partial(shown.units, unit=asked.unit, big_blind=big_blind), asked.unit
     spot_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
@@ -198,7 +208,7 @@ def _show(
 
 
 def _check(asked: SpotSolveOptions) -> None:
-    """Refuse options that make no sense, before anything is solved."""
+    """Check that options fit together and files are writable, before the spot is solved."""
     arguments.check_save("--save", asked.save, force=asked.force)
     arguments.check_plot("--plot", asked.plot)
     arguments.check_target("--output", asked.output)
@@ -215,27 +225,29 @@ def _check(asked: SpotSolveOptions) -> None:
         raise ValueError(f"--buckets-by {asked.buckets_by}: {suggest(asked.buckets_by, BUCKETS)}")
     if asked.buckets is not None and (asked.save or asked.locks):
         raise ValueError(
-            f"--buckets: {'--save' if asked.save else '--lock'} takes a solve of hands"
+            f"--buckets cannot be combined with {'--save' if asked.save else '--lock'}"
         )
 
 
 SHOWS = {"spot", "node", "unit", "of", "rows", "output", "plot", "force"}
-"""Options for a spot that is solved already."""
+"""Options that are allowed with a solution."""
 
 
 def _check_look(asked: SpotSolveOptions, given: GivenSpot) -> None:
-    """Refuse what solves, where a solution is looked at."""
+    """Check that no option of a solve is given with a solution."""
     solves = any(
         getattr(asked, one.name) != one.default
         for one in fields(asked)
         if one.name not in SHOWS | {"buckets_by"}
     )
     if given.keys() - {"big_blind"} or solves:
-        raise ValueError(f"{asked.spot} is a solution: it takes --node and what shows nodes")
+        raise ValueError(
+            f"{asked.spot} is a solution: it takes only --node and other options that show"
+        )
 
 
 def _request(asked: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
-    """What to solve, and when to stop."""
+    """Return the request of the solve."""
     solved = game
     if asked.buckets is not None:
         solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
@@ -249,7 +261,7 @@ def _request(asked: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
 
 
 def _buckets_line(solution: Solution, rules: Spot) -> str:
-    """What the solve of buckets says of itself."""
+    """Return a line about the solve with buckets."""
     exploitability = solution.exploitability
     return (
         f"{solution.game.name}, {solution.game.n_infosets:,} infosets: among buckets the "
@@ -259,7 +271,7 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
 
 
 def _size_line(rules: Spot, size: Size) -> str:
-    """How large a spot is."""
+    """Return a line about the size of a spot."""
     hands = " x ".join(str(len(own)) for own in rules.hands)
     whole = {
         floats: format_bytes(int(size.bytes_in_all(floats)[1])) for floats in ("float32", "int16")

@@ -1,4 +1,4 @@
-"""The commands ``sweep`` and ``plot``: compare many solves, and draw the comparison."""
+"""Commands ``sweep`` and ``plot``: compare many solves, and draw the comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Levels = Annotated[
     typer.Option(
         metavar="A,B,C",
         hidden=True,
-        help="Exploitabilities for the table: effort to reach them.",
+        help="Print the effort to reach these exploitabilities.",
     ),
 ]
 DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
@@ -28,26 +28,39 @@ DEFAULT_LEVELS = ",".join(f"{level:g}" for level in LEVELS)
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """What ``sweep`` takes."""
+    """Options of ``sweep``."""
 
     table: Annotated[
         Path,
-        typer.Argument(help="The CSV file; if it exists, the sweep continues."),
+        typer.Argument(help="Write to this CSV file; if it exists, the sweep continues."),
     ]
     games: Annotated[
-        list[str], typer.Option("--game", "-g", help="'kuhn' or 'leduc(ranks=4)'; repeatable.")
+        list[str],
+        typer.Option(
+            "--game", "-g", help="Solve this game, 'kuhn' or 'leduc(ranks=4)'; repeatable."
+        ),
     ]
     algorithms: Annotated[
-        list[str], typer.Option("--algorithm", "-a", help="'cfr' or 'dcfr(alpha=2)'; repeatable.")
+        list[str],
+        typer.Option(
+            "--algorithm",
+            "-a",
+            help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)'; repeatable.",
+        ),
     ]
     seeds: Annotated[
         str,
         typer.Option(
-            metavar="NUMBER", help="Seeds 0 to NUMBER - 1, or 'A,B,C', of sampling algorithms."
+            metavar="NUMBER",
+            help="Run sampling algorithms with the seeds 0 to NUMBER - 1, or with the seeds "
+            "'A,B,C'.",
         ),
     ] = "1"
     repeats: Annotated[
-        int, typer.Option(min=1, help="Run each solve so often, and show medians of the seconds.")
+        int,
+        typer.Option(
+            min=1, help="Run each solve this many times, and show medians of the seconds."
+        ),
     ] = 1
     iters: arguments.Iterations = None
     nodes: arguments.Nodes = None
@@ -55,13 +68,16 @@ class SweepOptions:
     target: arguments.Target = None
     processes: Annotated[
         int,
-        typer.Option(help="Solves that run at a time; more than 1 distorts the measured seconds."),
+        typer.Option(
+            help="Run this many solves at a time; more than 1 distorts the measured seconds."
+        ),
     ] = 1
     memory_limit: arguments.MemoryLimit = None
     cluster: arguments.Cluster = None
     levels: Levels = DEFAULT_LEVELS
     plot: Annotated[
-        Path | None, typer.Option(help="Draw exploitability against nodes and seconds (.png ...).")
+        Path | None,
+        typer.Option(help="Draw exploitability against nodes and seconds to this file (.png ...)."),
     ] = None
 
 
@@ -115,24 +131,31 @@ def sweep(asked: SweepOptions) -> None:
 
 @errors_in_one_line()
 def plot(
-    table: Annotated[Path, typer.Argument(help="The CSV file that: tensorcfr sweep wrote.")],
+    table: Annotated[Path, typer.Argument(help="The CSV file that 'tensorcfr sweep' wrote.")],
     output: arguments.Picture = None,
     x: Annotated[
         list[str] | None,
         typer.Option(
-            help="nodes, decision_nodes, seconds or iterations; repeatable; default nodes, seconds."
+            help="Draw against nodes, decision_nodes, seconds or iterations; repeatable; by "
+            "default nodes and seconds."
         ),
     ] = None,
     games: Annotated[
-        list[str] | None, typer.Option("--game", "-g", help="Only this game; repeatable.")
+        list[str] | None, typer.Option("--game", "-g", help="Draw only this game; repeatable.")
     ] = None,
     algorithms: Annotated[
-        list[str] | None, typer.Option("--algorithm", "-a", help="Only this one; repeatable.")
+        list[str] | None,
+        typer.Option("--algorithm", "-a", help="Draw only this algorithm; repeatable."),
     ] = None,
-    title: Annotated[str | None, typer.Option(hidden=True, help="Title of the picture.")] = None,
+    title: Annotated[
+        str | None, typer.Option(hidden=True, help="Set the title of the picture.")
+    ] = None,
     levels: Levels = DEFAULT_LEVELS,
 ) -> None:
-    """Draw a sweep, and print the effort to given exploitabilities."""
+    """Draw a sweep, and print its summary.
+
+    The summary is the effort to reach given exploitabilities.
+    """
     arguments.check_plot("--output", output)
     marks = arguments.read_levels(levels)
     rows = _only(read_sweep(table), "game", games)
@@ -146,14 +169,14 @@ def plot(
 
 
 def _draw(rows: list[Row], path: Path, **options: Any) -> None:
-    """Draw; imports matplotlib on the first call."""
+    """Draw the rows to a file; import matplotlib on the first call."""
     from ..plots import sweep_curves
 
     sweep_curves(rows, path=path, **options)
 
 
 def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
-    """The rows with one of the wanted values in a column; all rows if none is wanted."""
+    """Return the rows with one of the wanted values in a column; all rows if none is wanted."""
     found = list(dict.fromkeys(getattr(row, column) for row in rows))
     for value in wanted or []:
         if value not in found:

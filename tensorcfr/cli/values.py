@@ -1,5 +1,5 @@
-"""The commands ``show``, ``evaluate``, ``size`` and ``regrets``: solutions, strategies and games
-looked at."""
+"""Commands ``show``, ``evaluate``, ``size`` and ``regrets``, which print facts about solutions,
+strategies and games."""
 
 from __future__ import annotations
 
@@ -29,27 +29,28 @@ from .console import errors_in_one_line, plain_console
 from .machine import Json, print_json
 
 Player = Annotated[
-    int | None, typer.Option(metavar="NUMBER", help="Only the infosets of this player.")
+    int | None, typer.Option(metavar="NUMBER", help="Show only infosets of this player.")
 ]
 Pattern = Annotated[
     str | None,
     typer.Option(
         metavar="PATTERN",
-        help="Only infosets whose label fits, '*' being anything and '?' one character: 'K*'.",
+        help="Show only infosets whose label matches, where '*' is any text and '?' one "
+        "character, 'K*'.",
     ),
 ]
 Node = Annotated[
     str | None,
     typer.Option(
-        help="Only the infosets of this public node: the label without the hand, 'rr' in Leduc; "
-        "'start' for the first (see: tensorcfr chart --list)."
+        help="Show only infosets of this public node: the label without the hand, 'rr' in "
+        "Leduc; 'start' is the first ('tensorcfr chart --list' lists them)."
     ),
 ]
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some infosets of a game; by default all of them."""
+    """Selection of infosets of a game; by default all of them."""
 
     player: int | None = None
     pattern: str | None = None
@@ -59,10 +60,10 @@ class Selection:
         return any(part is not None for part in (self.player, self.pattern, self.node))
 
     def infosets(self, game: CompiledGame) -> Iterator[InfosetRows]:
-        """The infosets, some at a time, in the game's order.
+        """Return an iterator over the selected infosets, some at a time, in the game's order.
 
         Raises:
-            ValueError: There is no such player or node, or no label fits the pattern.
+            ValueError: There is no such player or node, or no label matches the pattern.
         """
         if self.player is not None and not 0 <= self.player < game.n_players:
             raise ValueError(
@@ -70,7 +71,7 @@ class Selection:
             )
         found = self._found(game)
         if (first := next(found, None)) is None:
-            raise ValueError(f"{game.name} has no infoset like that: {self}")
+            raise ValueError(f"{game.name} has no infoset for {self}")
         return chain([first], found)
 
     def _found(self, game: CompiledGame) -> Iterator[InfosetRows]:
@@ -97,19 +98,23 @@ OffPath = Annotated[
     bool,
     typer.Option(
         "--off-path",
-        help="Print the largest and mean regret given that an infoset is reached, over all.",
+        help="Print the largest and the mean regret over all infosets, given that they are "
+        "reached.",
     ),
 ]
 Rows = Annotated[
     int | None,
-    typer.Option(min=0, help="Infosets to print per player; 0 prints them all, as --json does."),
+    typer.Option(
+        min=0,
+        help="Print this many infosets per player; 0 prints all, which --json does by default.",
+    ),
 ]
 DEFAULT_ROWS = 10
 
 
 @errors_in_one_line()
 def show(
-    file: Annotated[Path, typer.Argument(help="A solution saved by: tensorcfr solve --save.")],
+    file: Annotated[Path, typer.Argument(help="A solution saved by 'tensorcfr solve --save'.")],
     player: Player = None,
     infoset: Pattern = None,
     node: Node = None,
@@ -118,14 +123,17 @@ def show(
     ] = True,
     values: Annotated[
         bool,
-        typer.Option("--values/--no-values", help="Print reaches and expected values beside it."),
+        typer.Option("--values/--no-values", help="Print reaches and expected values, too."),
     ] = True,
     rows: Rows = None,
     off_path: OffPath = False,
     as_json: Json = False,
 ) -> None:
-    """Print a saved solution: figures, and for every infoset its reach, its expected value, and
-    probability and expected value of each action."""
+    """Print a saved solution.
+
+    It has the figures of the solution, and for every infoset its reach, its expected value, and the
+    probability and expected value of each action.
+    """
     solution = Solution.load(file, registered=False)
     chosen = Selection(player, infoset, node)
     wanted = values and strategy
@@ -141,7 +149,7 @@ def show(
         return
     console = plain_console()
     count = DEFAULT_ROWS if rows is None else rows
-    # A selection is checked before anything is printed.
+    # Check the selection before anything is printed.
     selected = list(chosen.infosets(solution.game)) if chosen and strategy else None
     report.print_solution(
         console, solution, rows=count, strategy=strategy and not (chosen or values)
@@ -160,30 +168,34 @@ def evaluate(
     ],
     strategy: Annotated[
         Path | None,
-        typer.Argument(help="The strategy (csv, json, parquet, npz); by default the solution's."),
+        typer.Argument(
+            help="Evaluate this strategy (csv, json, parquet, npz); by default the solution's."
+        ),
     ] = None,
     locks: Annotated[
         list[str] | None,
         typer.Option(
             "--lock",
             metavar="INFOSET:ACTION=P,...",
-            help="Probabilities that nobody chooses, best responses included; repeatable.",
+            help="Fix probabilities of an infoset, also in best responses; repeatable.",
         ),
     ] = None,
     best_response: Annotated[
         int | None,
-        typer.Option(metavar="PLAYER", help="Write this player's best response to --output."),
+        typer.Option(metavar="PLAYER", help="Write the best response of this player to --output."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Where to (csv, json, parquet, npz)."),
+        typer.Option("--output", "-o", help="Write to this file (csv, json, parquet, npz)."),
     ] = None,
-    worst: Annotated[int, typer.Option(min=0, help="Infosets to print at which most is lost.")] = 0,
+    worst: Annotated[
+        int, typer.Option(min=0, help="Print this many infosets with the largest losses.")
+    ] = 0,
     off_path: OffPath = False,
     memory_limit: arguments.MemoryLimit = None,
     as_json: Json = False,
 ) -> None:
-    """Evaluate a strategy: expected values, best responses, exploitability."""
+    """Evaluate a strategy: values, best responses, exploitability."""
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output go together")
     arguments.check_target("--output", output)
@@ -222,13 +234,15 @@ def size(
     ],
     settings: arguments.Settings = None,
     seconds: Annotated[
-        float, typer.Option(hidden=True, help="How long histories may be sampled.")
+        float, typer.Option(hidden=True, help="Sample histories for this many seconds.")
     ] = 2.0,
-    seed: Annotated[int, typer.Option(min=0, hidden=True, help="Of the sampling.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, hidden=True, help="Sample with this seed.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Tell how large a game is, without compiling it: counted where it has private hands, sampled
-    where it is a tree of histories."""
+    """Print the size of a game without compiling it.
+
+    Games with private hands are counted; other games are estimated from sampled histories.
+    """
     given = arguments.read_settings(settings, game)
     found = game_size(game, seconds=seconds, seed=seed, **given)
     if as_json:
@@ -241,7 +255,7 @@ def size(
 def _game_and_policy(
     source: str, strategy: Path | None, limit: int | None
 ) -> tuple[CompiledGame, Policy]:
-    """The game and the policy to evaluate."""
+    """Return the game and the policy to evaluate."""
     if source.endswith(".npz"):
         solution = Solution.load(source, registered=False, memory_limit=limit)
         game = solution.game
@@ -254,16 +268,19 @@ def _game_and_policy(
 
 @errors_in_one_line()
 def regrets(
-    game: Annotated[str, typer.Argument(help="A game (see: tensorcfr games).")] = "kuhn",
+    game: Annotated[str, typer.Argument(help="A game; 'tensorcfr games' lists them.")] = "kuhn",
     algorithm: Annotated[
-        str, typer.Option(help="Any iterative algorithm (see: tensorcfr algorithms).")
+        str, typer.Option(help="Run this iterative algorithm; 'tensorcfr algorithms' lists them.")
     ] = "cfr(alternating=False)",
     checkpoints: Annotated[
-        str, typer.Option(metavar="T,T,...", help="Iterations after which to look.")
+        str, typer.Option(metavar="T,T,...", help="Print regrets after these iterations.")
     ] = "10,100,1000",
     seed: arguments.Seed = None,
 ) -> None:
-    """What the strategies of all iterations earned on average, and regret; with the bounds."""
+    """Print average regrets of all iterations, with their bounds.
+
+    The table also has the average value of the strategies that were played.
+    """
     record = arguments.read_algorithm(algorithm)
     marks = arguments.read_marks(checkpoints)
     compiled = compile_game(game, cut=False)

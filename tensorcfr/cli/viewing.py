@@ -1,4 +1,4 @@
-"""The command ``view``: a solution in the browser, or as one page."""
+"""Command ``view``: a solution in the browser, or as one page."""
 
 from __future__ import annotations
 
@@ -22,35 +22,46 @@ def view(
     source: Annotated[
         str | None,
         typer.Argument(
-            help="A solution saved by: tensorcfr solve --save; or a game, which is solved while "
-            "you look at it. Without it a form opens, for a spot."
+            help="A solution saved by 'tensorcfr solve --save', or a game, which is solved while "
+            "you look at it. Without it a form for a spot opens."
         ),
     ] = None,
     other: Annotated[
-        Path | None, typer.Argument(help="Another solution of the same game, shown beside it.")
+        Path | None, typer.Argument(help="Another solution of the same game, for comparison.")
     ] = None,
     html: Annotated[
-        Path | None, typer.Option(help="Write one page to this file instead, for sharing.")
+        Path | None,
+        typer.Option(help="Write one page for sharing to this file, and do not start the viewer."),
     ] = None,
     most: Annotated[
-        int, typer.Option(min=1, help="Nodes that the page of --html holds, the first ones.")
+        int,
+        typer.Option(
+            min=1, help="Write at most this many nodes, the first ones, to the page of --html."
+        ),
     ] = MOST_NODES,
     line: Annotated[
         str,
-        typer.Option(help="The first node of the page of --html: 'check bet66', or an infoset."),
+        typer.Option(help="Begin the page of --html at this line, 'check bet66', or infoset."),
     ] = "",
     street: Annotated[
-        bool, typer.Option("--street", help="Leave out of --html what the next card brings.")
+        bool, typer.Option("--street", help="End the page of --html at the next card.")
     ] = False,
     algorithm: arguments.SolvedBy = None,
     iters: arguments.SolvedIn = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0: any free one.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any free port.")
+    ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the browser.")
     ] = True,
-    force: Annotated[bool, typer.Option("--force", help="Let --html overwrite a file.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Let --html replace an existing file.")
+    ] = False,
 ) -> None:
-    """Look at a solution in the browser, on this machine alone; Ctrl-C ends."""
+    """Show a solution in the browser.
+
+    Only this machine can open the page. Ctrl-C ends.
+    """
     arguments.check_target("--html", html, force=force)
     if source is None:
         if html or algorithm or iters is not None:
@@ -65,7 +76,7 @@ def view(
         record = arguments.read_algorithm(algorithm) if algorithm else None
         if record is not None and not record.passes_whole_game:
             raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
-        # A page for sharing is of the result.
+        # A page for sharing shows the result, so solve before writing it.
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
     second = Solution.load(other, registered=False) if other else None
     if html:

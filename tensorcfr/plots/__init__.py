@@ -1,10 +1,10 @@
 """Pictures of solves and strategies; the extra ``tensorcfr[plot]``.
 
-:func:`convergence` draws single solves, :func:`sweep_curves` a sweep, :func:`kuhn_stages`,
-:func:`strategy_chart` and :func:`infoset_chart` strategies, :func:`draw` the tree of a small
-game, :func:`hand_grid` and :func:`runout_grid` spots of hold'em, :func:`gain_against_risk`
-responses to a model of a player.  All return the figure and show
-nothing; :class:`LiveProgress` shows a solve in a notebook as it runs.
+:func:`convergence` draws single solves and :func:`sweep_curves` a sweep. :func:`kuhn_stages`,
+:func:`strategy_chart` and :func:`infoset_chart` draw strategies, and :func:`draw` the history tree
+of a small game. :func:`hand_grid` and :func:`runout_grid` draw spots of hold'em, and
+:func:`gain_against_risk` responses to a model of a player. All return the figure and show nothing.
+:class:`LiveProgress` shows a solve in a notebook while it runs.
 """
 
 from ..analysis.public_nodes import find_node, public_nodes

@@ -1,4 +1,4 @@
-"""Draw strategies: the four decisions of Kuhn poker, and hands by actions at a public node."""
+"""Charts of strategies: the four decisions of Kuhn poker, and hands by actions at a public node."""
 
 from __future__ import annotations
 
@@ -34,19 +34,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NEVER = 5e-4
-"""Own reach below which the player's own strategy counts as avoiding an infoset."""
+"""Reach below which an infoset counts as avoided."""
 
 MOST_ROWS = 24
-"""Infosets that :func:`infoset_chart` draws, by default."""
+"""Largest number of infosets that :func:`infoset_chart` draws by default."""
 
 FEW_CARDS = 6
 """Largest number of cards for which "<.01" fits below a bar."""
 
 MOST_BARS = 20
-"""Cards of Kuhn poker that are drawn as bars with numbers; more are drawn as lines."""
+"""Largest number of cards of Kuhn poker that are drawn as bars with numbers; more are drawn as
+lines."""
 
 MOST_OF_KUHN = 10_000
-"""Infosets of a game that is compared with Kuhn poker, at most."""
+"""Largest number of infosets of a game that is compared with Kuhn poker."""
 
 KUHN_STAGES = {
     START: "player 0 opens",
@@ -58,7 +59,7 @@ KUHN_STAGES = {
 
 
 def is_kuhn(game: CompiledGame) -> bool:
-    """Whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
+    """Return whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
     if game.n_players != 2 or game.n_infosets > MOST_OF_KUHN:
         return False
     nodes = public_nodes(game)
@@ -73,25 +74,26 @@ def kuhn_stages(
     path: str | Path | None = None,
     ax: Sequence[Axes] | None = None,
 ) -> Figure:
-    """The four decisions of two-player Kuhn poker: the probability of betting, by card.
+    """Draw the four decisions of two-player Kuhn poker: the probability of betting, by card.
 
     For three cards the picture shows all equilibria (H. W. Kuhn, "A simplified two-person poker",
-    1950): one strategy of player 1, and a family of strategies of player 0.  The parameter of the
-    family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack.
-    More than 20 cards are drawn as lines.
+    1950): one strategy of player 1, and a family of strategies of player 0. The parameter of the
+    family is ``alpha`` between 0 and 1/3, the probability of opening with a bet on the jack. More
+    than 20 cards are drawn as lines.
 
     Args:
         solution: A solution or a policy of two-player Kuhn poker, any deck.
-        path: File to write the picture to; its ending says the format.
-        ax: Four axes of a figure of yours to draw in, one per decision; without caption.
+        path: File for the picture; its suffix gives the format.
+        ax: Four axes to draw on, one per decision, without a caption; by default those of a new
+            figure.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: It is another game, there are not four axes, or the ending of ``path`` is no
-            picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: The game is not two-player Kuhn poker, ``ax`` does not hold four axes, or the
+            suffix of ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
@@ -123,7 +125,7 @@ def kuhn_stages(
             panel.tick_params(axis="x", length=0, pad=12)
             for place, chance in enumerate(betting[name]):
                 text = _percent(chance)
-                if len(cards) > FEW_CARDS:
+                if len(cards) > FEW_CARDS:  # No space for four characters below a bar.
                     text = {"<.01": "", ">.99": "1"}.get(text, text)
                 panel.annotate(text, (place, 0), (0, -3), textcoords="offset points", **_SMALL)
         if len(cards) == 3:
@@ -145,7 +147,7 @@ _SMALL: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8.0, "color":
 
 
 def _percent(probability: float) -> str:
-    """Two decimals; a number near 0 or 1 is not rounded to it."""
+    """Format a probability with two decimals; do not round to 0 or 1."""
     if 0 < probability < 0.005:
         return "<.01"
     if 0.995 <= probability < 1 - 1e-9:
@@ -154,7 +156,8 @@ def _percent(probability: float) -> str:
 
 
 def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
-    """The equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by stage."""
+    """Return the equilibrium of a given ``alpha``: probabilities of betting with J, Q, K, by
+    stage."""
     third = 1 / 3
     return {
         START: (alpha, 0.0, 3 * alpha),
@@ -165,7 +168,8 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 
 
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
-    """Draw all equilibria as brackets, and the equilibrium nearest to a strategy as diamonds."""
+    """Draw all equilibria as brackets, and the equilibrium with the strategy's ``alpha`` as
+    diamonds."""
     least, most = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
@@ -213,22 +217,22 @@ def strategy_chart(
     """Draw hands by actions at a public node, as a heat map with numbers.
 
     The number to the right of each hand is the player's own reach: the probability that the
-    player's own strategy leads to the node with this hand.  Rows of reach 0 are grey, because the
+    player's own strategy leads to the node with this hand. Rows of reach 0 are grey, because the
     player never uses their probabilities.
 
     Args:
         solution: A solution or a policy.
-        node: Name of the public node, the public part of the infoset labels: ``"rr"`` in
-            Leduc; ``"start"`` is where nothing has been done.  :func:`public_nodes` lists them.
-        path: File to write the picture to; its ending says the format.
-        ax: Axes of a figure of yours to draw in; without caption.
+        node: Name of the public node, the public part of the infoset labels: ``"rr"`` in Leduc, or
+            ``"start"`` before the first action. :func:`public_nodes` lists them.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on, without a caption; by default those of a new figure.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: The node does not exist, or the suffix of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: The node does not exist, or the suffix of ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
@@ -255,24 +259,24 @@ def infoset_chart(
 ) -> Figure:
     """Draw infosets by actions, as a heat map with numbers: for games without private hands.
 
-    The number to the right of each infoset is the probability with which it is reached.  Cells of
-    actions that an infoset does not have are blank.
+    The number to the right of each infoset is the probability of reaching it. Cells of actions that
+    an infoset does not have are blank.
 
     Args:
         solution: A solution or a policy.
-        player: Whose infosets; by default those of all players.
-        most: Infosets to draw, at most: those that are reached most often, in the game's order.
-            Infosets that are reached less often than once in 2,000 plays are left out.
-        path: File to write the picture to; its ending says the format.
-        ax: Axes of a figure of yours to draw in; without caption.
+        player: Player whose infosets are drawn; by default all players.
+        most: Largest number of infosets to draw. The infosets with the largest reach are drawn, in
+            the game's order. Infosets with a reach below 1 in 2,000 are omitted, unless all are.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on, without a caption; by default those of a new figure.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: There is no such player, ``most`` is below 1, or the ending of ``path`` is no
-            picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: The player does not exist, ``most`` is below 1, or the suffix of ``path`` is not
+            a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
@@ -294,8 +298,9 @@ def infoset_chart(
             strict=True,
         )
     ]
-    # Where all are avoided, there is nothing else to show.
+    # If all infosets are avoided, show them nevertheless.
     often = [at for at, row in enumerate(reached) if row[0] >= NEVER] or list(range(len(reached)))
+    # The inner sort selects by reach, the outer one restores the game's order.
     often = sorted(sorted(often, key=lambda at: -reached[at][0])[:most])
     shown = [reached[at] for at in often]
     actions = tuple(dict.fromkeys(action for *_, row in shown for action in row))
@@ -310,14 +315,14 @@ def infoset_chart(
 
 
 def has_hands(game: CompiledGame) -> bool:
-    """Whether infosets differ in a private hand: :func:`strategy_chart` has rows then."""
+    """Return whether infosets differ by a private hand, so that :func:`strategy_chart` has rows."""
     if game.nodes is not None:
         return True
     return any(len(node.hands) > 1 for node in public_nodes(game).values())
 
 
 class _Table(NamedTuple):
-    """A strategy to draw: rows by actions."""
+    """Strategy to draw: rows by actions."""
 
     title: str
     rows_are: str
@@ -325,9 +330,9 @@ class _Table(NamedTuple):
     rows: tuple[str, ...]
     actions: tuple[str, ...]
     probability: np.ndarray
-    """float64 (rows, actions); NaN where a row has no such action."""
+    """float64 (rows, actions): NaN if the row does not have the action."""
     reach: np.ndarray
-    """float64 (rows,)."""
+    """float64 (rows,): reach of each row's infoset."""
     reach_is: str
     """Label of the axis of reaches."""
 
@@ -381,7 +386,7 @@ def _heat_map(
 
 
 def _caption(solution: Solution | Policy) -> str:
-    """Origin and exploitability of a strategy."""
+    """Return the origin and the exploitability of a strategy, as a caption."""
     if isinstance(solution, Policy):
         return f"{game_title(solution.game.name)}."
     return (

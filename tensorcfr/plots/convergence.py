@@ -1,4 +1,4 @@
-"""Draw convergence curves of single solves."""
+"""Convergence curves of single solves."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def convergence(
 ) -> Figure:
     """Draw exploitability against effort, both on log scales, one line for each solution.
 
-    Exploitability is ``nash_conv / players``, in the game's own unit.  A log scale has no 0, so
-    checkpoints with exploitability 0 or effort 0 are omitted.  The title names solutions without
-    any other checkpoint.
+    Exploitability is ``nash_conv / players``, in the game's own unit. A log scale has no 0, so
+    checkpoints with exploitability 0 or effort 0 are omitted. The title names solutions without any
+    other checkpoint.
 
     Args:
-        solutions: A solution, or several to compare; usually of one game by several algorithms.
-        x: The effort: iterations, nodes touched, decision nodes among them, or seconds.
+        solutions: A solution, or several to compare, usually of one game by several algorithms.
+        x: Effort: iterations, nodes touched, decision nodes touched, or seconds.
         path: File for the picture; its suffix gives the format.
         ax: Axes to draw on; by default those of a new figure.
 
@@ -54,8 +54,8 @@ def convergence(
 
     Raises:
         ValueError: ``solutions`` is empty or one has no trace, ``x`` is unknown, or the suffix of
-            ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+            ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     solutions = [solutions] if isinstance(solutions, Solution) else list(solutions)
     if x not in X_AXES:
@@ -70,7 +70,7 @@ def convergence(
     attribute, x_label = X_AXES[x]
     ends, without = [], []
     names = _names(solutions)
-    # Two solutions by one algorithm are two lines.
+    # Styles are by name, and two solutions by one algorithm need two of them.
     styles = line_styles(
         f"{name} {index}" if name in names[:index] else name for index, name in enumerate(names)
     )
@@ -105,7 +105,8 @@ def convergence(
 
 
 def _names(solutions: Sequence[Solution]) -> list[str]:
-    """A name for each solution: algorithm and changed options, with the game if games differ."""
+    """Return a name for each solution: algorithm and changed options, with the game if games
+    differ."""
     names = [_name(solution.algorithm) for solution in solutions]
     if len({solution.game.name for solution in solutions}) == 1:
         return names
@@ -113,7 +114,8 @@ def _names(solutions: Sequence[Solution]) -> list[str]:
 
 
 def _name(algorithm: Record) -> str:
-    """``dcfr (alpha=2, simultaneous)``: the name, and options that differ from the published."""
+    """Return the algorithm's name with options that differ from the published: ``dcfr
+    (alpha=2)``."""
     published = ALGORITHMS.get(algorithm.name)
     if published is None or not algorithm.options:
         return str(algorithm)

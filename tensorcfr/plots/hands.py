@@ -1,4 +1,4 @@
-"""Pictures of a solved spot: grids of hands, 13 x 13 or of groups, and 13 x 4 grids of cards."""
+"""Pictures of a solved spot: grids of hands, 13 x 13 or by groups, and 13 x 4 grids of cards."""
 
 from __future__ import annotations
 
@@ -35,29 +35,29 @@ def hand_grid(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """All hands at a line as a grid: pairs on the diagonal, suited hands above it; hands of four
-    cards in groups, by pairs and suits.
+    """Draw all hands at a line as a grid.
 
-    With ``"strategy"`` a cell is filled as high as the share of its hands that is left at the line,
-    and divided by how often each action is taken.  The other pictures have one colour a cell:
-    expected chips, equity, or combos.
+    Hands of two cards have pairs on the diagonal and suited hands above it; hands of four cards are
+    in groups, by pairs and suits. With ``"strategy"`` the filled height of a cell is the share of
+    its hands that is left at the line, divided by the frequency of each action. The other pictures
+    have one colour per cell: expected chips, equity, or combos.
 
     Args:
-        table: From :meth:`tensorcfr.analysis.SolvedSpot.table`.
+        table: Table from :meth:`tensorcfr.analysis.SolvedSpot.table`.
         what: ``"strategy"``, ``"value"``, ``"equity"`` or ``"combos"``.
-        path: File to write the picture to; its ending says the format.
-        ax: Axes of a figure of yours to draw in.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on; by default those of a new figure.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: There is no such picture, or the ending of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: ``what`` is unknown, or the suffix of ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
     if what not in tuple(TITLES):
-        raise ValueError(f"what must be strategy, value, equity or combos, not {brief(what)}")
+        raise ValueError(f"hand_grid draws strategy, value, equity or combos, not {brief(what)}")
     figure, panel = axes_in(ax, 8.6, 9.6)
     combos = table.grid(table.weight, total=True)
     if what == "strategy":
@@ -91,21 +91,21 @@ def runout_grid(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """What happens on every next card, as a grid of ranks and suits.
+    """Draw the frequency of an action after every next card, as a grid of ranks and suits.
 
     Args:
-        runouts: From :meth:`tensorcfr.analysis.SolvedSpot.runouts`, with one ``*``.
-        action: The action whose frequency is drawn; by default all that put chips in.
-        path: File to write the picture to; its ending says the format.
-        ax: Axes of a figure of yours to draw in.
+        runouts: Runouts from :meth:`tensorcfr.analysis.SolvedSpot.runouts`, with one ``*``.
+        action: Action whose frequency is drawn; by default all actions that put chips in.
+        path: File for the picture; its suffix gives the format.
+        ax: Axes to draw on; by default those of a new figure.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: There is no such action, or the runouts have several cards; or the ending of
-            ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: The action does not exist, the runouts have several cards, or the suffix of
+            ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     check_format(path)
     if len(runouts.cards[0]) != 1:
@@ -140,7 +140,7 @@ def runout_grid(
 
 
 def draw_line(found: HandTable | Runouts, path: str | Path) -> Figure:
-    """:func:`hand_grid` of a table, :func:`runout_grid` of runouts."""
+    """Draw a table with :func:`hand_grid`, or runouts with :func:`runout_grid`."""
     if isinstance(found, Runouts):
         return runout_grid(found, path=path)
     return hand_grid(found, path=path)
@@ -155,7 +155,7 @@ def _where(line: str, player: int, board: tuple[str, ...]) -> str:
 
 
 def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
-    """Cells that are divided by action, with a legend of frequencies."""
+    """Draw cells that are divided by action, with a legend of frequencies."""
     from matplotlib.patches import Patch, Rectangle
     from matplotlib.patheffects import withStroke
 
@@ -168,7 +168,7 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
         panel.add_patch(Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white"))
         here = mean[row, column]
         if not np.isnan(here).any():
-            # The hands of a range may all have small weights: the height is relative to them.
+            # All hands of a range may have small weights, so the height is relative to the weights.
             height = float(combos[row, column] / held[row, column])
             left = column
             for share, colour in zip(here.tolist(), colours, strict=True):
@@ -201,14 +201,14 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
 
 
 def _label(table: HandTable, row: int, column: int) -> str:
-    """The name of a place, where rows and columns have none of their own."""
+    """Return the label of a cell, or "" if rows and columns have headings."""
     return "" if table.places.heads else table.places.labels[row][column]
 
 
 def _draw_numbers(
     panel: Any, table: HandTable, numbers: np.ndarray, colours: str, low: float, high: float
 ) -> None:
-    """A colour and a number for each cell."""
+    """Draw a colour and a number for each cell."""
     panel.imshow(
         np.nan_to_num(numbers, nan=low - 1.0),
         cmap=_with_gap(colours),
@@ -234,7 +234,8 @@ def _draw_numbers(
 
 
 def _with_gap(name: str) -> Any:
-    """A colour map in which numbers below the least are cells without hands."""
+    """Return a colour map with a separate colour, for cells without hands, below its lower
+    limit."""
     from matplotlib import colormaps
 
     return colormaps[name].with_extremes(under=EMPTY)

@@ -1,4 +1,4 @@
-"""An iteration on the tree: every history of a walk-through with its numbers."""
+"""Picture of one iteration on the history tree, with the numbers of a walk-through."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_DETAILED = 12
-"""Ends of a tree whose infosets are drawn with all their numbers; those of larger ones have labels
-alone."""
+"""Largest number of terminal histories in a tree with all numbers of the infosets; in larger trees
+infosets have only labels."""
 
 
 def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> Figure:
-    """Draw an iteration of :func:`tensorcfr.analysis.walkthrough` on the tree of its histories.
+    """Draw an iteration of :func:`tensorcfr.analysis.walkthrough` on its history tree.
 
-    Actions have the probabilities that the iteration begins with, ends and decisions their values
-    to the players.  A decision has its infoset, and in small trees the infoset's regrets, strategy
-    and strategy sum, before and after the iteration.  Dotted lines join the histories of an
-    infoset.
+    Edges show the probabilities of actions at the start of the iteration; terminals and decisions
+    show their values to the players. A decision shows its infoset. In small trees it also shows the
+    infoset's regrets, strategy and strategy sum, before and after the iteration. Dotted lines join
+    the histories of an infoset.
 
     Args:
         iteration: The iteration.
-        path: File to write the picture to; its ending says the format.
+        path: File for the picture; its suffix gives the format.
 
     Returns:
         The figure, not shown.
 
     Raises:
-        ValueError: The iteration shows no histories, or the ending of ``path`` is no picture
+        ValueError: The iteration shows no histories, or the suffix of ``path`` is not a picture
             format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     if path is not None:
         check_format(path)
@@ -88,12 +88,14 @@ def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> F
             else {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none"},
             zorder=3,
         )
-    # Lines that overlap have lanes of their own: the first that is free where they begin.
+    # Dotted lines that would overlap get different lanes: a line takes the first lane whose last
+    # line ends above its top (heights are negative and fall).
     lanes: dict[tuple[int, int], float] = {}
     for label, places in met.items():
         top, bottom = height[places[0]], height[places[-1]]
         lane = next(k for k in count() if lanes.get((len(places[0]), k), 1.0) > top)
         lanes[len(places[0]), lane] = bottom
+        # Lanes alternate around the middle of the column: 0, -1, +1, -2, +2 ...
         x = len(places[0]) + 0.055 * ((lane + 1) // 2) * (-1) ** lane
         colour = COLOURS[infosets[label].player % len(COLOURS)]
         ax.plot([x, x], [top, bottom], color=colour, linestyle=":", linewidth=1.1, zorder=2)
@@ -113,8 +115,11 @@ _SMALL: dict[str, Any] = {
 
 
 def _heights(rows: dict[tuple[str, ...], HistoryRow]) -> tuple[dict[tuple[str, ...], float], int]:
-    """Where each history is drawn: ends one below the other, others halfway between the first and
-    the last of theirs; and how many ends there are."""
+    """Return the height of each history and the number of terminal histories.
+
+    Terminal histories are one below the other; any other history is halfway between its first and
+    its last child.
+    """
     inner = {steps[:-1] for steps in rows if steps}
     height = {steps: -float(k) for k, steps in enumerate(s for s in rows if s not in inner)}
     ends = len(height)

@@ -1,4 +1,4 @@
-"""Progress of a solve in a notebook, with its curve."""
+"""Progress of a solve in a notebook, with its convergence curve."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from .._util.extras import needs
 from ..solvers.driver import Progress
 
 EVERY = 0.25
-"""Seconds between two pictures."""
+"""Seconds between two updates."""
 
 
 class LiveProgress:
-    """A progress hook that shows figures and the curve of a solve in a notebook, as it runs.
+    """Progress hook that shows the figures and the curve of a running solve in a notebook.
 
-    ``solve(game, target=1e-4, progress=LiveProgress())``.  Interrupting the kernel ends the solve
+    ``solve(game, target=1e-4, progress=LiveProgress())``. Interrupting the kernel ends the solve
     and keeps its solution.
 
     Args:
-        every: Seconds between two pictures.
+        every: Seconds between two updates.
 
     Raises:
-        MissingExtraError: IPython is not installed; names the extra.
+        MissingExtraError: IPython is not installed; the message names the extra.
     """
 
     def __init__(self, every: float = EVERY) -> None:
@@ -33,7 +33,7 @@ class LiveProgress:
         self._handle: Any = None
 
     def __call__(self, progress: Progress) -> None:
-        """Show the progress, if it is time."""
+        """Update the picture, at most once in ``every`` seconds and at the last iteration."""
         now = time.monotonic()
         is_last = progress.iteration == progress.last_iteration
         if self._handle is not None and now - self._shown < self._every and not is_last:
@@ -47,7 +47,7 @@ class LiveProgress:
 
     @staticmethod
     def picture(progress: Progress) -> str:
-        """The HTML that is shown."""
+        """Return the HTML of the picture."""
         latest, last = progress.latest, progress.last_iteration
         done = f"{progress.iteration:,}" + ("" if last is None else f" of {last:,}")
         rows = [("iterations", done), ("seconds", f"{progress.seconds:.1f}")]

@@ -1,4 +1,4 @@
-"""Draw what responses to a model of a player gain, against what they risk."""
+"""Curves of the gain of responses to a model of a player, against their risk."""
 
 from __future__ import annotations
 
@@ -21,11 +21,13 @@ def gain_against_risk(
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:
-    """Draw what responses gain against the model, over what they may lose; a line for each
-    method, a point for each weight.
+    """Draw the gain of responses against the model over their possible loss.
+
+    Each method is a line, and each weight a point.
 
     Args:
-        responses: What :func:`tensorcfr.analysis.robust_responses` found, or several by name.
+        responses: Result of :func:`tensorcfr.analysis.robust_responses`, or several results by
+            name.
         path: File for the picture; its suffix gives the format.
         ax: Axes to draw on; by default those of a new figure.
 
@@ -33,8 +35,8 @@ def gain_against_risk(
         The figure, not shown.
 
     Raises:
-        ValueError: There is nothing to draw, or the suffix of ``path`` is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: ``responses`` is empty, or the suffix of ``path`` is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     if isinstance(responses, RobustResponses):
         responses = {responses.method: responses}

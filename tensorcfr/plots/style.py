@@ -29,8 +29,8 @@ X_AXES = {
 """Field of a trace point or row, and axis label, by effort."""
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""The palette of M. Okabe and K. Ito, 'Color universal design', 2008, which colour-blind people can
-tell apart; without its yellow, which is pale on white paper."""
+"""Palette of M. Okabe and K. Ito, 'Color universal design', 2008, which colour-blind people can
+distinguish. Its yellow, which is pale on white paper, is omitted."""
 
 DASHES: Sequence[Any] = (
     "solid",
@@ -41,7 +41,7 @@ DASHES: Sequence[Any] = (
     (0, (2, 2)),
     (0, (8, 1.5, 1.2, 1.5, 1.2, 1.5)),
 )
-"""Line styles, so that a print in grey can be read; as many as colours."""
+"""Line styles, which keep lines apart in a grey print; as many as colours."""
 
 TITLE_SIZE = 11.0
 """Font size of the title of a panel, in points."""
@@ -72,14 +72,14 @@ ORDER = (
     *("outcome_sampling", "hedge", "whole_traversal", "cfr-d", "dream", "lcfr", "sd-cfr"),
     *("deep-cfr", "paced-cfr+"),
 )
-"""Algorithms by the number of their :func:`line_style`, which is theirs in all pictures."""
+"""Algorithms with a fixed :func:`line_style` in all pictures, which is their index here."""
 
 
 def line_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """The style of every line of a picture.
+    """Return the style of every line of a picture.
 
-    An algorithm as published has its own.  Others (with options, or of one's own) take the styles
-    that are left, in a colour that no other line of the picture has while there is one.
+    A published algorithm has a fixed style. Other names (with options, or user-defined algorithms)
+    take the remaining styles, preferably in a colour that no other line of the picture has.
     """
     chosen = {name: ORDER.index(name) if name in ORDER else -1 for name in names}
     free = [k for k in range(len(COLOURS) * len(DASHES)) if k not in chosen.values()]
@@ -93,7 +93,8 @@ def line_styles(names: Iterable[str]) -> dict[str, dict[str, Any]]:
 
 
 def line_style(index: int) -> dict[str, Any]:
-    """Colour and dashes of a line; 49 combinations."""
+    """Return the colour and dashes of a line; there are 49 combinations."""
+    # Each round of colours shifts the dashes by one, so no combination repeats.
     turn, colour = divmod(index, len(COLOURS))
     return {
         "color": COLOURS[colour],
@@ -103,11 +104,11 @@ def line_style(index: int) -> dict[str, Any]:
 
 
 def check_format(path: str | Path | None) -> None:
-    """Check the format of a picture, if it goes to a file, before the work that it shows.
+    """Check the format of a picture before the work that it will show.
 
     Raises:
-        ValueError: The suffix of the path is no picture format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        ValueError: The suffix of the path is not a picture format.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     if path is None:
         return
@@ -121,10 +122,10 @@ def check_format(path: str | Path | None) -> None:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure without a window; its size is in inches.
+    """Return a figure without a window; its size is in inches.
 
     Raises:
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     figures = needs("matplotlib.figure", "plot")
     figure: Figure = figures.Figure(figsize=(width, height), dpi=150, layout="constrained")
@@ -133,14 +134,15 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that axes belong to, the outermost one."""
+    """Return the outermost figure that axes belong to."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
 
 
 def axes_in(ax: Axes | None, width: float, height: float) -> tuple[Figure, Any]:
-    """Axes that are given, or those of a new figure; its size is in inches."""
+    """Return a figure and its axes: the given axes, or those of a new figure with a size in
+    inches."""
     if ax is not None:
         return figure_of(ax), ax
     figure = new_figure(width, height)
@@ -148,39 +150,43 @@ def axes_in(ax: Axes | None, width: float, height: float) -> tuple[Figure, Any]:
 
 
 def written(figure: Figure, path: str | Path | None) -> Figure:
-    """The figure, written to a file if there is one."""
+    """Save a figure if a path is given, and return the figure."""
     if path is not None:
         figure.savefig(path)
     return figure
 
 
 def metric(players: set[int]) -> str:
-    """Label of an exploitability axis, with definition and unit."""
+    """Return the label of an exploitability axis, with definition and unit."""
     divisor = f"{min(players)} players" if len(players) == 1 else "players"
     return f"exploitability = nash_conv / {divisor}\n(units of utility)"
 
 
 def light_grid(ax: Axes) -> None:
-    """Draw a light grid, and no box."""
+    """Draw a light grid without a box."""
     ax.grid(visible=True, which="major", color="#dddddd", linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def caption(figure: Figure, text: str) -> None:
-    """Write small text below the picture, wrapped to its width."""
+    """Write a caption in small print below the picture, wrapped to its width."""
     lines = textwrap.wrap(text, int(CAPTION_COLUMNS * figure.get_figwidth()))
     figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=CAPTION_SIZE, color="#444444")
 
 
 def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
-    """Write each name to the right of its axes, as near to the height of its line's end as fits, in
-    an order in which no two leaders cross if there is one."""
+    """Write the name of each line to the right of its axes.
+
+    A name is as near to the height of its line's end as fits, in an order in which few leaders
+    cross.
+    """
     from matplotlib.text import Text
 
     labels = {ax: [_label(ax, end) for end in own] for ax, own in ends.items() if own}
     if not labels:
         return
-    # Sizes are known only after the layout, and the layout must make room for the names.
+    # Sizes of texts are known only after the layout, and the layout must reserve space for the
+    # names. So write them first, and move them to their final heights afterwards.
     figure_of(next(iter(labels))).draw_without_rendering()
     for ax, own in labels.items():
         height = ax.get_window_extent().height
@@ -191,7 +197,7 @@ def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
 
 
 def _label(ax: Axes, end: End) -> Annotation:
-    """A name next to the axes, with a leader to the end of its line."""
+    """Write a name next to the axes, with a leader to the end of its line."""
     name, colour, end_x, end_y = end
     return ax.annotate(
         name,
@@ -204,7 +210,7 @@ def _label(ax: Axes, end: End) -> Annotation:
         annotation_clip=False,
         arrowprops={
             "arrowstyle": "-",
-            # Grey, because a leader in the colour of the line would look like its continuation.
+            # A leader in the colour of the line would look like its continuation.
             "color": "#b0b0b0",
             "linewidth": 0.7,
             "relpos": (0.0, 0.5),
@@ -223,7 +229,7 @@ def draw_line(
     *,
     band: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> End:
-    """Draw a line with a dot at its end, and a band around it; returns its end for its name."""
+    """Draw a line with a dot at its end, and a band around it; return the end of the line."""
     colour = str(style["color"])
     ax.plot(x, y, **style)
     ax.plot(x[-1:], y[-1:], "o", color=colour, markersize=4, clip_on=False)
@@ -233,14 +239,15 @@ def draw_line(
 
 
 def log_axes(ax: Axes) -> None:
-    """A light grid and two log scales."""
+    """Draw a light grid and set two log scales."""
     light_grid(ax)
     ax.set_xscale("log")
     ax.set_yscale("log")
 
 
 def fix_scales(ax: Axes, right: float) -> None:
-    """Fix the limits, so that names keep their heights; no margin on the right."""
+    """Fix the limits of the axes, so that names keep their heights; leave no margin on the
+    right."""
     ax.set_xlim(ax.get_xlim()[0], right)
     ax.set_ylim(ax.get_ylim())
 
@@ -248,14 +255,14 @@ def fix_scales(ax: Axes, right: float) -> None:
 def save_picture(
     figure: Figure, path: Path, ends: Mapping[Axes, Sequence[End]] | None = None
 ) -> None:
-    """Write a picture of the documentation as ``.png``, and beside it as ``.svg`` for print.
+    """Write a picture of the documentation as ``.png``, and as ``.svg`` for print next to it.
 
     The same picture gives the same bytes.
 
     Args:
         figure: The picture.
-        path: The file of the bitmap.
-        ends: Lines whose names are still to be written, as for :func:`name_lines`.
+        path: Path of the bitmap.
+        ends: Ends of the lines whose names are still to be written, as for :func:`name_lines`.
     """
     import matplotlib as mpl
 
@@ -263,23 +270,25 @@ def save_picture(
         fix_scales(ax, ax.dataLim.x1)
     name_lines(ends or {})
     figure.savefig(path, metadata={"Software": None})
+    # Without a salt, matplotlib gives SVG elements random ids.
     with mpl.rc_context({"svg.hashsalt": path.stem}):
         figure.savefig(path.with_suffix(".svg"), metadata={"Date": None, "Creator": None})
 
 
 def _in_axes(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """A point in the axes: 0 at the left and lower edges, 1 at the right and upper ones."""
+    """Return a data point in axes coordinates: 0 at the left and lower edges, 1 at the opposite
+    ones."""
     found = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
     return float(found[0]), float(found[1])
 
 
 def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> list[float]:
-    """Places as from :func:`spread` for names whose leaders come from some points on their left.
+    """Return places as :func:`spread` does, for names with leaders from points on their left.
 
-    Names change places as long as that saves a crossing of two leaders.
+    Neighbouring names are exchanged as long as that reduces the number of crossings.
 
     Args:
-        points: The ends of the leaders, in the axes.
+        points: Starts of the leaders, in axes coordinates.
         rooms: Heights of the names.
     """
     wanted = [y for _, y in points]
@@ -298,7 +307,7 @@ def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> 
 
 
 def _crossings(points: Sequence[tuple[float, float]], places: Sequence[float]) -> int:
-    """How many pairs of leaders cross."""
+    """Return the number of pairs of leaders that cross."""
 
     def height(k: int, x: float) -> float:
         own_x, own_y = points[k]
@@ -306,6 +315,7 @@ def _crossings(points: Sequence[tuple[float, float]], places: Sequence[float]) -
 
     found = 0
     for i, j in combinations(range(len(points)), 2):
+        # Compare the leaders where both exist: from the later start up to the names.
         x = max(points[i][0], points[j][0])
         found += (height(i, x) - height(j, x)) * (places[i] - places[j]) < 0.0
     return found
@@ -314,18 +324,20 @@ def _crossings(points: Sequence[tuple[float, float]], places: Sequence[float]) -
 def spread(
     wanted: Sequence[float], rooms: Sequence[float], order: Sequence[int] | None = None
 ) -> list[float]:
-    """Places between 0 and 1 that leave room for each name and are near the wanted places.
+    """Return places from 0 to 1, near the wanted ones, with enough space for each name.
 
-    Minimises the sum of squared moves by pooling adjacent violators.  The distance between two
-    neighbours is at least half the sum of their rooms.
+    The sum of squared moves is minimised by pooling adjacent violators. The distance between two
+    neighbours is at least half the sum of their heights.
 
     Args:
-        wanted: The wanted places.
+        wanted: Wanted places.
         rooms: Heights of the names.
-        order: The names, the lowest first; by default as they want to be.
+        order: Indices of the names, the lowest first; by default sorted by wanted place.
     """
     if order is None:
         order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    # Subtracting the smallest offsets turns the distances into a condition of monotony: levels
+    # must not decrease, which pooling adjacent violators solves.
     offsets = [0.0]
     for lower, upper in pairwise(order):
         offsets.append(offsets[-1] + (rooms[lower] + rooms[upper]) / 2)
@@ -345,6 +357,7 @@ def spread(
 
 
 def darker(colour: str) -> str:
-    """The colour at two thirds of its brightness: thin letters need more contrast than lines."""
+    """Return a colour at two thirds of its brightness: thin letters need more contrast than
+    lines."""
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{channel * 2 // 3:02x}" for channel in channels)

@@ -1,4 +1,4 @@
-"""Draw the curves of a sweep: a panel for each game and effort, a line for each algorithm."""
+"""Curves of a sweep: a panel for each game and effort, a line for each algorithm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LONG_NAME = 16
 """Longest name that is written in one line, in characters."""
 
 TITLE_PAD = 15.0
-"""Points between a panel and its title, which leave room for the mark of an exact solution."""
+"""Points between a panel and its title, which leave space for the mark of an exact solution."""
 
 EXACT = Status.EXACT.name.lower()
 """``Row.status`` of an exact solution, which has a time but no curve."""
@@ -68,15 +68,15 @@ def sweep_curves(
     """Draw exploitability against effort on log scales: a row per game, a column per effort.
 
     Several seeds are drawn as their median with a band from the smallest to the largest, at
-    iterations with a checkpoint in every seed, and at their ends.  An exact solution is a
-    vertical line at its seconds.
+    iterations with a checkpoint in every seed, and at their ends. An exact solution is a vertical
+    line at its seconds.
 
     Args:
-        sweep: A table of :func:`tensorcfr.sweep.sweep`, or its rows.
-        x: The efforts: iterations, nodes touched, decision nodes among them, seconds.
-        title: Title of the picture; without it, or with several games, each row of
-            panels has the title of its game.
-        note: A sentence of the caption, before those on budget, machine and versions.
+        sweep: Path of a table of :func:`tensorcfr.sweep.sweep`, or its rows.
+        x: Efforts: iterations, nodes touched, decision nodes touched, seconds.
+        title: Title of the picture; without it, or with several games, each row of panels has the
+            title of its game.
+        note: Sentence at the start of the caption, before budget, machine and versions.
         path: File for the picture; its suffix gives the format.
 
     Returns:
@@ -84,9 +84,9 @@ def sweep_curves(
 
     Raises:
         ValueError: ``sweep`` has no rows, ``x`` is unknown, the rows lack the effort (tables of
-            earlier versions have no decision nodes), or the suffix of ``path`` is no picture
+            earlier versions have no decision nodes), or the suffix of ``path`` is not a picture
             format.
-        MissingExtraError: Matplotlib is not installed; names the extra.
+        MissingExtraError: Matplotlib is not installed; the message names the extra.
     """
     for name in x:
         if name not in X_AXES:
@@ -99,8 +99,8 @@ def sweep_curves(
         lacking = next((row for row in rows if getattr(row, X_AXES[name][0]) is None), None)
         if lacking:
             raise ValueError(
-                f"{lacking.game} by {lacking.algorithm} was swept by a version without "
-                f"{X_AXES[name][1]}: remove its rows, and sweep it again"
+                f"the rows of {lacking.game} by {lacking.algorithm} are from a version without "
+                f"{X_AXES[name][1]}: remove them and run the sweep again"
             )
     by_line = curves(rows)
     games = list(dict.fromkeys(game for game, _ in by_line))
@@ -129,7 +129,7 @@ def sweep_curves(
 def _draw(
     ax: Axes, lines: dict[str, list[list[Row]]], effort: str, styles: dict[str, dict[str, object]]
 ) -> list[End]:
-    """Draw the lines of a game against one effort; returns their ends."""
+    """Draw the lines of a game against one effort; return their ends."""
     ends: list[End] = []
     right = 0.0
     attribute = X_AXES[effort][0]
@@ -155,14 +155,15 @@ def _draw(
 
 
 def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
-    """Median effort and exploitability at common checkpoints of all seeds, and at their ends.
+    """Return the median effort and exploitability at common checkpoints of all seeds and at their
+    ends.
 
-    Omits points with effort or exploitability 0, which a log scale cannot show.
+    Points with effort or exploitability 0, which a log scale cannot show, are omitted.
     """
     by_iteration = [{row.iteration: row for row in own} for own in seeds]
     common = set(by_iteration[0]).intersection(*by_iteration[1:])
     groups = [[own[iteration] for own in by_iteration] for iteration in sorted(common)]
-    # A budget in nodes or seconds ends seeds at different iterations.
+    # A budget in nodes or seconds ends seeds at different iterations, which are not in common.
     if len({own[-1].iteration for own in seeds}) > 1:
         groups.append([own[-1] for own in seeds])
     curve = _Curve([], [], [], [])
@@ -179,16 +180,17 @@ def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
 
 
 def _wrapped(name: str) -> str:
-    """A long name in several lines, because names next to the axes make the axes narrower."""
+    """Break a long name into several lines, because names next to the axes make the axes
+    narrower."""
     if len(name) <= LONG_NAME:
         return name
     return name.replace("(", "\n(", 1).replace(", ", ",\n ")
 
 
 def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
-    """Draw a vertical line at the seconds of an exact solution; returns the seconds."""
+    """Draw a vertical line at the seconds of an exact solution; return the seconds."""
     ax.axvline(seconds, color=colour, linewidth=1.2, linestyle=(0, (1.2, 1.2)))
-    # Above the axes: inside, it would hide the curves.
+    # The text is above the axes, because inside it would hide the curves.
     ax.annotate(
         f"{name}: exact after {seconds:.2g} s",
         xy=(seconds, 1.0),
@@ -207,7 +209,7 @@ def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
 def _caption(
     rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]], note: str
 ) -> str:
-    """Definitions, budget, machine, versions and dates of the drawn rows."""
+    """Return definitions, budget, machine, versions and dates of the drawn rows, as a caption."""
 
     def all_of(attribute: str) -> str:
         return "; ".join(dict.fromkeys(getattr(row, attribute) for row in rows))

@@ -19,7 +19,7 @@ GAMES = {
     "one_card_poker": "One-card poker",
     "rock_paper_scissors": "Rock-paper-scissors",
 }
-"""Built-in games.  Others keep their names."""
+"""Titles of built-in games. Other games keep their names."""
 
 FEW = ("no", "one", "two", "three", "four", "five", "six")
 
@@ -45,11 +45,12 @@ SETTINGS: dict[str, Callable[[Any], str]] = {
     "ranks": lambda value: f"{value} ranks",
     "stack": lambda value: f"{value} chips",
 }
-"""What some settings are in words.  Others are written as name and value."""
+"""Functions that write the value of a setting in words. Other settings are written as name and
+value."""
 
 
 def game_title(spec: str) -> str:
-    """The title of a game, from its name and settings.
+    """Return the title of a game, from its name and settings.
 
     >>> game_title("bluff(dice=(2, 2))")
     'Bluff, two dice each'
@@ -57,7 +58,7 @@ def game_title(spec: str) -> str:
     'my_game'
 
     Args:
-        spec: As in ``CompiledGame.name`` or a table of a sweep.
+        spec: Name with settings, as in ``CompiledGame.name`` or in a table of a sweep.
     """
     try:
         name, settings = parse_spec(spec)

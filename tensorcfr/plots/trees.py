@@ -1,4 +1,4 @@
-"""Small games as trees: text for Graphviz, and pictures by it."""
+"""History trees of small games: text for Graphviz, and pictures made by Graphviz."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..solvers.solution import Solution
 from .style import COLOURS
 
 MOST_DRAWN = 2_000
-"""Histories of a tree that is drawn, by default; larger trees are not to be read."""
+"""Largest number of histories of a tree that is drawn by default; larger trees are unreadable."""
 
 
 @checked()
@@ -28,18 +28,18 @@ def tree_source(
     *,
     most: Annotated[int, Whole(1)] = MOST_DRAWN,
 ) -> str:
-    """A game's tree of histories as text in the language DOT.
+    """Return the history tree of a game in the language DOT.
 
-    Histories of one infoset are joined by dotted lines and carry its label.  Actions are labelled
-    with their probabilities, if a strategy is given.
+    Histories of one infoset carry its label and are joined by dotted lines. If a strategy is given,
+    actions are labelled with their probabilities.
 
     Args:
         game: The game.
-        strategy: A solution of it, or a policy for it.
-        most: Histories that may be drawn.
+        strategy: A solution or a policy of the game.
+        most: Largest number of histories.
 
     Raises:
-        ValueError: The tree is larger, or the strategy is for another game.
+        ValueError: The tree has more histories, or the strategy is for another game.
     """
     policy = strategy.policy if isinstance(strategy, Solution) else strategy
     if policy is not None and policy.game is not game and policy.game.digest != game.digest:
@@ -60,22 +60,22 @@ def draw(
     path: Annotated[str | Path | None, Where()] = None,
     most: Annotated[int, Whole(1)] = MOST_DRAWN,
 ) -> Any:
-    """A game's tree of histories as a picture, which a notebook shows.
+    """Draw the history tree of a game; a notebook shows the result.
 
     Args:
         game: The game.
-        strategy: A solution or a policy of the game; its probabilities are printed next to the
-            actions.
+        strategy: A solution or a policy of the game; actions are labelled with its probabilities.
         path: File for the picture; its suffix gives the format (.svg, .png, .pdf ...).
-        most: Histories that may be drawn.
+        most: Largest number of histories.
 
     Returns:
         A ``graphviz.Source``.
 
     Raises:
-        ValueError: As for :func:`tree_source`, or the ending is no picture format.
-        MissingExtraError: The package ``graphviz`` is not installed; names the extra.
-        RuntimeError: The program ``dot`` of Graphviz is not installed, and ``path`` is given.
+        ValueError: The tree has more histories, the strategy is for another game, or the suffix of
+            ``path`` is not a picture format.
+        MissingExtraError: The package ``graphviz`` is not installed; the message names the extra.
+        RuntimeError: ``path`` is given, but the program ``dot`` of Graphviz is not installed.
     """
     source = tree_source(game, strategy, most=most)
     graphviz = needs("graphviz", "draw")
@@ -83,7 +83,7 @@ def draw(
     if path is not None:
         ending = Path(path).suffix.removeprefix(".").lower()
         if ending not in graphviz.FORMATS:
-            raise ValueError(f"cannot draw to {str(path)!r}: .{ending} is no picture format")
+            raise ValueError(f"cannot draw to {str(path)!r}: .{ending} is not a picture format")
         try:
             Path(path).write_bytes(picture.pipe(format=ending))
         except graphviz.ExecutableNotFound as error:
@@ -130,7 +130,7 @@ def _lines(game: FlatGame, policy: Policy | None) -> Iterator[str]:
 
 
 def _step(game: FlatGame, node: int, child: int, probabilities: np.ndarray | None) -> str:
-    """The label of an action or a chance outcome, with its probability."""
+    """Return the label of an action or a chance outcome, with its probability."""
     tree = game.tree
     if tree.player[node] == CHANCE:
         return f"{game.outcome_labels[int(tree.outcome[child])]} {tree.probability[child]:.3g}"

@@ -1,10 +1,10 @@
-"""Compare many solves: games times algorithms times seeds, in one table on the disk.
+"""Comparisons of many solves: games times algorithms times seeds, in one table on the disk.
 
 >>> from tensorcfr.sweep import sweep
 >>> rows = sweep("sweep.csv", ["kuhn"], ["cfr", "cfr+"], iters=100)  # doctest: +SKIP
 
-The table is a CSV file with one :class:`Row` per checkpoint.  A crash, Ctrl-C or a full disk
-loses no row of it.  The same call again continues the sweep.
+The table is a CSV file with one :class:`Row` per checkpoint. A crash, Ctrl-C or a full disk loses
+no row of it. The same call again continues the sweep.
 """
 
 from .cells import Budget, Cell, read_algorithm

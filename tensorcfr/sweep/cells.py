@@ -1,4 +1,4 @@
-"""The cells of a sweep and their budget, read and checked before the first solve."""
+"""Cells of a sweep and their budget, checked before the first solve."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ..solvers.request import check_stop_rules
 
 @dataclass(frozen=True)
 class Budget:
-    """The stop rules of a cell, which ends at the first that holds; see :func:`tensorcfr.solve`.
+    """Stop rules of a cell, as for :func:`tensorcfr.solve`; the first that holds ends the cell.
 
     Raises:
-        ValueError: A rule is out of range, or only a target is given, which may never be reached.
+        ValueError: A rule is out of range, or there is only a target, which may never be reached.
     """
 
     iters: int | None = None
@@ -30,24 +30,24 @@ class Budget:
     time_limit: float | None = None
     """Seconds, evaluations included."""
     target: float | str | None = None
-    """Exploitability (nash_conv / players) of the average strategy, in the game's own unit or, as a
-    text, with a unit."""
+    """Exploitability (nash_conv / players) of the average strategy: a number in the game's own
+    unit, or a text with a unit."""
 
     def __post_init__(self) -> None:
         if self.iters is None and self.nodes is None and self.time_limit is None:
             raise ValueError(
-                "when should a cell end? give iters, nodes or time_limit"
+                "no stop rule: give iters, nodes or time_limit"
                 + ("; the target alone may never be reached" if self.target is not None else "")
             )
         check_stop_rules(self.iters, self.target, self.time_limit, self.nodes)
 
     @property
     def rules(self) -> dict[str, Any]:
-        """The given rules, as arguments of :func:`tensorcfr.solve`."""
+        """Given rules, as arguments of :func:`tensorcfr.solve`."""
         return {name: rule for name, rule in vars(self).items() if rule is not None}
 
     def share(self, iteration: int, nodes_touched: int, elapsed: float) -> float:
-        """Spent share of the budget, between 0 and 1."""
+        """Return the spent share of the budget, from 0 to 1."""
         spent = [(iteration, self.iters), (nodes_touched, self.nodes), (elapsed, self.time_limit)]
         return min(1.0, max(done / limit if limit else 0.0 for done, limit in spent))
 
@@ -65,15 +65,15 @@ class Cell:
     game: str
     """Name of the game in the table."""
     algorithm: str
-    """The algorithm, with options that differ from the published ones: ``dcfr(alpha=2)``."""
+    """Algorithm with options that differ from the published ones: ``dcfr(alpha=2)``."""
     seed: int | None
-    """Seed of a sampling algorithm; None for the others."""
+    """Seed of a sampling algorithm; None for other algorithms."""
     source: str | CompiledGame
-    """A source for :func:`tensorcfr.compile_game`, or a compiled game."""
+    """Source for :func:`tensorcfr.compile_game`, or a compiled game."""
     record: Record
-    """The algorithm as data."""
+    """Algorithm as a record."""
     repeat: int = 0
-    """Which of several runs of the same solve this is."""
+    """Index of the run among several of the same solve, from 0."""
 
     @property
     def key(self) -> tuple[str, str, int | None, int]:
@@ -92,8 +92,9 @@ def cells(
     seeds: Iterable[int],
     repeats: int = 1,
 ) -> list[Cell]:
-    """Games times algorithms times seeds, each some times; algorithms that draw nothing have one
-    seed.
+    """Return the cells of games times algorithms times seeds times repeats.
+
+    Algorithms that do not sample have one cell in place of one per seed.
 
     Raises:
         ValueError: A name or a parameter is unknown, or a list is empty.
@@ -104,7 +105,7 @@ def cells(
         name, digest = _identify(source)
         named.setdefault(name, source)
         if digest is not None and digests.setdefault(name, digest) != digest:
-            raise ValueError(f"two of the games are called {name}: the table could not tell them")
+            raise ValueError(f"two games are called {name}: the table could not distinguish them")
     records = {
         spec_of(record): record for record in map(read_algorithm, _several(algorithms, "algorithm"))
     }
@@ -119,7 +120,7 @@ def cells(
 
 
 def read_algorithm(spec: str | Record, **options: Any) -> Record:
-    """The record that a text such as ``"dcfr"`` or ``"dcfr(alpha=2)"`` names.
+    """Return the record of an algorithm, from a text such as ``"dcfr"`` or ``"dcfr(alpha=2)"``.
 
     Args:
         spec: The text, or a record.
@@ -149,7 +150,7 @@ def read_algorithm(spec: str | Record, **options: Any) -> Record:
 
 
 def spec_of(record: Record) -> str:
-    """The text that :func:`read_algorithm` reads as this record.
+    """Return the text from which :func:`read_algorithm` makes this record.
 
     Raises:
         ValueError: A parameter is a function that is not registered under a name, or a record that
@@ -158,7 +159,7 @@ def spec_of(record: Record) -> str:
     known = ALGORITHMS.get(record.name)
     if record == known:
         return record.name
-    record.to_dict()  # Refuses functions: two of them would share one text.
+    record.to_dict()  # Raises for functions: different ones could have the same text.
     usual = record.usual_options(known)
     changes = [
         f"{option}={_literal(record, option, value)}"
@@ -169,20 +170,22 @@ def spec_of(record: Record) -> str:
 
 
 def _literal(record: Record, option: str, value: Any) -> str:
-    """A value as a Python literal; whole floats lose their decimal point, records of this library
-    become their names."""
+    """Return a value as a Python literal.
+
+    Whole floats lose their decimal point, and records of this library become their names.
+    """
     if isinstance(value, Record):
         if value != ALGORITHMS.get(value.name):
             raise ValueError(
                 f"{record.name}: {option}={value} cannot be named in a table; register it under a "
-                "name of its own"
+                "new name"
             )
         return repr(value.name)
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
 
 
 def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
-    """A list of at least one item; a single text counts as one item, not as its letters."""
+    """Return a list of at least one item; a single text is one item, not a list of letters."""
     listed = [given] if isinstance(given, (str, CompiledGame, Record)) else list(given)
     if not listed:
         raise ValueError(f"there is no {kind} to run")
@@ -190,8 +193,11 @@ def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
 
 
 def _identify(source: str | CompiledGame) -> tuple[str, str | None]:
-    """The name of a game, whose rules can be made, and, if it is compiled, its digest.  Spots of
-    one board may be called alike: the text that makes a game again tells them apart."""
+    """Return the name of a game and, if it is compiled, its digest; check that its rules exist.
+
+    The name is the source from which the game can be compiled again, because spots with the same
+    board may have the same ``CompiledGame.name``.
+    """
     if isinstance(source, CompiledGame):
         text = source.recipe.source if source.recipe is not None else None
         return text or source.name, source.digest

@@ -1,4 +1,4 @@
-"""``sweep``: run every unfinished cell, in this process or in several."""
+"""Execution of a sweep: run every unfinished cell, in this process, in several or on a cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from .table import GOES_ON, Key, Row, Table
 MOST_PROCESSES = 256
 MOST_REPEATS = 1000
 WATCH_SECONDS = 2.0
-"""Seconds to wait for a cell of a cluster before checking that its scheduler is there."""
+"""Seconds to wait for a cell of a cluster before checking that its scheduler still answers."""
 POLL_SECONDS = 0.1
 """Seconds to wait for an event of a worker process before checking that all are alive."""
 
@@ -44,9 +44,9 @@ class SweepProgress:
     """Argument of a progress hook."""
 
     cell: Cell
-    """The cell that made progress."""
+    """Cell that made progress."""
     latest: TracePoint | None
-    """Its last checkpoint; None before the first."""
+    """Last checkpoint of the cell; None before the first."""
     finished: int
     """Number of finished cells, including cells of earlier calls."""
     total: int
@@ -78,32 +78,32 @@ def sweep(
 ) -> list[Row]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
-    Each solve is a cell.  Cells are evaluated at geometric checkpoints (ten per factor of ten
-    in iterations, or 25 with a target); evaluations are not charged.  Each checkpoint is written
-    to the file at once.  A second call skips finished cells.  It runs interrupted cells from
-    their beginning, so that their seconds are measured in one piece.  A later call may add games,
+    Each solve is a cell. Cells are evaluated at geometric checkpoints (ten per factor of ten in
+    iterations, or 25 with a target); evaluations are not charged. Each checkpoint is written to the
+    file at once. A second call skips finished cells. It runs interrupted cells from their
+    beginning, so that their seconds are measured in one piece. A later call may add games,
     algorithms or seeds.
 
     Args:
-        path: The CSV file; its columns are the fields of :class:`Row`.
+        path: Path of the CSV file; its columns are the fields of :class:`Row`.
         games: Names, ``"leduc"`` or ``"leduc(ranks=4)"``, or compiled games.
         algorithms: Names, ``"dcfr"`` or ``"dcfr(alpha=2)"``, or records; ``"lp"`` has one row.
-        seeds: For sampling algorithms; the others run once.
-        repeats: How often each solve is run.  Summaries and pictures show medians, which a stall of
-            the machine during one run does not spoil.
+        seeds: Seeds of sampling algorithms; other algorithms run once.
+        repeats: Number of runs of each solve. Summaries and pictures show medians, which are robust
+            to a stall of the machine during one run.
         iters: Iterations at which a cell ends.
         nodes: Nodes touched (histories visited) at which a cell ends.
         time_limit: Seconds after which a cell ends, evaluations included.
         target: Exploitability (nash_conv / players) at which a cell ends, as for
             :func:`tensorcfr.solve`.
-        processes: Number of cells that run at a time.  Concurrent processes slow each other down:
-            to compare seconds, use 1.  With more, a script needs ``if __name__ == "__main__":``.
+        processes: Number of cells that run at a time. Concurrent processes slow each other down: to
+            compare seconds, use 1. With more, a script needs ``if __name__ == "__main__":``.
         memory_limit: Bytes that a cell may take; by default the machine's free memory.
-        progress: Called with a :class:`SweepProgress` about twenty times a second; with a cluster,
-            after each cell.
-        cluster: A client of Dask distributed, or the address of its scheduler, as for
-            :func:`tensorcfr.solve`: every cell is a task for its workers, and its rows are written
-            when it has ended.  A cell whose worker is lost is run again elsewhere.
+        progress: Function called with a :class:`SweepProgress` about twenty times a second; with a
+            cluster, after each cell.
+        cluster: Client of Dask distributed, or the address of its scheduler, as for
+            :func:`tensorcfr.solve`. Every cell is a task for its workers, and its rows are written
+            when it has ended. If a worker is lost, its cell runs again on another worker.
 
     Returns:
         All rows of the table.
@@ -113,19 +113,19 @@ def sweep(
             raised before the first solve.
         OSError: The file cannot be written; its rows are safe.
         KeyboardInterrupt: Ctrl-C; all computed rows are in the file.
-        SweepError: Some cells failed, the others are finished; names the first.
+        SweepError: Some cells failed, and the others are finished; the message names the first.
         ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
     wanted = cells(games, algorithms, seeds, repeats)
     if cluster is not None and processes > 1:
-        raise ValueError("processes are of this machine, a cluster has its own: give one of them")
+        raise ValueError("give processes (of this machine) or cluster, not both")
     if cluster is not None or processes > 1:
         for cell in wanted:
             if cell.record.name not in PUBLISHED:
                 raise ValueError(
-                    f"{cell.record.name} is an algorithm of your own, which other processes do not "
-                    "know; run the sweep in this one, with processes=1 and no cluster"
+                    f"{cell.record.name} is registered only in this process; run the sweep here, "
+                    "with processes=1 and no cluster"
                 )
     with Table(path, wanted, budget) as table:
         todo = [cell for cell in wanted if not table.is_finished(cell)]
@@ -147,31 +147,31 @@ def sweep(
 
 
 class _Event(NamedTuple):
-    """A message of a running cell."""
+    """Message of a running cell."""
 
     share: float
-    """Spent share of the cell's budget, between 0 and 1."""
+    """Spent share of the cell's budget, from 0 to 1."""
     point: TracePoint | None = None
-    """A new checkpoint; None if the last one has been reported before."""
+    """New checkpoint; None if the latest one has been reported before."""
     row: Row | None = None
-    """Its row in the table."""
+    """Row of the checkpoint in the table."""
 
 
 Report = Callable[[_Event], object]
 Run = Callable[[Cell, Report], Status]
-"""Solves one cell, and reports its checkpoints while it runs."""
+"""Function that solves one cell, and reports its checkpoints while it runs."""
 
 
 @dataclass
 class _Recorder:
-    """Records events of cells: appends rows to the table and calls the progress hook."""
+    """Recorder of events: appends rows to the table and calls the progress hook."""
 
     table: Table
     total: int
     finished: int
     hook: Callable[[SweepProgress], object] | None
     failures: list[tuple[Cell, BaseException]] = field(default_factory=list)
-    # By key of the cell.
+    # Spent share and last checkpoint of the running cells, by key.
     shares: dict[Key, float] = field(default_factory=dict)
     latest: dict[Key, TracePoint] = field(default_factory=dict)
 
@@ -190,14 +190,14 @@ class _Recorder:
             self.hook(SweepProgress(cell, latest, self.finished, self.total, min(1.0, share)))
 
     def fail(self, cell: Cell, error: BaseException) -> None:
-        """Record that a cell failed; the others continue."""
+        """Record that a cell failed; other cells continue."""
         self.failures.append((cell, error))
         self.shares.pop(cell.key, None)
 
 
 def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int | None) -> Status:
     """Solve one cell, and report its checkpoints while it runs."""
-    # A game that nobody said how to compile is laid out for what takes no chunks.
+    # A game given by name is compiled here, as a flat game if the algorithm does not take chunks.
     takes_chunks = "chunks" in cell.record.solvers
     game = _compiled(cell.source, memory_limit, "auto" if takes_chunks else False)
     begun = datetime.now(UTC).date().isoformat()
@@ -232,7 +232,8 @@ def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int |
         report(_Event(share, new, None if new is None else row(new)))
 
     if cell.record.is_exact:
-        solve(compile_game("matching_pennies"), cell.record)  # Imports scipy, off the clock.
+        # Solve a tiny game first, so that the import of scipy is not measured.
+        solve(compile_game("matching_pennies"), cell.record)
         solution = solve(game, cell.record, memory_limit=memory_limit)
     else:
         seed = {} if cell.seed is None else {"seed": cell.seed}
@@ -244,7 +245,7 @@ def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int |
 
 
 def _last_point(solution: Solution) -> TracePoint:
-    """The last checkpoint of a solution; the linear program records none, so one is made."""
+    """Return the last checkpoint of a solution; the linear program records none, so make one."""
     if solution.trace:
         return solution.trace[-1]
     figures = (solution.seconds, solution.nash_conv, solution.exploitability)
@@ -255,19 +256,19 @@ def _last_point(solution: Solution) -> TracePoint:
 def _compiled(
     source: str | CompiledGame, memory_limit: int | None, cut: bool | str
 ) -> CompiledGame:
-    """The compiled game, cached: consecutive cells share it."""
+    """Return the compiled game; the last game is cached, because consecutive cells share it."""
     if isinstance(source, CompiledGame):
         return source
     return compile_game(source, memory_limit=memory_limit, cut=cut)
 
 
 def _run_here(todo: list[Cell], run: Run, recorder: _Recorder) -> None:
-    """One cell after the other, in this process."""
+    """Run the cells one after the other in this process."""
     for cell in todo:
         try:
             status = run(cell, partial(recorder.record, cell))
         except OSError:
-            raise  # The table cannot be written, so the other cells would be lost, too.
+            raise  # The table cannot be written, so the rows of later cells would be lost, too.
         except Exception as error:
             recorder.fail(cell, error)
             continue
@@ -282,7 +283,7 @@ def _run_here(todo: list[Cell], run: Run, recorder: _Recorder) -> None:
 
 
 class _StopError(Exception):
-    """The sweep is over; all reported rows of the cell are in the table."""
+    """The sweep has ended; all reported rows of the cell are in the table."""
 
 
 class _Worker:
@@ -291,7 +292,7 @@ class _Worker:
     pipe: Any = None
     """Write end of the pipe to the parent."""
     lock: Any = None
-    """Lock of the pipe: one worker sends at a time."""
+    """Lock of the pipe, because only one worker may send at a time."""
     stop: Any = None
     """Event that ends all cells."""
 
@@ -299,8 +300,8 @@ class _Worker:
 def _begin_worker(pipe: Any, lock: Any, stop: Any) -> None:
     """Set up a worker process.
 
-    A terminal sends Ctrl-C and its hang-up to all its processes.  The workers ignore both; the
-    parent decides.  A worker ends when its parent is killed.
+    A terminal sends Ctrl-C and SIGHUP to all its processes. The workers ignore both, and the parent
+    decides. A worker ends when its parent is killed.
     """
     end_with_parent()
     for name in ("SIGINT", "SIGHUP"):
@@ -313,8 +314,8 @@ def _work(number: int, cell: Cell, run: Run) -> None:
     """Run a cell in a worker process."""
 
     def report(event: _Event) -> None:
-        # A pipe sends before this function returns; a queue would send later.  So all events of a
-        # cell are in the pipe when the cell returns.
+        # A pipe has sent the event when this function returns; a queue would send it later. So all
+        # events of a cell are in the pipe when the cell returns.
         with _Worker.lock:
             _Worker.pipe.send((number, event))
         if _Worker.stop.is_set():
@@ -341,6 +342,8 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
     futures = list(waiting.values())
     try:
         while waiting:
+            # Look for returned cells before the pipe: all events of a returned cell are already in
+            # the pipe, so if it is empty now, such a cell ended without a final event.
             returned = [number for number, future in waiting.items() if future.done()]
             if reader.poll(POLL_SECONDS):
                 number, event = reader.recv()
@@ -353,7 +356,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
-        # A worker may wait for room in the pipe, so the pipe is emptied until all cells have ended.
+        # A worker blocks while the pipe is full, so empty the pipe until all cells have ended.
         while not all(future.done() for future in futures):
             if reader.poll(POLL_SECONDS):
                 reader.recv()
@@ -361,12 +364,12 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
 
 
 def _why(future: Future[None]) -> BaseException:
-    """The reason that a cell ended without a final event."""
+    """Return the reason why a cell ended without a final event."""
     error = future.exception()
     if error is None or isinstance(error, BrokenProcessPool):
         return RuntimeError(
-            "its process or another worker ended abruptly: killed, as happens where memory runs "
-            "out, or started by a script without 'if __name__ == \"__main__\":'"
+            "its process or another worker ended abruptly: it was killed, perhaps because memory "
+            "ran out, or the script that started it lacks 'if __name__ == \"__main__\":'"
         )
     return error
 
@@ -375,7 +378,7 @@ def _why(future: Future[None]) -> BaseException:
 
 
 def _events_of(cell: Cell, run: Run) -> list[_Event]:
-    """Run a cell in a worker of a cluster; returns its checkpoints."""
+    """Run a cell in a worker of a cluster; return its checkpoints."""
     events: list[_Event] = []
 
     def keep(event: _Event) -> None:
@@ -389,8 +392,8 @@ def _events_of(cell: Cell, run: Run) -> list[_Event]:
 def _run_on_cluster(todo: list[Cell], run: Run, recorder: _Recorder, cluster: Any) -> None:
     """Run all cells as tasks of a cluster; this process writes the table.
 
-    The scheduler runs a task again whose worker was lost, and gives up one that was lost with its
-    worker four times.  The events of a cell are recorded in one go, from one answer.
+    If a worker is lost, the scheduler runs its task again, and gives up after the fourth loss. The
+    events of a cell are recorded together, because the task returns them as one result.
     """
     client = connect(cluster)
     try:
@@ -410,7 +413,7 @@ def _run_on_cluster(todo: list[Cell], run: Run, recorder: _Recorder, cluster: An
             try:
                 events = future.result()
             except (Exception, CancelledError) as error:
-                workers_of(client)  # A lost scheduler is no failure of the cell.
+                workers_of(client)  # Raises an error if the scheduler, not the cell, has failed.
                 recorder.fail(cell, error)
                 continue
             for event in events:

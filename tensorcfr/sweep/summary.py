@@ -17,11 +17,11 @@ LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 @dataclass(frozen=True)
 class Reached:
-    """The effort of an algorithm to reach an exploitability on a game.
+    """Effort of an algorithm to reach an exploitability on a game.
 
     Each figure is the median over runs, of seeds and repeats (the larger of two middle ones), at
-    the first checkpoint at or below the exploitability; None if half of them or more did not reach
-    it.
+    the first checkpoint at or below the exploitability. It is None if at least half of the runs did
+    not reach the exploitability.
     """
 
     game: str
@@ -29,7 +29,7 @@ class Reached:
     algorithm: str
     """Name of the algorithm in the table."""
     level: float
-    """The exploitability (nash_conv / players), in the game's own unit."""
+    """Exploitability (nash_conv / players), in the game's own unit."""
     seeds: int
     """Number of runs: seeds times repeats."""
     iteration: int | None
@@ -37,7 +37,7 @@ class Reached:
     nodes_touched: int | None
     """Histories visited."""
     decision_nodes_touched: int | None
-    """Decision nodes visited; None also if the rows do not have this number."""
+    """Decision nodes visited; None also if the rows lack this number."""
     seconds: float | None
     """Time spent iterating; evaluations are not charged."""
 
@@ -49,10 +49,10 @@ def reached(
         Sequence[float], Several(Number(above=0, counts="an exploitability", finite=True))
     ] = LEVELS,
 ) -> list[Reached]:
-    """Iterations, nodes touched, decision nodes among them and seconds to each level, per game and
-    algorithm.
+    """Return the effort to reach each level, per game and algorithm.
 
-    Only checkpoints are known, so each figure is too large by at most the distance between two.
+    Only checkpoints are known, so each figure is too large by at most the distance between two
+    checkpoints.
 
     Raises:
         ValueError: A level is not a positive number.
@@ -69,6 +69,8 @@ def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row
 
     def median(field: str, kind: Callable[[float], Any]) -> Any:
         efforts = [math.inf if row is None else getattr(row, field) for row in firsts]
+        # Runs that did not reach the level count as infinite efforts, so the median is infinite
+        # if they are at least half. None is a number that the rows of old tables lack.
         middle = None if None in efforts else statistics.median_high(efforts)
         return None if middle in (None, math.inf) else kind(middle)
 

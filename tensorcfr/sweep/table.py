@@ -1,8 +1,8 @@
-"""The table of a sweep: a CSV file with one row per checkpoint, which survives crashes.
+"""Table of a sweep: a CSV file with one row per checkpoint, which survives crashes.
 
-Each row is appended in one write.  Readers ignore an unfinished line at the end of the file.  A
-row replaces earlier rows of its cell with the same or a later iteration, so that a restarted cell
-replaces its unfinished attempt.  A normal end, Ctrl-C included, sorts the file.
+Each row is appended in one write. Readers ignore an unfinished line at the end of the file. A row
+replaces earlier rows of its cell with the same or a later iteration, so that a restarted cell
+replaces its unfinished attempt. A normal end, Ctrl-C included, sorts the file.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ class Row:
     game: str
     """Name of the game, with its parameters."""
     algorithm: str
-    """The algorithm, with options that differ from the published ones: ``dcfr(alpha=2)``."""
+    """Algorithm with options that differ from the published ones: ``dcfr(alpha=2)``."""
     parameters: str
-    """All its parameters and options."""
+    """All parameters and options of the algorithm."""
     seed: int | None
-    """Seed; None for an algorithm that draws nothing."""
+    """Seed; None for an algorithm that does not sample."""
     iteration: int
     """Iterations done; each updates every player once."""
     nodes_touched: int
     """Histories visited so far."""
     decision_nodes_touched: int | None
-    """Decision nodes among them; None in rows of versions that did not record it."""
+    """Decision nodes visited so far; None in rows of versions that did not record the number."""
     seconds: float
     """Time spent iterating so far; evaluations are not charged."""
     nash_conv: float
@@ -58,9 +58,9 @@ class Row:
     players: int
     """Number of players."""
     status: str
-    """Why the cell ended, on its last row; see :class:`tensorcfr.Status`."""
+    """Reason for the end of the cell, on its last row; see :class:`tensorcfr.Status`."""
     budget: str
-    """The stop rules of the sweep."""
+    """Stop rules of the sweep."""
     versions: str
     """Versions of this library, Python, numpy and numba."""
     machine: str
@@ -68,7 +68,7 @@ class Row:
     date: str
     """Day on which the cell began, in UTC."""
     repeat: int = 0
-    """Which of several runs of the same solve this is, from 0."""
+    """Index of the run among several of the same solve, from 0."""
 
     @property
     def key(self) -> Key:
@@ -77,23 +77,23 @@ class Row:
 
     @property
     def ends_cell(self) -> bool:
-        """Whether this row is the last one of a finished cell."""
+        """True if this row is the last one of a finished cell."""
         return self.status not in (GOES_ON, INTERRUPTED)
 
 
 COLUMNS = tuple(field.name for field in fields(Row))
-"""The columns, in order."""
+"""Names of the columns, in order."""
 HEADING = f"{','.join(COLUMNS)}\n".encode()
 ADDED = ("decision_nodes_touched", "repeat")
 """Columns that tables of earlier versions lack; they are read as empty."""
 
 
 def _matching(pattern: str, what: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A reader of cells that a regular expression fits."""
+    """Make a function that converts a text after matching it with a regular expression."""
 
     def read(text: str) -> Any:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{text[:40]!r} is no {what}")
+            raise ValueError(f"{text[:40]!r} is not a {what}")
         return make(text)
 
     return read
@@ -104,7 +104,7 @@ _float = _matching(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", "numbe
 
 
 def _number(text: str) -> float:
-    """A finite number, as Python prints it."""
+    """Parse a finite number, as Python prints it."""
     found: float = _float(text)
     if not math.isfinite(found):
         raise ValueError(f"{text[:40]!r} is not finite")
@@ -112,7 +112,7 @@ def _number(text: str) -> float:
 
 
 def _seconds(text: str) -> float:
-    """A finite number >= 0."""
+    """Parse a finite number >= 0."""
     if (found := _number(text)) < 0.0:
         raise ValueError(f"{text!r} is negative")
     return found
@@ -126,7 +126,7 @@ def _players(text: str) -> int:
 
 
 def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
-    """A reader that takes an empty cell as None."""
+    """Make a function that reads an empty text as None."""
     return lambda text: read(text) if text else None
 
 
@@ -145,7 +145,7 @@ _READERS: dict[str, Callable[[str], Any]] = {
         "[0-9]{4}-[0-9]{2}-[0-9]{2}", "date", lambda text: date.fromisoformat(text).isoformat()
     ),
 }
-"""The readers of columns; all other columns are texts."""
+"""Function that parses a column; all other columns are texts."""
 ROUNDING = 1e-9
 """Relative tolerance of the exploitability of a row against ``nash_conv / players``."""
 
@@ -156,11 +156,12 @@ Key = tuple[str, str, int | None, int]
 
 @checked()
 def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
-    """The rows of a sweep's table, without replaced rows of unfinished attempts.
+    """Read the rows of a sweep's table, without replaced rows of unfinished attempts.
 
     Raises:
         FileNotFoundError: The file does not exist.
-        ValueError: The file is not the table of a sweep, or damaged; names line and column.
+        ValueError: The file is not the table of a sweep, or it is damaged; the message names line
+            and column.
     """
     rows: dict[Key, list[Row]] = {}
     for row in parse_table(Path(path).read_bytes(), str(path)):
@@ -172,7 +173,7 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
 def curves(
     rows: Annotated[Iterable[Row], ROWS],
 ) -> dict[tuple[str, str], list[list[Row]]]:
-    """The rows of each run, of a seed and a repeat, by game and algorithm."""
+    """Return the rows of each run, that is of a seed and a repeat, by game and algorithm."""
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
         by_cell.setdefault(row.key, []).append(row)
@@ -183,15 +184,15 @@ def curves(
 
 
 class Table:
-    """The table of a sweep, open for more rows; a context manager.
+    """Table of a sweep, open for more rows; a context manager.
 
     Args:
-        path: The CSV file; created if it does not exist.
-        cells: The cells of the sweep.
-        budget: Their budget.
+        path: Path of the CSV file, which is created if it does not exist.
+        cells: Cells of the sweep.
+        budget: Budget of every cell.
 
     Raises:
-        ValueError: The file is not the table of a sweep, or it is the table of another sweep, with
+        ValueError: The file is not the table of a sweep, it is the table of another sweep, with
             other cells or another budget, or another process writes to it.
         OSError: The file cannot be written.
     """
@@ -229,7 +230,7 @@ class Table:
         return [row for key in keys for row in self._rows[key]]
 
     def is_finished(self, cell: Cell) -> bool:
-        """Whether the last row of a cell ends it."""
+        """Return whether the last row of a cell ends it."""
         rows = self._rows.get(cell.key)
         return bool(rows) and rows[-1].ends_cell  # type: ignore[index]
 
@@ -261,7 +262,7 @@ class Table:
         return file
 
     def _check(self, row: Row, budget: str) -> None:
-        """Refuse a row of another sweep."""
+        """Raise an error for a row of another sweep."""
         wrong = None
         if row.key not in self._order:
             wrong = f"it holds {row.game} by {row.algorithm}"
@@ -271,11 +272,11 @@ class Table:
             wrong = f"its cells end at {row.budget}, not at {budget}"
         if wrong:
             raise ValueError(
-                f"{self.path} belongs to another sweep: {wrong}; give another file, or remove it"
+                f"{self.path} belongs to another sweep: {wrong}; give another file or remove it"
             )
 
     def _write(self, line: bytes) -> None:
-        """Append a line, or nothing of it."""
+        """Append a line completely or not at all."""
         size = os.fstat(self._file.fileno()).st_size
         rest = memoryview(line)
         try:
@@ -287,9 +288,10 @@ class Table:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
 
     def _put_in_order(self) -> None:
-        """Write the file again, sorted by cells, without replaced rows."""
+        """Rewrite the file, sorted by cells, without replaced rows."""
         with replacing(self.path) as file:
             file.writelines([HEADING, *map(_line, self.rows)])
+        # The open file is the old one, which has been replaced.
         self._file.close()
         self._file = self._open()
 
@@ -303,21 +305,22 @@ def _add(rows: dict[Key, list[Row]], row: Row) -> None:
 
 
 def _line(row: Row) -> bytes:
-    """A row as a line of CSV; floats keep all digits."""
+    """Return a row as a line of CSV; floats keep all digits."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(asdict(row).values())
     return text.getvalue().encode()
 
 
 def parse_table(content: bytes, name: str) -> Iterator[Row]:
-    """The rows of a table.
+    """Yield the rows of a table.
 
     Args:
-        content: The bytes of the file.
+        content: Content of the file.
         name: Name of the file in errors.
 
     Raises:
-        ValueError: The content is not the table of a sweep, or damaged; names line and column.
+        ValueError: The content is not the table of a sweep, or it is damaged; the message names
+            line and column.
     """
     # A crash may have left an unfinished line at the end.
     content = content[: content.rfind(b"\n") + 1]
@@ -325,11 +328,11 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         text = content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{name} is no table of a sweep: line {line} is not text") from None
+        raise ValueError(f"{name} is not a sweep's table: line {line} is not text") from None
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = _next_line(lines, name) or []
     if tuple(columns) != tuple(one for one in COLUMNS if one in columns or one not in ADDED):
-        raise ValueError(f"{name} is no table of a sweep: its columns are not {', '.join(COLUMNS)}")
+        raise ValueError(f"{name} is not a sweep's table: its columns are not {', '.join(COLUMNS)}")
     first: dict[Key, Row] = {}
     latest: dict[Key, Row] = {}
     # A quoted text may contain line ends, so errors name the line on which a row begins.
@@ -340,7 +343,8 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         if before is None or before.status == INTERRUPTED:
             first[row.key] = row
         elif before.iteration >= row.iteration and not _ends(before, row):
-            # A restarted cell has the same first checkpoint as before.
+            # Iterations fall only if the cell was restarted, and then it has the same first
+            # checkpoint as before.
             if row.iteration > first[row.key].iteration:
                 raise ValueError(
                     f"{name}, line {line}, column iteration: {row.iteration} comes after "
@@ -359,12 +363,12 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
 
 
 def _ends(before: Row, row: Row) -> bool:
-    """Whether a row repeats the checkpoint of the row before it in order to end the cell."""
+    """Return whether a row repeats the checkpoint of the previous row in order to end the cell."""
     return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:
-    """The cells of the next line of a CSV file; None at the end."""
+    """Return the cells of the next line of a CSV file; None at the end."""
     line = lines.line_num + 1
     try:
         return next(lines, None)
@@ -373,7 +377,7 @@ def _next_line(lines: Any, name: str) -> list[str] | None:
 
 
 def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> Row:
-    """The row of a line."""
+    """Parse the cells of a line as a row."""
     if len(values) != len(columns):
         raise ValueError(f"{where}: {len(values)} columns, not {len(columns)}")
     said = dict(zip(columns, values, strict=True))

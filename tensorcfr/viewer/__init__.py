@@ -1,7 +1,7 @@
-"""The viewer: a solution in the browser; ``tensorcfr view``.
+"""Viewer of solutions in the browser; ``tensorcfr view``.
 
-:func:`view` serves it on this machine alone; :func:`widget` shows it in a notebook;
-:func:`save_html` writes one page for sharing, which needs no server and no network.
+:func:`view` serves a solution on this machine only, and :func:`widget` shows it in a notebook.
+:func:`save_html` writes a single page for sharing, which needs no server and no network.
 """
 
 from .page import save_html

@@ -1,4 +1,4 @@
-"""What the page asks for, and what answers, whichever way the messages go."""
+"""Requests of the page and their handlers, for the server and for the widget."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from .desk import BusyError, Desk
 from .start import Start
 
 PATIENCE = 0.25
-"""Seconds that a node waits for expected values; the page shows the rest, and asks again."""
+"""Seconds that a request waits for expected values. The page shows the node without them, and asks
+again."""
 FORM = "/api/form/"
-"""Paths of requests of the form."""
+"""Prefix of the paths of the form's requests."""
 LOG = logging.getLogger(__name__)
 
 
 class RefusedError(Exception):
-    """A request that is not answered, with the status and the reason."""
+    """A request is rejected, with a status and a reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -28,10 +29,10 @@ class RefusedError(Exception):
 
 
 def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
-    """What answers a method and a path.
+    """Return the handler of a method and a path.
 
     Raises:
-        RefusedError: Nothing does.
+        RefusedError: The path or the method has no handler.
     """
     if path not in ROUTES:
         raise RefusedError(404, "not found")
@@ -44,18 +45,18 @@ def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
 def answer_to(
     desk: Desk | None, start: Start | None, method: str, path: str, body: Any = None
 ) -> str:
-    """The answer to a request as JSON.
+    """Return the answer to a request as JSON.
 
     Args:
-        desk: What is looked at; None if there is nothing yet.
-        start: The form; None if there is none.
+        desk: Session with the solutions; None if there is none yet.
+        start: Form; None if there is none.
         method: ``"GET"`` or ``"POST"``.
-        path: The path, with the query of a GET request.
-        body: What a POST request gives.
+        path: Path, with the query of a GET request.
+        body: Parsed body of a POST request.
 
     Raises:
-        RefusedError: There is no answer.
-        Exception: The request makes no sense; :func:`refusal` has the status.
+        RefusedError: The request has no handler.
+        Exception: The request is invalid; :func:`refusal` returns the status.
     """
     parts = urlsplit(path)
     work = route_of(method, parts.path)
@@ -68,7 +69,7 @@ def answer_to(
 
 
 def refusal(error: Exception, path: str) -> tuple[int, str]:
-    """The status and the reason of a request that failed."""
+    """Return the status and the reason of a request that failed."""
     if isinstance(error, RefusedError):
         return error.status, str(error)
     if isinstance(error, BusyError):
@@ -108,7 +109,8 @@ def _begin(start: Start, given: Any) -> Any:
 
 
 def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
-    """An answer to what is being typed, where a mistake is no bad request: its ``error``."""
+    """Make a handler that reports mistakes in its answer as ``error``, because the user is still
+    typing."""
 
     def answer(start: Start, given: Any) -> Any:
         try:
@@ -139,11 +141,11 @@ ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
     f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
     f"{FORM}solve": ("POST", _begin),
 }
-"""What the page asks for: the method, and what answers."""
+"""Method and handler by path."""
 
 
 def whole_number(text: str) -> int:
-    """A whole number of a query."""
+    """Parse a whole number of a query."""
     if not text.lstrip("-").isdecimal() or len(text) > 18:
         raise ValueError(f"expected a whole number, not {text[:20]!r}")
     return int(text)

@@ -1,5 +1,7 @@
-"""Nodes of games of cards, as players of poker see them: the board, the chips, equities, made hands
-and draws, and what happens on every card that can come."""
+"""Nodes of card games, as poker players see them.
+
+They show the board, the chips, equities, made hands and draws, and the play on every next card.
+"""
 
 from __future__ import annotations
 
@@ -20,17 +22,18 @@ from ..rules import HandGroups
 from .nodes import MOST_CARDS, HandNodes, SolutionValues, part
 
 MOST_BOARDS = 30_000
-"""Boards over which an equity is worked out: more than all flops, fewer than all turns."""
+"""Largest number of boards for which an equity is computed: more than all flops, fewer than all
+turns."""
 MOST_AT_ONCE = 60_000
-"""Boards over which the equities of all next cards together are."""
+"""Largest number of boards for which the equities of all next cards together are computed."""
 USUAL_HANDS = 1_326
-"""Hands of which there may be so many boards; of more hands there may be fewer."""
+"""Number of hands for which these limits hold; games with more hands have lower limits."""
 LISTED = 20
-"""Hands of a group that are listed one by one, the likely ones, where hands are in groups."""
+"""Number of hands that are listed per group, the likeliest ones, if hands are in groups."""
 
 
 class CardHandNodes(HandNodes):
-    """The public nodes of a game of cards."""
+    """Public nodes of a card game."""
 
     nodes: CardNodes
 
@@ -77,6 +80,8 @@ class CardHandNodes(HandNodes):
         chosen = np.zeros(len(hands), dtype=bool)
         for group in groups.values():
             of_hand = group.of_hand[hands]
+            # Sort by group, the likeliest hands first; the rank within the group is the place in
+            # this order minus the place where the group begins.
             order = np.lexsort((-joint[player][hands], of_hand))
             begin = np.searchsorted(of_hand[order], of_hand[order])
             chosen[order[np.arange(len(order)) - begin < LISTED]] = True
@@ -112,9 +117,11 @@ class CardHandNodes(HandNodes):
         hands: np.ndarray,
         numbers: dict[str, np.ndarray],
     ) -> dict[str, list[dict[str, Any]]]:
-        """The groups of some hands by what they go by: of each its name, how many hands it has,
-        their probability, how much of them is left, and means of numbers, weighted by
-        probability."""
+        """Sum hands by group, for each way of grouping.
+
+        Each group has its name, its number of hands, their probability, their remaining weight, and
+        means of ``numbers`` weighted by probability.
+        """
         reach, left = joint[player][hands], self.nodes.left(node, player, own)[hands]
         said = {}
         for by, groups in self._groups_on(player, self.nodes.cards(node)).items():
@@ -146,8 +153,8 @@ class CardHandNodes(HandNodes):
 
     @cached_property
     def _numbers(self) -> np.ndarray | None:
-        """The cards of the deck among those of hold'em, int64 (cards,); None if there are others,
-        if a rank is missing, or if hands have one card."""
+        """int64 (cards,): number of each card of the deck among the cards of hold'em. It is None if
+        the deck has other cards or lacks a rank, or if hands do not have two cards."""
         numbers = numbers_of(self.rules.cards)
         if numbers is None or self.rules.hands[0].shape[1] != 2:
             return None
@@ -155,8 +162,10 @@ class CardHandNodes(HandNodes):
         return numbers if len(np.unique(ranks)) == len(RANKS) else None
 
     def _make_groups(self, player: int, board: tuple[int, ...]) -> dict[str, HandGroups]:
-        """The groups of a player's hands, where they are shown in place of the 13 x 13; ``cell``
-        are those of the grid."""
+        """Return the groups of a player's hands if they are shown in place of the 13 x 13 grid.
+
+        The groups with the key ``cell`` are the cells of the grid.
+        """
         groups = dict(self.rules.groups(player, board))
         if len(groups) < 2:
             return {}
@@ -170,13 +179,14 @@ class CardHandNodes(HandNodes):
     def _make_names(
         self, player: int, board: tuple[int, ...]
     ) -> tuple[list[str], list[str]] | None:
-        """The made hand and the draw of each hand of a player; None where they have no names."""
+        """Return the made hand and the draw of each hand of a player; None if they have no
+        names."""
         if self._numbers is None or len(board) < 3:
             return None
         cards, hands = self._numbers[list(board)], self._numbers[self.rules.hands[player]]
         return made_hands(tuple(cards.tolist()), hands), draws(tuple(cards.tolist()), hands)
 
-    # -------------------------------------------------------------------------- what takes longer
+    # -------------------------------------------------------------------------------------- extras
 
     def extras(self, number: int) -> tuple[str, ...]:  # noqa: D102
         player = self._player(number)
@@ -186,9 +196,12 @@ class CardHandNodes(HandNodes):
         return ("equity", "runouts") if few else ("equity",)
 
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
-        """``"equity"``: of all hands of both players at a node, and the means.  ``"runouts"``: at a
-        chance node for each card that can come the equities, and how often each action is taken
-        next."""
+        """Return an extra of a node.
+
+        ``"equity"`` has the equities of all hands of both players at a node, and their means.
+        ``"runouts"`` has, for each next card at a chance node, the mean equities and the frequency
+        of each next action.
+        """
         self._player(number)
         if name == "equity":
             return self._equity(number, of)
@@ -212,21 +225,21 @@ class CardHandNodes(HandNodes):
 
     @property
     def _most(self) -> int:
-        """Boards over which an equity is worked out, with the hands of this game."""
+        """Largest number of boards for which an equity is computed, with the hands of this game."""
         hands = max(map(len, self.nodes.hands))
         return int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS))
 
     def _boards(self, node: int) -> int:
-        """In how many ways the board of a node can be completed."""
+        """Return the number of ways to complete the board of a node."""
         left = np.setdiff1d(self.rules.free, self.nodes.cards(node))
         return comb(len(left), self.nodes.to_deal(node))
 
     def _runouts(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if self.nodes.player(node) != CHANCE:
-            raise ValueError("no card comes at this node")
+            raise ValueError("no card is dealt at this node")
         steps = self.nodes.children(node)
         if len(steps) > MOST_CARDS:
-            raise ValueError(f"{len(steps):,} sets of cards can come")
+            raise ValueError(f"{len(steps):,} sets of cards can be dealt here: too many runouts")
         most = self._most * MOST_AT_ONCE // MOST_BOARDS
         cheap = len(steps) * self._boards(steps[0].node) <= most
         said: dict[str, Any] = {"player": None, "actions": [], "colours": None, "cards": {}}
@@ -248,7 +261,7 @@ class CardHandNodes(HandNodes):
 
 
 def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
-    """The mean equity of each player's range."""
+    """Return the mean equity of each player's range; None for an empty range."""
     found = []
     for own, likely in zip(equity, joint, strict=True):
         here = likely > 0

@@ -1,4 +1,4 @@
-"""The solutions that the viewer shows, and a solve from locks in the background."""
+"""Session of the viewer: its solutions, and a solve with locks in the background."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
 
 NAMES = ("A", "B")
 LONGEST_TITLE = 40
-"""Characters of a game's name that the page shows with its parameters."""
+"""Largest number of characters of a game's name that the page shows with its parameters."""
 MOST_ITERATIONS = 10_000_000
 EXPLOITABILITY = Number(above=0, finite=True)
-"""A target."""
+"""Check of a target."""
 
 
 def nodes_of(game: CompiledGame) -> Nodes:
-    """The nodes of a game: those of its public tree, or its infosets."""
+    """Return the nodes of a game: public nodes, or infosets if there is no public tree."""
     if game.is_of_cards:
         return CardHandNodes(game, CardNodes.of(game))
     if game.nodes is not None:
@@ -35,35 +35,35 @@ def nodes_of(game: CompiledGame) -> Nodes:
 
 
 class BusyError(RuntimeError):
-    """A solve is running already."""
+    """Another solve is running."""
 
 
 @dataclass
 class Running:
-    """A solve in the background."""
+    """State of a solve in the background."""
 
     iterations: int
-    """How many were asked for."""
+    """Number of requested iterations."""
     iteration: int = 0
     exploitability: float | None = None
     trace: list[list[float]] = field(default_factory=list)
     compiles: Compiles | None = None
-    """The kernels that are compiled for it."""
+    """Counts of the kernels that are compiled for the solve."""
     is_stopped: bool = False
     error: str | None = None
     is_over: bool = False
 
 
 class Desk:
-    """Solutions of one game, to be looked at.
+    """Session of the viewer with one or two solutions of a game.
 
     Args:
         first: The solution.
-        second: Another one, of the same game, to compare it with.
-        precision: What solvers keep their arrays in; see :func:`tensorcfr.solve`.
+        second: Another solution of the same game, for comparison.
+        precision: Precision of the solvers' arrays, as for :func:`tensorcfr.solve`.
 
     Raises:
-        ValueError: They are of different games.
+        ValueError: The solutions are of different games.
     """
 
     def __init__(
@@ -75,7 +75,8 @@ class Desk:
     ) -> None:
         if second is not None and second.game.digest != first.game.digest:
             raise ValueError(
-                f"the second solution is of {second.game.name}, or of another {first.game.name}"
+                f"the second solution is for {second.game.name}, or for a different "
+                f"{first.game.name}"
             )
         self.game, self.precision = first.game, precision
         self.nodes: Nodes = nodes_of(self.game)
@@ -85,10 +86,13 @@ class Desk:
         self._lock = Lock()
 
     def about(self, patience: float | None = None) -> dict[str, Any]:
-        """The game and its solutions in short; without what is not there after so many seconds."""
+        """Return a summary of the game and its solutions.
+
+        It lacks gains that are not known after ``patience`` seconds.
+        """
         game, name = self.game, self.game.name
         first, facts = self.solutions[0].solution, self.nodes.facts
-        if facts["cards"]:  # The page shows the board.
+        if facts["cards"]:  # The page shows the board, so the title does not repeat it.
             name = name.partition(" ")[0]
         return {
             "game": game.name,
@@ -110,8 +114,8 @@ class Desk:
         }
 
     def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
-        """A node of one of the solutions; without expected values if they are not there after so
-        many seconds.
+        """Return a node of a solution; expected values are missing if they take more than
+        ``patience`` s.
 
         Raises:
             ValueError: There is no such node or solution.
@@ -121,7 +125,7 @@ class Desk:
         return said | {"values": of.get(0.0) is not None, "note": of.error}
 
     def whole_node(self, number: int, solution: int) -> dict[str, Any]:
-        """A node with all that takes longer, too, as ``extras`` by name.
+        """Return a node with its expected values and all its extras by name.
 
         Raises:
             ValueError: There is no such node or solution.
@@ -131,10 +135,10 @@ class Desk:
         return self.node(number, solution) | {"extras": extras}
 
     def extra(self, name: str, number: int, solution: int) -> dict[str, Any]:
-        """What takes longer than a node: ``"equity"`` or ``"runouts"``, in games of cards.
+        """Return an extra of a node, ``"equity"`` or ``"runouts"`` in card games.
 
         Raises:
-            ValueError: There is no such node or solution, or nothing of that name.
+            ValueError: There is no such node, solution or extra.
         """
         return self.nodes.extra(name, number, self._solution(solution))
 
@@ -146,17 +150,18 @@ class Desk:
     # ------------------------------------------------------------------------- solving again
 
     def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
-        """Begin to solve the game with locks; the result becomes the second solution.
+        """Start to solve the game with locks; the result becomes the second solution.
 
         Args:
             locks: Probabilities by infoset and action.
-            iterations: Where the solve ends.
-            target: Exploitability at which it ends before.
+            iterations: Number of iterations.
+            target: Exploitability at which the solve ends earlier.
 
         Raises:
-            BusyError: A solve is running.
-            TypeError: The locks are no mapping of mappings.
-            ValueError: A lock is not one for the game, or the iterations make no sense.
+            BusyError: Another solve is running.
+            TypeError: The locks are not a mapping of mappings.
+            ValueError: A lock does not fit the game, or the iterations or the target are out of
+                range.
         """
         if type(iterations) is not int or not 1 <= iterations <= MOST_ITERATIONS:
             raise ValueError(
@@ -174,7 +179,7 @@ class Desk:
         Thread(target=self._solve, args=arguments, daemon=True).start()
 
     def stop(self) -> None:
-        """End the solve that is running, and keep its solution."""
+        """Stop the running solve and keep its solution."""
         if self.running is not None:
             self.running.is_stopped = True
 
@@ -194,7 +199,7 @@ class Desk:
                 options |= {"iters": running.iterations, "locks": locks, "progress": hook}
                 solution = solve(self.game, record, **options)
             with self._lock:
-                # What has not been solved at all is no solution to compare with.
+                # Replace a first solution without iterations: it is only a placeholder.
                 place = 1 if first.iterations or first.algorithm.is_exact else 0
                 self.solutions[place:] = [self.nodes.values_of(solution)]
                 self.version += 1
@@ -204,13 +209,13 @@ class Desk:
             running.is_over = True
 
     def status(self) -> dict[str, Any]:
-        """How far the solve is; the number of the version grows with each that is done."""
+        """Return the progress of the solve; the version increases with each finished solve."""
         running = self.running
         said: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
             shown = ("iteration", "iterations", "exploitability", "trace")
             said["running"] = {name: getattr(running, name) for name in shown}
-            # Counted after the first iteration, too: the first evaluation has kernels of its own.
+            # Kernels are compiled after the first iteration, too: the first evaluation has others.
             compiles = running.compiles
             said["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
         elif running is not None:

@@ -1,7 +1,7 @@
-"""The nodes of a solution as the viewer shows them, each made when it is asked for.
+"""Nodes of a solution as the viewer shows them, each computed on request.
 
-Games of private hands are shown by public node: every hand, the ranges of both players.  Other
-games are shown by infoset, each below the player's infoset and action before it.
+Games with private hands are shown by public node: every hand, and the ranges of both players. Other
+games are shown by infoset, each below the player's previous infoset and action.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from ..model.public_nodes import START, PublicNodes
 from ..solvers.solution import Solution
 
 ROOT = -1
-"""The node above all infosets, where the game has no public tree."""
+"""Number of the node above all infosets, in games without a public tree."""
 MOST_CHILDREN = 500
-"""Infosets that are listed below one action."""
+"""Largest number of infosets that are listed below one action."""
 MOST_FOUND = 50
-"""Results of a search."""
+"""Largest number of results of a search."""
 MOST_SEARCHED = 200_000
-"""Infosets whose labels are looked through; in larger games the whole label is needed."""
+"""Largest number of infosets whose labels a search scans; in larger games it needs the whole
+label."""
 MOST_CARDS = 200
-"""Steps of chance that are listed; of more, the page asks for one by name."""
+"""Largest number of outcomes of chance that are listed; of more, the page asks for one by name."""
 BYTES_OF_VALUES = 100
-"""Per sequence, while values are computed."""
+"""Bytes per sequence while values are computed."""
 
 
 class SolutionValues:
-    """What actions are worth in a solution of the game whose nodes are shown; worked out once, by a
-    thread."""
+    """Expected values of a solution, computed once by a background thread."""
 
     def __init__(self, game: CompiledGame, solution: Solution) -> None:
         self.game, self.solution = game, solution
@@ -53,7 +53,8 @@ class SolutionValues:
         self._thread: Thread | None = None
 
     def get(self, patience: float | None = None) -> Values | None:
-        """The values; None if they are not there after so many seconds, by default however many."""
+        """Return the values, or None after ``patience`` seconds; by default wait until they are
+        computed."""
         if self._found is not None or self.error is not None:
             return self._found
         with self._lock:
@@ -77,8 +78,8 @@ class SolutionValues:
 
     @cached_property
     def locks(self) -> dict[int, list[tuple[np.ndarray, dict[str, float]]]]:
-        """For each public node with locks: hands, bool (hands,) or int, and what they are locked
-        to; a later one takes precedence."""
+        """Locks of each public node, as pairs: hands, bool (hands,) or int, and their locked
+        probabilities by action. Later pairs take precedence."""
         found = dict[int, list[tuple[np.ndarray, dict[str, float]]]]()
         for label, lock in (self.solution.locks or {}).items():
             for node, hands in self.game.nodes.named(label):  # type: ignore[union-attr]
@@ -87,29 +88,29 @@ class SolutionValues:
 
 
 class Nodes(ABC):
-    """The nodes of one game."""
+    """Nodes of one game."""
 
     kind: str
     """``"public"`` or ``"infosets"``."""
     root: int
-    """Where to begin."""
+    """Number of the first node."""
     game: CompiledGame
 
     @property
     @abstractmethod
     def count(self) -> int:
-        """How many there are."""
+        """Number of nodes."""
 
     def first(self, most: int, top: int | None = None, *, street: bool = False) -> list[int]:
-        """The numbers of so many nodes, those nearest to the root.
+        """Return the numbers of the nodes nearest to the root.
 
         Args:
-            most: How many.
-            top: The node to begin at, in place of the root.
-            street: Whether to leave out what comes after the next chance node.
+            most: Largest number of nodes.
+            top: Node to begin at, in place of the root.
+            street: True to omit all nodes after the next chance node.
         """
         found = [self.root if top is None else top]
-        for node in found:
+        for node in found:  # Breadth first: the list grows while it is iterated over.
             if len(found) >= most:
                 break
             found += self._below(node, street=street and node != found[0])
@@ -117,15 +118,17 @@ class Nodes(ABC):
 
     @abstractmethod
     def _below(self, node: int, *, street: bool) -> list[int]:
-        """The nodes next after a node; if ``street``, none after a chance node."""
+        """Return the children of a node; with ``street`` a chance node has none."""
 
     def values_of(self, solution: Solution) -> SolutionValues:
-        """The values of a solution, for :meth:`node`."""
+        """Return the values of a solution, for :meth:`node`."""
         return SolutionValues(self.game, solution)
 
     def gains(self, of: SolutionValues, patience: float | None = None) -> list[float | None]:
-        """What a best response that is free of the locks gains for each player; None where it is
-        not known after so many seconds."""
+        """Return the gain of a best response, which ignores locks, for each player.
+
+        The gains are None if they are not known after ``patience`` seconds.
+        """
         if not of.solution.locks:
             return list(of.solution.evaluation.gains)
         found = of.get(patience)
@@ -133,7 +136,7 @@ class Nodes(ABC):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the page says of the game itself."""
+        """Properties of the game for the page."""
         seats = [f"player {player}" for player in range(self.game.n_players)]
         return {"seats": seats, "unit": "", "cards": False, "ranges": False}
 
@@ -141,28 +144,31 @@ class Nodes(ABC):
     def node(
         self, number: int, of: SolutionValues, patience: float | None = None
     ) -> dict[str, Any]:
-        """A node as plain values; without expected values if they are not there after so many
-        seconds.
+        """Return a node as plain values.
+
+        Expected values are missing if they are not known after ``patience`` seconds.
 
         Raises:
             ValueError: There is no such node.
         """
 
     def extras(self, number: int) -> tuple[str, ...]:
-        """What :meth:`extra` has of a node."""
+        """Return the names of the extras of a node."""
         return ()
 
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
-        """What takes longer than a node, and is asked for by name.
+        """Return an extra of a node, which takes longer to compute than the node.
 
         Raises:
-            ValueError: There is no such thing.
+            ValueError: There is no such node or extra.
         """
         raise ValueError(f"{self.game.name} has no {name}")
 
     def search(self, text: str) -> list[dict[str, Any]]:
-        """Infosets whose labels contain a text, or else lines; in large games those with that very
-        label, and lines."""
+        """Return infosets whose labels contain a text, and lines.
+
+        In large games, only the infoset with exactly this label is found.
+        """
         wanted, small = text.strip(), text.strip().casefold()
         if not wanted:
             return []
@@ -175,31 +181,32 @@ class Nodes(ABC):
         return [{"infoset": label, "node": node} for label, node in listed]
 
     def place(self, text: str) -> int:
-        """The node of an infoset's label or of a line.
+        """Return the node of an infoset's label or of a line.
 
         Raises:
-            ValueError: There is none.
+            ValueError: There is no such infoset or line.
         """
         found = self._exactly(text.strip()) or self._lines(text.split())
         if not text.strip() or not found:
-            raise ValueError(f"{self.game.name} has no infoset {text!r}, and no such line")
+            raise ValueError(f"{self.game.name} has no infoset or line {text!r}")
         return next(iter(found.values()))
 
     @abstractmethod
     def _exactly(self, label: str) -> dict[str, int]:
-        """The infoset of a label, in its usual spelling, and its node; empty if there is none."""
+        """Return the canonical label and the node of an infoset; nothing if the label does not
+        exist."""
 
     @abstractmethod
     def _labelled(self) -> Iterable[tuple[str, int]]:
-        """The labels of all infosets, each with its node."""
+        """Yield the labels of all infosets, each with its node."""
 
     def _lines(self, words: list[str]) -> dict[str, int]:
-        """Lines that a text may mean, and their nodes."""
+        """Return the lines that a text may mean, and their nodes."""
         return {}
 
 
 class HandNodes(Nodes):
-    """Private hands x public tree: every hand, and the ranges of the players."""
+    """Public nodes of a game with private hands: every hand, and the ranges of the players."""
 
     kind = "public"
     root = 0
@@ -235,8 +242,10 @@ class HandNodes(Nodes):
         )
 
     def _lines(self, words: list[str]) -> dict[str, int]:
-        """The node of a line, ``"check bet66"``, or of a hand and a line; and of lines whose last
-        word begins so."""
+        """Return the node of a line, ``"check bet66"``, or of a hand and a line.
+
+        Lines whose last action or outcome begins with the last word are included.
+        """
         nodes, found = self.nodes, dict[str, int]()
         has_hand = any(words[0] in own for own in nodes.hands)
         line = words[1:] if has_hand or words == [START] else words
@@ -253,7 +262,8 @@ class HandNodes(Nodes):
         self, number: int, of: SolutionValues, patience: float | None = None
     ) -> dict[str, Any]:
         of.get(patience)
-        with self._lock:  # What was read of the chunks is kept.
+        # Reading a node caches parts of its chunk, and requests run in several threads.
+        with self._lock:
             return self._node(number, of)
 
     def _node(self, number: int, of: SolutionValues) -> dict[str, Any]:
@@ -310,7 +320,7 @@ class HandNodes(Nodes):
         return said | self._in_groups(number, own, joint, of)
 
     def _player(self, number: int) -> int:
-        """Who acts at a node.
+        """Return the player who acts at a node.
 
         Raises:
             ValueError: There is no such node.
@@ -321,8 +331,8 @@ class HandNodes(Nodes):
             raise ValueError(f"{self.game.name} has no public node {number}") from None
 
     def _path(self, number: int) -> list[dict[str, Any]]:
-        """The nodes from the root to a node: the step that leads there, who acts, and what can be
-        done."""
+        """Return the nodes from the root to a node, each with its label, its player and its
+        children."""
         found = []
         for node, label in [(self.root, START), *self.nodes.path(number)]:
             player = self.nodes.player(node)
@@ -337,11 +347,11 @@ class HandNodes(Nodes):
         return found
 
     def _stop(self, node: int) -> dict[str, Any]:
-        """What else is said of a node of the way."""
+        """Return additional properties of a node of the path."""
         return {}
 
     def _held(self, node: int, player: int) -> np.ndarray:
-        """The hands that a player can have at a node, in the order in which they are shown."""
+        """Return the hands that a player can have at a node, in display order."""
         order = self.nodes.shown(player)[1]
         held: np.ndarray = order[self.nodes.possible(node, player)[order]]
         return held
@@ -349,17 +359,19 @@ class HandNodes(Nodes):
     def _listed(
         self, node: int, player: int, hands: np.ndarray, joint: list[np.ndarray]
     ) -> np.ndarray:
-        """Which of some hands are listed one by one, int64; the others are in groups alone."""
+        """Return the hands that are listed individually, int64; other hands appear only in
+        groups."""
         return hands
 
     def _in_groups(
         self, node: int, own: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
     ) -> dict[str, Any]:
-        """What is said of all hands together where not all are listed."""
+        """Return sums over groups of hands if not all hands are listed."""
         return {}
 
     def _locks(self, node: int, held: np.ndarray, of: SolutionValues) -> list[Any]:
-        """What each of some hands is locked to at a node; None if it is not."""
+        """Return the locked probabilities of each hand at a node; None if the hand is not
+        locked."""
         by_hand: dict[int, Any] = {}
         for hands, lock in of.locks.get(node, []):
             numbers = np.flatnonzero(hands) if hands.dtype == bool else hands
@@ -367,7 +379,8 @@ class HandNodes(Nodes):
         return [by_hand.get(hand) for hand in held.tolist()]
 
     def _mixed(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
-        """How much of the probability of a decision goes to each action, float64 (actions,)."""
+        """Return the probability of reaching a decision and taking each action, float64
+        (actions,)."""
         held = self._held(node, self.nodes.player(node))
         played = of.solution.policy.at(self.nodes.layout(node).numbers(held))
         mixed: np.ndarray = joint[held] @ played
@@ -376,20 +389,24 @@ class HandNodes(Nodes):
     def _reaches(
         self, number: int, of: SolutionValues
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """For each player float64 (hands,): own reach of a node, and :meth:`_joint`."""
+        """Return, for each player, float64 (hands,): own reach of a node, and :meth:`_joint`."""
         players, policy = range(self.game.n_players), of.solution.policy
         own = [own_reach_of(policy, self.nodes, number, one) for one in players]
         return own, self._joint(number, own)
 
     def _joint(self, node: int, own: list[np.ndarray]) -> list[np.ndarray]:
-        """For each player float64 (hands,): probability of holding a hand and getting to a node."""
+        """Return, for each player, float64 (hands,): probability of holding a hand and reaching a
+        node."""
         return [reach * self.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
 
     def _range(
         self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
     ) -> list[dict[str, Any]]:
-        """Each hand of a player: its probability once the node is reached, that of the deal, and
-        how much of it is left."""
+        """Return rows of a player's hands.
+
+        A row has the hand's probability given that the node is reached, its probability in the
+        deal, and its remaining weight.
+        """
         nodes, total = self.nodes, float(joint[0].sum())
         dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
         names, order = nodes.shown(player)
@@ -409,8 +426,10 @@ class HandNodes(Nodes):
 def infoset_rows(
     of: SolutionValues, hands: Iterable[str], infosets: InfosetRows, locks: Iterable[Any]
 ) -> tuple[list[dict[str, Any]], ValueRows | None]:
-    """Infosets: hand, label, probabilities, locks; and what their actions are worth, once that is
-    known."""
+    """Return rows of infosets, and the values of their actions once these are known.
+
+    A row has the hand, label, probabilities and locks.
+    """
     played = of.solution.policy.at(infosets.numbers).tolist()
     said: list[dict[str, Any]] = [
         {"hand": hand, "infoset": label, "p": row, "lock": lock}
@@ -434,7 +453,7 @@ def infoset_rows(
 
 
 class InfosetNodes(Nodes):
-    """Infosets, each below the owner's infoset and action before it."""
+    """Infosets, each below its owner's previous infoset and action."""
 
     kind = "infosets"
     root = ROOT
@@ -450,6 +469,7 @@ class InfosetNodes(Nodes):
         else:
             at = self.game.sequences(node)
             sequences = list(range(at.start, at.stop, at.step))
+        # The infosets after a sequence are consecutive in this order.
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequences, np.array(sequences) + 1])
         return [int(i) for b, e in zip(begin, end, strict=True) for i in order[b:e]]
@@ -467,14 +487,16 @@ class InfosetNodes(Nodes):
 
     @cached_property
     def _by_parent(self) -> tuple[np.ndarray, np.ndarray]:
-        """Infosets by the sequence before them, and these sequences."""
+        """int64 (infosets,) each: infosets sorted by parent sequence, and their parent
+        sequences."""
         parent = self.game.form.infoset_parent.astype(np.int64)
         order = np.argsort(parent, kind="stable")
         return order, parent[order]
 
     @cached_property
     def _before(self) -> np.ndarray:
-        """int64 (infosets,): the own infoset before each; :data:`ROOT` where it is the first."""
+        """int64 (infosets,): previous infoset of the same player; :data:`ROOT` for a first
+        infoset."""
         form = self.game.form
         found: np.ndarray = form.owners[0][form.infoset_parent]
         return found
@@ -529,7 +551,7 @@ class InfosetNodes(Nodes):
         }
 
     def _listed(self, sequence: int, step: str, chosen: float | None) -> list[dict[str, Any]]:
-        """The infosets that are next after a sequence."""
+        """Return entries for the infosets directly after a sequence."""
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequence, sequence + 1]).tolist()
         shown = order[begin : min(end, begin + MOST_CHILDREN)].tolist()
@@ -556,7 +578,8 @@ class InfosetNodes(Nodes):
 
 
 def describe(solution: Solution) -> dict[str, Any]:
-    """A solution in short: what it is worth, how it was found, its curve."""
+    """Return a summary of a solution: its algorithm, value, exploitability and convergence
+    curve."""
     return {
         "algorithm": str(solution.algorithm),
         "status": solution.status.value,
@@ -571,5 +594,5 @@ def describe(solution: Solution) -> dict[str, Any]:
 
 
 def part(of: float, total: float) -> float | None:
-    """A share; None where nothing is to be shared."""
+    """Return a share of a total; None if the total is 0."""
     return of / total if total > 0 else None

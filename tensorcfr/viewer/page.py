@@ -1,6 +1,6 @@
-"""The page of the viewer, in one piece: markup, style and program, and in a file the data too.
+"""Page of the viewer as one text: markup, style and program, and in a file also the data.
 
-The program is plain JavaScript in one file for each view, put one after the other.
+The program is plain JavaScript with one file for each view; the files are concatenated.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..solvers.solution import Solution
 from .desk import Desk
 
 MOST_NODES = 20_000
-"""Nodes that a file holds, by default: those nearest to the root."""
+"""Largest number of nodes in a file by default."""
 DIGITS = 6
 """Significant digits of the numbers in a file."""
 SAMPLED = 25
-"""Nodes by which the size of a file is told."""
+"""Number of nodes from which the size of a file is estimated."""
 STYLES = ("style.css", "poker.css")
 PROGRAMS = (
     "tools.js",
@@ -49,8 +49,10 @@ SOLUTION = Kind((Solution,), "a solution")
 
 
 def build_page(boot: dict[str, Any], nonce: str | None = None) -> str:
-    """The page as text, with what the program begins with.  If the server says that only style and
-    program with a nonce may be used, they have it."""
+    """Return the page as text, with the data that the program starts with.
+
+    If a nonce is given, style and program carry it, because the server's policy allows no others.
+    """
     static = files(__package__) / "static"
     page, style, program = (
         "\n".join((static / name).read_text("utf-8") for name in names)
@@ -73,14 +75,14 @@ def build_page(boot: dict[str, Any], nonce: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class PageSize:
-    """How large a page for sharing will be."""
+    """Size of a page for sharing."""
 
     nodes: int
-    """Nodes that it holds."""
+    """Number of nodes in the page."""
     of: int
-    """Nodes of the game."""
+    """Number of nodes of the game."""
     bytes: int
-    """Bytes, from a sample of the nodes."""
+    """Size in bytes, estimated from a sample of the nodes."""
 
     def __str__(self) -> str:
         return f"{self.nodes:,} of {self.of:,} nodes, about {format_bytes(self.bytes)}"
@@ -97,26 +99,26 @@ def save_html(
     street: Annotated[bool, Flag()] = False,
     tell: Annotated[Callable[[PageSize], object] | None, Kind((Callable,), "a function")] = None,
 ) -> Path:
-    """Write a page that shows a solution: one file, without server and network.
+    """Write a page that shows a solution: one file, which needs no server and no network.
 
     Args:
         solution: The solution.
-        path: The file.
-        other: Another solution of the same game, shown beside it.
-        most: Nodes that the file holds, those nearest to its first one.
-        line: The first node, an infoset or a line such as ``"check bet66"``; by default the root.
-        street: Whether the file holds the nodes up to the next chance node only.
-        tell: Called with the size before anything is written.
+        path: Path of the file.
+        other: Another solution of the same game, for comparison.
+        most: Largest number of nodes in the file; the nodes nearest to its first one are taken.
+        line: First node, an infoset or a line such as ``"check bet66"``; by default the root.
+        street: True to write only the nodes up to the next chance node.
+        tell: Function called with the size before anything is written.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: The solutions are of different games, or there is no such line.
+        ValueError: The solutions are of different games, or the line does not exist.
     """
     desk = Desk(solution, other)
     top = desk.nodes.place(line) if line.strip() else desk.nodes.root
-    # Neighbours are often in one chunk.
+    # Nodes with close numbers are often in the same chunk, which is then read only once.
     numbers = sorted(desk.nodes.first(most, top, street=street))
 
     def nodes(some: list[int]) -> list[dict[int, Any]]:
@@ -138,7 +140,7 @@ def save_html(
 
 
 def _rounded(said: Any) -> Any:
-    """Numbers with fewer digits, which is most of what a file holds."""
+    """Round all numbers, which are most of a file, to :data:`DIGITS` digits."""
     if isinstance(said, dict):
         return {key: _rounded(value) for key, value in said.items()}
     if isinstance(said, list):

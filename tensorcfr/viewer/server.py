@@ -1,4 +1,4 @@
-"""The server of the viewer: on the loopback address alone, for requests that bear its token."""
+"""Server of the viewer: only on the loopback address, and only for requests with its token."""
 
 from __future__ import annotations
 
@@ -25,25 +25,28 @@ from .start import Start
 
 HOST = "127.0.0.1"
 HEADER = "x-token"
-"""Another origin cannot send it: its browser would ask first, and nothing answers."""
+"""Header with the token. A page of another origin cannot send it: its browser would first ask the
+server, which does not answer."""
 MOST_BODY = 1 << 20
-"""Bytes of a request's body."""
+"""Largest number of bytes of a request's body."""
 MOST_WAITING = 64
-"""Connections that have shown no token yet; a further one takes the place of the oldest."""
+"""Largest number of connections that have not shown a token yet; a further one replaces the
+oldest."""
 HEADER_SECONDS = 10.0
-"""Seconds that a connection has to show the token, and between two bytes of a body."""
+"""Seconds within which a connection must show the token, and longest pause between bytes of a
+body."""
 LOG = logging.getLogger(__name__)
 
 
 class Server(ThreadingTCPServer):
-    """The viewer on a port of this machine; it listens once it is made.
+    """Server of the viewer on a port of this machine; it listens from its construction on.
 
     Args:
-        desk: What is shown; None for a form that makes it.
-        port: The port; 0 for one that is free.
+        desk: Session to show; None for a form that creates it.
+        port: The port; 0 for a free one.
 
     Raises:
-        OSError: The port is taken.
+        OSError: The port is in use.
     """
 
     allow_reuse_address = True
@@ -55,7 +58,7 @@ class Server(ThreadingTCPServer):
         self._desk = desk
         self.token = secrets.token_urlsafe(32)
         self.waiting: dict[socket, float] = {}
-        """Connections that have shown no token yet, the oldest first, and when they began."""
+        """Connections that have not shown a token yet, the oldest first, and their start times."""
         super().__init__((HOST, port), _Handler)
         self.port = int(self.socket.getsockname()[1])
         self.hosts = {f"{HOST}:{self.port}", f"localhost:{self.port}"}
@@ -63,12 +66,12 @@ class Server(ThreadingTCPServer):
 
     @property
     def desk(self) -> Desk | None:
-        """What is shown; None as long as the form has made nothing."""
+        """Session to show; None until the form has created it."""
         return self._desk if self.start is None else self.start.desk
 
     @property
     def url(self) -> str:
-        """Where the page is; whoever knows it can look and solve."""
+        """Address of the page with the token, which gives access to the viewer."""
         return f"http://{HOST}:{self.port}/?token={self.token}"
 
     def run(self) -> None:
@@ -76,19 +79,21 @@ class Server(ThreadingTCPServer):
         self.serve_forever(poll_interval=0.1)
 
     def stop(self) -> None:
-        """End :meth:`run`, from another thread."""
+        """Stop :meth:`run` from another thread."""
         self.shutdown()
 
     def get_request(self) -> tuple[socket, Any]:
-        """The next connection."""
+        """Return the next connection."""
         try:
             return super().get_request()
         except OSError:
-            time.sleep(0.1)  # Out of descriptors: it is there until one is free.
+            # Without free file descriptors the connection stays pending; do not loop at full speed.
+            time.sleep(0.1)
             raise
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin a thread for a connection."""
+        """Start a thread for a connection, and drop the oldest waiting ones if there are too
+        many."""
         for connection in list(self.waiting)[: len(self.waiting) + 1 - MOST_WAITING]:
             self._drop(connection)
         self.waiting[request] = time.monotonic()
@@ -103,7 +108,7 @@ class Server(ThreadingTCPServer):
     def _drop(self, connection: socket) -> None:
         self.waiting.pop(connection, None)
         with suppress(OSError):
-            connection.shutdown(SHUT_RDWR)  # Its thread reads the end of the file, and closes it.
+            connection.shutdown(SHUT_RDWR)  # Its thread reads the end of the stream and closes it.
 
     def shutdown_request(self, request: Any) -> None:
         """Close a connection."""
@@ -111,12 +116,12 @@ class Server(ThreadingTCPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that break off."""
+        """Log connections that break off only for debugging."""
         LOG.debug("a connection broke off", exc_info=True)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request; the connection is closed after the answer."""
+    """Handler of one request; the connection is closed after the answer."""
 
     server: Server
     timeout = HEADER_SECONDS
@@ -135,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_OPTIONS = _answer  # noqa: N815
 
     def _said(self) -> tuple[str, int, str, str]:
-        """The answer to the request: text, status, type and policy."""
+        """Return the answer to the request: text, status, type and policy."""
         parts = urlsplit(self.path)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         if parts.path == "/":
@@ -143,14 +148,15 @@ class _Handler(BaseHTTPRequestHandler):
                 raise RefusedError(405, "wrong method")
             self._check(query.get("token"))
             return self._page()
-        route_of(self.command, parts.path)  # Refused before the token is looked at.
+        route_of(self.command, parts.path)  # Reject unknown paths before checking the token.
         self._check(self.headers.get(HEADER))
         body = None if self.command == "GET" else self._body()
         text = answer_to(self.server.desk, self.server.start, self.command, self.path, body)
         return text, 200, "application/json", ""
 
     def _check(self, given: str | None) -> None:
-        # A name that was made to point here has another host; a page of another site an origin.
+        # A foreign name that resolves to this machine (DNS rebinding) shows in the host, and a page
+        # of another site in the origin.
         if self.headers.get("host") not in self.server.hosts:
             raise RefusedError(403, "wrong host")
         if self.headers.get("origin") not in (None, *self.server.origins):
@@ -172,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         return text, 200, "text/html; charset=utf-8", policy
 
     def _body(self) -> Any:
-        """The JSON of the request, if it is not too long."""
+        """Return the JSON of the request, if it is not too long."""
         length = max(0, whole_number(self.headers.get("content-length", "0")))
         body = self.rfile.read(min(length, MOST_BODY + 1))
         if len(body) > MOST_BODY:
@@ -197,11 +203,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """A refusal as text."""
+        """Send the reason of a rejection as text."""
         self._send(message or "", int(code), "text/plain; charset=utf-8", "")
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of requests."""
+        """Omit the log of requests."""
 
 
 @checked()
@@ -216,21 +222,21 @@ def view(
 ) -> None:
     """Show a solution in the browser, until Ctrl-C.
 
-    The server listens on the loopback address alone, and answers only requests with the random
-    token that is part of the address.
+    The server listens only on the loopback address, and answers only requests with the random token
+    that is part of the page's address.
 
     Args:
         solution: The solution; None for a form, which builds a spot of hold'em and solves it.
-        other: Another solution of the same game, to compare it with.
-        iters: Iterations to solve the game by, with the solution's locks, while it is looked at:
-            the curve is live.  The result is shown beside the solution; in its place, if that has
-            no iterations.
-        port: The port; 0 for one that is free.
-        browser: Whether to open the browser.
-        announce: Called with the address once the server listens.
+        other: Another solution of the same game, for comparison.
+        iters: Iterations of a solve with the solution's locks, which runs while the page is open
+            and shows a live curve. The result is shown next to the solution, or replaces it if the
+            solution has no iterations.
+        port: The port; 0 for a free one.
+        browser: True to open the browser.
+        announce: Function called with the address once the server listens.
 
     Raises:
-        OSError: The port is taken.
+        OSError: The port is in use.
         ValueError: The solutions are of different games.
     """
     desk = None if solution is None else Desk(solution, other)

@@ -1,4 +1,4 @@
-"""Start from nothing: a form for a spot, its size before it is built, and the solve."""
+"""Start without a solution: a form for a spot, the spot's size, and its solve."""
 
 from __future__ import annotations
 
@@ -23,30 +23,31 @@ from ..solvers.driver import solve
 from .desk import EXPLOITABILITY, BusyError, Desk
 
 PRECISION = "float32"
-"""What a spot is solved in, as by the command ``spot``."""
+"""Precision in which a spot is solved, as by the command ``spot``."""
 COUNT_SECONDS = 0.5
-"""Processor time in which the betting of a spot is counted while the form is filled in."""
+"""Limit of the processor time for counting the betting of a spot while the form is filled in."""
 TARGET = 0.5
-"""Per cent of the pot at which a solve ends, unless the form says otherwise."""
+"""Default target of a solve, in per cent of the pot."""
 FIELDS = ("game", *GAMES[Holdem.game].parameters)
-"""What the form may say of a spot: the game and its parameters."""
+"""Fields of a spot in the form: the game and its parameters."""
 SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal_holdem")
 """Games that the page offers in place of a spot."""
 
 
 class Start:
-    """What the page has before there is a solution: a spot that is being built and solved."""
+    """State of the page before there is a solution: a spot that is being built and solved."""
 
     def __init__(self) -> None:
         self.desk: Desk | None = None
-        """The solution, once the game is compiled: at first without iterations."""
+        """Session with the solution, which at first has no iterations; None until the game is
+        compiled."""
         self.error: str | None = None
         self._compiles: Compiles | None = None
         self._thread: Thread | None = None
         self._lock = Lock()
 
     def about(self) -> dict[str, Any]:
-        """What the form offers."""
+        """Return the choices of the form."""
         return {
             "kind": "form",
             "title": "tensorcfr",
@@ -56,15 +57,16 @@ class Start:
         }
 
     def range(self, text: Any, game: Any = Holdem.game) -> dict[str, Any]:
-        """A range: its combos, and of hands of two cards the mean weight of each class, rows of
-        thirteen.
+        """Return the combos of a range and, for hands of two cards, the mean weight of each class.
+
+        The weights are rows of the 13 x 13 grid.
 
         Raises:
-            TypeError: It is no text.
-            ValueError: The text is no range, or the game has no spots.
+            TypeError: The range is not a text, or the game has no spots.
+            ValueError: The text is not a range.
         """
         if not isinstance(text, str) or game not in SPOTS:
-            raise TypeError(f"a range is a text, of {' or '.join(SPOTS)}")
+            raise TypeError(f"a range must be a text, and its game {' or '.join(SPOTS)}")
         spot = SPOTS[game]
         hands = spot.every_hand()
         weights = spot.read_range(text, "range") if text.strip() else np.zeros(len(hands))
@@ -74,11 +76,11 @@ class Start:
         return said
 
     def size(self, options: Any) -> dict[str, Any]:
-        """How large a spot is, before it is built.
+        """Return the size of a spot before it is built.
 
         Raises:
-            TypeError: The options are no mapping.
-            ValueError: They are none of a spot.
+            TypeError: The options are not a mapping.
+            ValueError: An option is unknown, missing or invalid, or the spot is too large to count.
         """
         rules = make_spot(**_checked(options))
         size = game_size(rules, seconds=COUNT_SECONDS)
@@ -101,13 +103,13 @@ class Start:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
-            given: ``spot``, options of a spot, or ``game``, a name; ``iterations``,
-                and ``target``, in per cent of the pot or in the game's own unit.
+            given: Mapping with ``spot``, the options of a spot, or ``game``, a name;
+                ``iterations``, and ``target``, in per cent of the pot or in the game's own unit.
 
         Raises:
             BusyError: A game is being built.
-            TypeError: Something is of another kind.
-            ValueError: The spot or the game makes no sense.
+            TypeError: ``given`` or one of its values has a wrong type.
+            ValueError: The spot, the game or the target is invalid.
         """
         if not isinstance(given, Mapping):
             raise TypeError("expected an object")
@@ -120,9 +122,9 @@ class Start:
             if target is not None:
                 target = target / 100.0 * source.pot
         elif not isinstance(source, str):
-            raise TypeError("a game is named by a text")
+            raise TypeError("the name of a game must be a text")
         elif is_foreign(source) or parse_spec(source)[0] not in GAMES:
-            # A text may also be a path or another package's game: not for a page to open.
+            # A text may also be a path or a game of another package, which a page must not open.
             raise ValueError(f"there is no game {brief(source)}; {suggest(source[:60], GAMES)}")
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
@@ -146,7 +148,7 @@ class Start:
             self.error = str(error) or type(error).__name__
 
     def status(self) -> dict[str, Any]:
-        """Whether a game is being built, and how many kernels are being compiled for it."""
+        """Return whether a game is being built, and the number of kernels being compiled for it."""
         building = self._thread is not None and self._thread.is_alive()
         compiles = self._compiles
         return {
@@ -158,18 +160,18 @@ class Start:
 
 
 def _checked(options: Any) -> dict[str, Any]:
-    """The options of a spot.
+    """Return the options of a spot.
 
     Raises:
-        TypeError: They are no mapping.
-        ValueError: There is an option that spots do not have.
+        TypeError: The options are not a mapping.
+        ValueError: An option is unknown or missing.
     """
     if not isinstance(options, Mapping):
-        raise TypeError("a spot is an object")
+        raise TypeError("the spot must be an object")
     for name in options:
         if name not in FIELDS:
             raise ValueError(f"a spot has no {name!r}; {suggest(name, FIELDS)}")
     for name in ("board", "ranges", "pot", "stacks"):
         if options.get(name) in (None, "", ["", ""]):
-            raise ValueError(f"the spot needs {name}")
+            raise ValueError(f"the spot has no {name}")
     return dict(options)

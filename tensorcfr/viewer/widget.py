@@ -1,4 +1,4 @@
-"""The viewer in a notebook: the same page in a frame, whose requests are the widget's messages."""
+"""Viewer in a notebook: the same page in a frame, whose requests are messages of the widget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .desk import Desk
 from .page import SOLUTION, build_page
 
 HEIGHT = 900
-"""Pixels."""
+"""Default height of the frame in pixels."""
 
 
 @checked()
@@ -26,14 +26,14 @@ def widget(
     *,
     height: Annotated[int, Whole(100, 10_000)] = HEIGHT,
 ) -> Any:
-    """A solution in a notebook, Jupyter or marimo, as :func:`view` shows it in the browser.
+    """Show a solution in a notebook, Jupyter or marimo, as :func:`view` shows it in the browser.
 
-    A cell shows the widget that its last expression is.  The kernel computes nodes between cells.
+    A cell whose last expression is the widget shows it. The kernel computes nodes between cells.
 
     Args:
         solution: The solution.
-        other: Another solution of the same game, to compare it with.
-        height: Pixels of the frame.
+        other: Another solution of the same game, for comparison.
+        height: Height of the frame in pixels.
 
     Returns:
         An ``anywidget.AnyWidget``.
@@ -53,8 +53,10 @@ def widget(
 
 
 def reply_to(desk: Desk, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The ``status`` and the ``text`` of the answer to a message with ``method``, ``path`` and, as
-    JSON, ``body``."""
+    """Return the ``status`` and the ``text`` of the answer to a message.
+
+    The message has ``method``, ``path`` and, as JSON, ``body``.
+    """
     method, path = str(asked.get("method")), str(asked.get("path"))
     try:
         body = json.loads(asked.get("body") or "{}")
@@ -66,7 +68,7 @@ def reply_to(desk: Desk, asked: Mapping[str, Any]) -> dict[str, Any]:
 
 @cache
 def _frame() -> Any:
-    """The class of the widgets."""
+    """Return the class of the widgets, created once."""
     anywidget, traitlets = needs("anywidget", "notebook"), needs("traitlets", "notebook")
 
     class Frame(anywidget.AnyWidget):  # type: ignore[misc,name-defined]

@@ -88,7 +88,7 @@ def test_compare(solution: Path, tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--format", "xml"], "cannot export to 'xml'; there are: csv, efg, json"),
-        (["--format", "parquet"], "where to? --output file.parquet"),
+        (["--format", "parquet"], "this format is not printed: give --output file.parquet"),
         (["--format", "npz", "--values", "-o", "x.npz"], "--values is for csv, json, parquet"),
         (["-o", "nowhere/x.csv"], "--output nowhere/x.csv: there is no folder"),
     ],

@@ -51,8 +51,7 @@ def test_a_file_of_another_program(tmp_path: Path) -> None:
     report = printed("holdem", tree, *TINY[:6], "--size")
     assert report.startswith("holdem QsJh2h8d3c: 19 x 43 hands, ")
     assert (
-        refused(USAGE, "holdem", tree)
-        == "the spot needs --board, --oop, --ip, or a file that says them"
+        refused(USAGE, "holdem", tree) == "the spot needs --board, --oop, --ip, or a file with them"
     )
 
 
@@ -142,7 +141,7 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     assert again.split("\n", 3)[3] == AT_THE_START + AFTER_A_CHECK
     for option in (("--iters", "5"), ("--pot", "5"), ("--precision", "float64"), ("--size",)):
         said = refused(USAGE, "holdem", saved, *option)
-        assert said == f"{saved} is a solution: it takes --node and what shows nodes"
+        assert said == f"{saved} is a solution: it takes only --node and other options that show"
 
 
 @pytest.mark.compiled
@@ -253,15 +252,15 @@ def test_buckets(kind: str) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (TINY[2:], "the spot needs --board, or a file that says them"),
+        (TINY[2:], "the spot needs --board, or a file with them"),
         ((*TINY, "--oop", "AX"), "holdem: ranges[0]: 'AX' at character 1"),
         ((*TINY, "--bets", "turn=5%"), "--bets '50%' is for all streets and players"),
         ((*TINY, "--unit", "bb"), "--unit bb: "),
         ((*TINY, "--buckets", "3", "--buckets-by", "suit"), "--buckets-by suit: "),
-        ((*TINY, "--buckets", "3", "--save", "s.npz"), "--buckets: --save takes a solve of hands"),
+        ((*TINY, "--buckets", "3", "--save", "s.npz"), "--buckets cannot be combined with --save"),
         (
             ("spot.csv",),
-            "spot.csv: the name of a spot's file ends in .toml or .txt or .json or .phh",
+            "spot.csv: the name of a spot's file must end in .toml or .txt or .json or .phh",
         ),
         ((*TINY, "--save", "s.txt"), "--save s.txt: a solution is an .npz file"),
     ],
@@ -326,7 +325,7 @@ def test_a_file_without_rivers(tmp_path: Path) -> None:
     river = ("holdem", *TINY, "--iters", "1", "--forget-rivers", "--save", file)
     refused_river = invoke(*river)
     assert refused_river.exit_code == USAGE
-    assert "--forget-rivers: the spot is a river" in refused_river.stderr
+    assert "--forget-rivers needs a spot before the river" in refused_river.stderr
     printed("holdem", *turn, "--forget-rivers", "--save", file)
     read = Solution.load(file)
     assert read.algorithm.forgets_subgames

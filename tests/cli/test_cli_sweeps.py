@@ -84,7 +84,7 @@ class TestSweep:
         [
             (["-g", "ledoc", "-a", "cfr", "--iters", "1"], "no game 'ledoc'; did you mean 'leduc'"),
             (["-g", "kuhn", "-a", "cfr++", "--iters", "1"], "no algorithm 'cfr++'"),
-            ([*TWO], "when should a cell end? give iters, nodes or time_limit"),
+            ([*TWO], "no stop rule: give iters, nodes or time_limit"),
             ([*TWO, "--nodes=-5"], "nodes must be a whole number >= 0, not -5"),
             ([*TWO, "--iters", "1", "--repeats", "1001"], "repeats must be a whole number from 1"),
             ([*TWO, "--iters", "1", "--seeds", "0"], "--seeds takes a number"),
@@ -265,7 +265,7 @@ class TestPlot:
         picture.write_text("mine")
         none = tmp_path / "none.csv"
         assert refused(FAILURE, "plot", none) == f"{none}: No such file or directory"
-        assert "is no table of a sweep" in refused(USAGE, "plot", picture)
+        assert "is not a sweep's table" in refused(USAGE, "plot", picture)
 
 
 class TestChart:
@@ -306,7 +306,7 @@ class TestChart:
 
     def test_refused(self, tmp_path: Path) -> None:
         picture = tmp_path / "c.png"
-        assert "where to? --output" in refused(USAGE, "chart", "kuhn")
+        assert "there is nothing to do: give --output" in refused(USAGE, "chart", "kuhn")
         message = refused(USAGE, "chart", "leduc", "-o", picture, "--node", "cc/Qz")
         assert "no public node 'cc/Qz'; did you mean" in message
         assert "there is no game 'ledoc'" in refused(USAGE, "chart", "ledoc", "-o", picture)

@@ -66,7 +66,7 @@ class TestShow:
         assert "players 0 to 1, not 2" in refused(USAGE, "show", leduc, "--player=2")
         assert "no public node 'zz'" in refused(USAGE, "show", leduc, "--node=zz")
         message = refused(USAGE, "show", leduc, "--infoset=zz*")
-        assert message == "leduc has no infoset like that: --infoset zz*"
+        assert message == "leduc has no infoset for --infoset zz*"
 
     def test_without_values_as_solve_prints_it(self, leduc: Path, tmp_path: Path) -> None:
         path = tmp_path / "kuhn.npz"

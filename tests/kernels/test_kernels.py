@@ -274,7 +274,7 @@ def test_a_cache_that_cannot_be_written_costs_time_and_is_said(
     monkeypatch.setattr(jit, "KernelCache", cache)
     if numba.config.DISABLE_JIT:
         pytest.skip("nothing is compiled, and nothing kept")
-    with pytest.warns(jit.SlowStartWarning, match="set NUMBA_CACHE_DIR to a directory"):
+    with pytest.warns(jit.SlowStartWarning, match="set NUMBA_CACHE_DIR to a writable directory"):
         double = jit.kernel(lambda x: 2 * x)
     assert double(4) == 8
 

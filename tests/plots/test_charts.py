@@ -165,7 +165,9 @@ class TestSweepCurves:
         assert list(figure.axes[0].get_lines()[0].get_xdata()) == [5, 50]
         assert "decision nodes touched" in texts(figure)
         drawn[3] = replace(drawn[3], decision_nodes_touched=None)
-        with pytest.raises(ValueError, match="kuhn by external_sampling was swept by a version"):
+        with pytest.raises(
+            ValueError, match="rows of kuhn by external_sampling are from a version"
+        ):
             sweep_curves(drawn, x=["nodes", "decision_nodes"])
         assert sweep_curves(drawn, x=["nodes"])
 

@@ -84,7 +84,7 @@ def test_runouts(shown: SolvedSpot, tmp_path: Path) -> None:
 
 
 def test_bad_calls(shown: SolvedSpot, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="what must be strategy, value, equity or combos"):
+    with pytest.raises(ValueError, match="hand_grid draws strategy, value, equity or combos"):
         hand_grid(shown.table(), "ev")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="its ending must be one of"):
         hand_grid(shown.table(), path=tmp_path / "grid.txt")

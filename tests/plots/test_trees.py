@@ -107,7 +107,7 @@ def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("graphviz")
     picture = draw(KUHN, SOLVED)
     assert picture.source == tree_source(KUHN, SOLVED)
-    with pytest.raises(ValueError, match="no picture format"):
+    with pytest.raises(ValueError, match="is not a picture format"):
         draw(KUHN, path=tmp_path / "kuhn.doc")
 
 

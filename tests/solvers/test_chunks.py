@@ -684,8 +684,8 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
     assert list(place.iterdir()) == []
     assert mapped_bytes(begun.state) == bytes_kept(wide().chunks, CFR, precision)
     with pytest.raises(FileSizeError):
-        Solution.load(at, game=wide(), memory_limit=50_000)
-    mapped_too = Solution.load(at, game=wide(), memory_limit=50_000, state_dir=place)
+        Solution.load(at, game=wide(), memory_limit=100_000)
+    mapped_too = Solution.load(at, game=wide(), memory_limit=100_000, state_dir=place)
     for start in (begun, Solution.load(at, game=wide()), mapped_too):
         ended = solve(wide(), start=start, iters=4, state_dir=tmp_path / "other")
         for name, array in plain.state._asdict().items():

@@ -676,7 +676,7 @@ def test_workers_of_dask(client: Any, monkeypatch: pytest.MonkeyPatch, tmp_path:
         for name, cluster in (("a.csv", client), ("b.csv", None))
     )
     assert [replace(row, seconds=0.0) for row in rows] == [replace(row, seconds=0.0) for row in own]
-    with pytest.raises(ValueError, match="processes are of this machine"):
+    with pytest.raises(ValueError, match=r"give processes \(of this machine\) or cluster, not"):
         sweep(tmp_path / "c.csv", *cells, iters=20, cluster=client, processes=2)
     with pytest.raises(TypeError, match=r"cluster must be a client of Dask .*, not 7"):
         solve(game, CFR, iters=1, cluster=7)

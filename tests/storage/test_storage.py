@@ -222,12 +222,12 @@ def test_compressed_members_are_refused(kuhn: FlatGame, tmp_path: Path) -> None:
             r"value\.npy' is in foreign byte order \(>f8\)",
         ),
         ("'<f8'", "'|O8'", "is of dtype O with 1 dimensions"),
-        ("'<f8'", "'<f1'", "is no plain array"),
+        ("'<f8'", "'<f1'", "is not a plain array"),
         ("'<f8'", "'<f4'", "is 480 bytes long, not the 240 of float32"),
-        ("(60,)", "(2**9,)", "is no plain array"),
+        ("(60,)", "(2**9,)", "is not a plain array"),
         ("(60,)", "(61,)", "is 480 bytes long, not the 488 of float64"),
         ("(60,)", "(99999999999999,)", "is 480 bytes long, not the 799,999,999,999,992 of"),
-        ("False", "{{{{{", "is no plain array"),
+        ("False", "{{{{{", "is not a plain array"),
     ],
 )
 def test_what_a_member_says_of_itself(

@@ -156,7 +156,7 @@ class TestBudgets:
     @pytest.mark.parametrize(
         ("rules", "message"),
         [
-            ({}, "when should a cell end"),
+            ({}, "no stop rule"),
             ({"target": 1e-3}, "the target alone may never be reached"),
             ({"iters": -1}, "iters must be a whole number >= 0, not -1"),
             ({"nodes": -5}, "nodes must be a whole number >= 0, not -5"),
@@ -353,8 +353,8 @@ class TestAgain:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"a,b\n1,2\n", "is no table of a sweep: its columns"),
-            (b"PNG\n\xff\xfe\n", "is no table of a sweep: line 2 is not text"),
+            (b"a,b\n1,2\n", "is not a sweep's table: its columns"),
+            (b"PNG\n\xff\xfe\n", "is not a sweep's table: line 2 is not text"),
             (",".join(COLUMNS).encode() + b"\nkuhn,cfr\n", "line 2"),
             (",".join(COLUMNS).encode() + b"\n" + b"x," * 15 + b"x\n", "line 2"),
         ],
@@ -372,11 +372,11 @@ class TestAgain:
     @pytest.mark.parametrize(
         ("column", "value", "message"),
         [
-            ("iteration", "-1", "line 3, column iteration: '-1' is no whole number"),
-            ("iteration", "1_0", "line 3, column iteration: '1_0' is no whole number"),
+            ("iteration", "-1", "line 3, column iteration: '-1' is not a whole number"),
+            ("iteration", "1_0", "line 3, column iteration: '1_0' is not a whole number"),
             ("iteration", "9", "line 4, column iteration: 3 comes after 9"),
             ("nodes_touched", "99999999", "line 4, column nodes_touched: 348 comes after 99999999"),
-            ("seconds", "nan", "line 3, column seconds: 'nan' is no number"),
+            ("seconds", "nan", "line 3, column seconds: 'nan' is not a number"),
             ("seconds", "-0.5", "line 3, column seconds: '-0.5' is negative"),
             ("seconds", "1e300", "line 4, column seconds: "),
             ("nash_conv", "1e999", "line 3, column nash_conv: '1e999' is not finite"),
@@ -384,10 +384,10 @@ class TestAgain:
             ("exploitability", "0.25", "line 3, column exploitability: 0.25 is not nash_conv /"),
             ("players", "0", "line 3, column players: there are no players"),
             ("players", "3", "line 3, column exploitability: "),
-            ("status", "done", "line 3, column status: 'done' is no status"),
+            ("status", "done", "line 3, column status: 'done' is not a status"),
             ("date", "2026-02-30", "line 3, column date: day is out of range"),
-            ("date", "yesterday", "line 3, column date: 'yesterday' is no date"),
-            ("seed", "x", "line 3, column seed: 'x' is no whole number"),
+            ("date", "yesterday", "line 3, column date: 'yesterday' is not a date"),
+            ("seed", "x", "line 3, column seed: 'x' is not a whole number"),
             ("game", '"', "line 3: "),
             ("game", "a,b", "line 3: 18 columns, not 17"),
             ("game", "x" * 200_000, "line 3: field larger than field limit"),
@@ -612,7 +612,7 @@ class TestProcesses:
 
     def test_an_algorithm_of_one_s_own(self, path: Path) -> None:
         own = Algorithm("mine", CFR.rule, "formula", "here", average_power=3)
-        with pytest.raises(ValueError, match="run the sweep in this one, with processes=1"):
+        with pytest.raises(ValueError, match="run the sweep here, with processes=1"):
             sweep(path, ["kuhn"], [own, "cfr"], iters=1, processes=2)
         assert not path.exists()
         rows = sweep(path, ["kuhn"], [own], iters=1)
@@ -719,7 +719,7 @@ class TestRepeats:
     def test_games_that_are_called_alike(self, path: Path) -> None:
         kuhn = compile_game("kuhn")
         games = [kuhn, replace(compile_game("leduc"), name=kuhn.name)]
-        with pytest.raises(ValueError, match="two of the games are called kuhn"):
+        with pytest.raises(ValueError, match="two games are called kuhn"):
             sweep(path, games, ["cfr"], iters=1)
 
 

@@ -107,7 +107,7 @@ def test_runouts(desk: Desk, turn: Solution) -> None:
     called = desk.extra("runouts", at(desk, "allin call"), 0)
     assert called["player"] is None
     assert all(card["p"] is None for card in called["cards"].values())
-    with pytest.raises(ValueError, match="no card comes"):
+    with pytest.raises(ValueError, match="no card is dealt"):
         desk.extra("runouts", at(desk, "check"), 0)
     with pytest.raises(ValueError, match="has no odds"):
         desk.extra("odds", 0, 0)

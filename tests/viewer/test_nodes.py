@@ -429,7 +429,7 @@ class TestDesk:
         for number, index in ((9, 0), (-1, 0), (0, 1), (0, -1)):
             with pytest.raises(ValueError, match=r"there is no|has no"):
                 desk.node(number, index)
-        with pytest.raises(ValueError, match="second solution is of leduc"):
+        with pytest.raises(ValueError, match="second solution is for leduc"):
             Desk(solved("kuhn"), solved("leduc(ranks=2)"))
 
     def test_what_is_not_solved_gives_way_to_the_result(self) -> None:
@@ -507,7 +507,7 @@ class TestPage:
         assert all(len(node["path"]) <= 6 and "/" not in node["name"] for node in second.values())
         assert all(node["path"][1]["label"] == "raise" for node in third.values())
         assert fourth.keys() == third.keys() & second.keys()
-        with pytest.raises(ValueError, match="no such line"):
+        with pytest.raises(ValueError, match="has no infoset or line"):
             save_html(solution, tmp_path / "none.html", line="bet")
         assert not (tmp_path / "none.html").exists()
 

@@ -48,7 +48,7 @@ def test_a_range_as_a_grid() -> None:
     assert Start().range("  ")["combos"] == 0.0
     with pytest.raises(ValueError, match="is not a group of hands"):
         Start().range("AA,foo")
-    with pytest.raises(TypeError, match="a range is a text"):
+    with pytest.raises(TypeError, match="a range must be a text"):
         Start().range(None)
 
 
@@ -63,11 +63,11 @@ def test_the_size_is_that_of_the_game() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"board": ""}, "the spot needs board"),
+        ({"board": ""}, "the spot has no board"),
         ({"board": "Td9d"}, "a board has 3 to 5"),
-        ({"ranges": ["", ""]}, "the spot needs ranges"),
+        ({"ranges": ["", ""]}, "the spot has no ranges"),
         ({"ranges": ["QQ", "xx"]}, "ranges\\[1\\]"),
-        ({"pot": None}, "the spot needs pot"),
+        ({"pot": None}, "the spot has no pot"),
         ({"path": "/etc/passwd"}, "a spot has no 'path'"),
         ({"bets": {"river": "many"}}, "is not a size"),
     ],
@@ -99,7 +99,7 @@ def test_what_the_form_cannot_take() -> None:
     for game in (5, [], {}, None):
         with pytest.raises(ValueError, match="cannot read the game"):
             Start().size(river | {"game": game})
-        with pytest.raises(TypeError, match="a range is a text"):
+        with pytest.raises(TypeError, match="a range must be a text"):
             Start().range("AA", game)
     many = {"board": "Td9d6h", "stacks": 10**5, "bets": "1c", "raises": "min,2x,3x,7c"}
     with pytest.raises(ValueError, match=r"more than .* public nodes; give fewer sizes"):

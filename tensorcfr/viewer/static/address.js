@@ -1,16 +1,16 @@
-// What the page shows, and its address: "#12&shape=grid&show=ev&cell=AKs&group=flush".
+// State of the page, and its address: "#12&shape=grid&show=ev&cell=AKs&group=flush".
 
 const SHAPES = ["table", "grid", "heat"], SHOWN = ["strategy", "EV", "equity", "weight"];
 const state = {
   about: null, node: null, nodes: [], version: 0, running: false,
-  wanted: 0,            // The node that was asked for last.
-  equity: null,         // Of the node: hands of both players, for each solution.
-  line: [],             // The deepest way that was gone, which the line shows.
+  wanted: 0,            // Node of the latest request.
+  equity: null,         // Equities of the node: hands of both players, for each solution.
+  line: [],             // Deepest path visited, which the line shows.
   view: {},             // shape, show, cell (classes of hands, commas between), group.
-  pointed: null,        // The class of hands that the pointer is on.
-  chosen: null,         // The infoset of one hand.
+  pointed: null,        // Class of hands under the pointer.
+  chosen: null,         // Infoset of one hand.
   locks: {},
-  rows: 200,            // Hands that a table shows.
+  rows: 200,            // Number of hands in a table.
 };
 
 const shapeNow = () => state.view.shape || (state.about.cards && classes(state.node.ranges[0]) ? "grid" : "table");
@@ -39,11 +39,11 @@ function readAddress() {
 
 function remember(push) {
   const now = address();
-  if (boot.mode === "widget" || location.hash === now) return;  // A frame has no address of its own.
+  if (boot.mode === "widget" || location.hash === now) return;  // A frame has no address.
   history[push ? "pushState" : "replaceState"](null, "", now);
 }
 
-// Another way to look at the same node.
+// Show the same node in another way.
 function look(change) {
   state.view = {...state.view, ...change};
   remember(false);

@@ -1,4 +1,4 @@
-// All of it: what is the same at every node, and the beginning.
+// Parts of the page that are the same at every node, and its start.
 
 function showAbout() {
   const about = state.about;
@@ -53,7 +53,7 @@ async function search() {
   if (turn !== searching) return;
   refill(list, "button", ...(found.length ? found.map((one, index) => make("li", {}, make("button", {
     "data-node": one.node, "data-key": index, on: {click: () => { list.hidden = true; go(one.node, one.infoset); }},
-  }, one.infoset))) : [make("li", {class: "dim"}, "nothing; in a large game the whole label is needed")]));
+  }, one.infoset))) : [make("li", {class: "dim"}, "no result; in a large game, enter the whole label")]));
   list.hidden = false;
 }
 
@@ -73,7 +73,7 @@ function listen() {
   at("search").addEventListener("input", quietly(search));
   at("search").addEventListener("keydown", quietly(async event => {
     if (event.key !== "Enter") return;
-    await search();  // What is listed may be of an earlier text.
+    await search();  // The list may belong to an earlier text.
     const first = at("found").querySelector("button");
     if (first) first.click();
   }));

@@ -1,4 +1,4 @@
-// The table of a game of cards: board and chips, the cards that can come, the ranges of both.
+// Poker table of a card game: board and chips, possible next cards, ranges of both players.
 
 function showSpot() {
   const here = state.node.path[state.node.path.length - 1];
@@ -14,9 +14,9 @@ function showSpot() {
   at("spot").replaceChildren(...parts);
 }
 
-// -------------------------------------------------------------------------- cards that can come
+// ----------------------------------------------------------------------------- possible cards
 
-// Whether single cards of a full deck come, or so many that they are not listed.
+// True if single cards of a full deck are dealt, or too many sets of cards to list.
 const dealsCards = node => state.about.cards && node.kind === "chance" &&
   (node.left_out || node.children.every(child => (cardsIn(child.label) || []).length === 1));
 
@@ -46,11 +46,11 @@ function runouts(node, found) {
   return [grid, legend];
 }
 
-// Several cards at once: they are chosen one by one.
+// Several cards are dealt at once; the user chooses them one by one.
 function dealPicker(node) {
   const here = node.path[node.path.length - 1], chosen = new Set();
   const free = new Set(state.about.deck.filter(card => !here.board.includes(card)));
-  const said = make("p", {class: "dim"}, `${whole(node.left_out)} boards can come: choose its cards.`);
+  const said = make("p", {class: "dim"}, `${whole(node.left_out)} boards are possible: choose the cards.`);
   const cells = Object.keys(SUITS).flatMap(suit => [...RANKS].map(rank => make("button", {
     class: `cell ${suit}`, "data-label": rank + suit, "data-key": rank + suit, "aria-pressed": "false", disabled: !free.has(rank + suit),
     on: {click: async event => {
@@ -61,7 +61,7 @@ function dealPicker(node) {
       if (chosen.size < here.deals) return;
       const found = await source.search(`${node.name === "start" ? "" : node.name} ${[...chosen].join("")}`.trim());
       if (found.length) { go(found[0].node); return; }
-      said.textContent = "These cards cannot come.";
+      said.textContent = "These cards cannot be dealt.";
       for (const one of grid.querySelectorAll(".chosen")) { one.classList.remove("chosen"); one.setAttribute("aria-pressed", "false"); }
       chosen.clear();
     }},
@@ -79,9 +79,9 @@ async function showCards() {
   if (found && state.node === node) refill(box, ".cell", ...runouts(node, found));
 }
 
-// ------------------------------------------------------------------------------------- the ranges
+// ----------------------------------------------------------------------------------------- ranges
 
-// Says whose numbers are shown where those of the first of two solutions are.
+// Name the solution whose numbers are shown, if there are two.
 const ofFirst = () => state.about.names.length > 1 ? ` in ${state.about.names[0]}` : "";
 
 function showRanges() {

@@ -1,4 +1,4 @@
-// The hands of some classes one by one, and the groups of made hands and draws.
+// Single hands of chosen classes, and groups of made hands and draws.
 
 function showCombos(names) {
   const node = state.node;
@@ -13,16 +13,16 @@ function showCombos(names) {
     make("h3", {}, `${title}${ofFirst()}`, make("small", {}, facts.filter(known).join(" · "))),
     known(mix[0]) ? make("div", {class: "mix"}, bar(node, mix), ...node.actions.map((action, i) => make("span", {},
       make("i", {class: "swatch", style: {background: colourOf(node, i)}}), ...pretty(action), ` ${percent(mix[i])}`))) : null,
-    names.length || (node.groups && group) ? comboTable(node, hands) : make("p", {class: "dim"}, "Point at a cell, or choose it, for its hands one by one."),
-    node.groups && (names.length || group) && countOf(sums) > LISTED ? make("p", {class: "dim"}, `The likely ones of ${whole(countOf(sums))} hands.`) : "");
+    names.length || (node.groups && group) ? comboTable(node, hands) : make("p", {class: "dim"}, "Point at a cell, or choose it, to list its hands."),
+    node.groups && (names.length || group) && countOf(sums) > LISTED ? make("p", {class: "dim"}, `The likeliest of ${whole(countOf(sums))} hands.`) : "");
 }
 
-const LISTED = 20;  // Hands of a group that the server lists, at least.
+const LISTED = 20;  // Smallest number of hands of a group that the server lists.
 
 function comboTable(node, hands) {
   const equal = state.equity !== null, other = state.nodes[1];
   const listed = node.groups ? [...hands].sort((a, b) => b.reach - a.reach).slice(0, LISTED) : hands;
-  const head = make("tr", {}, make("th", {}, "hand"), make("th", {title: "how much of it is left"}, "left"),
+  const head = make("tr", {}, make("th", {}, "hand"), make("th", {title: "remaining weight"}, "left"),
     ...node.actions.map((action, i) => make("th", {}, make("i", {class: "swatch", style: {background: colourOf(node, i)}}), pretty(action))),
     equal ? make("th", {}, "equity") : null);
   const rows = [...listed].sort((a, b) => (b.weight || 0) - (a.weight || 0)).map(hand => [hand, twinOf(other, hand)]).map(([hand, twin]) => row(hand, [

@@ -1,4 +1,4 @@
-// The convergence curve.
+// Convergence curve.
 
 function curve(lines) {
   const shown = lines.map(line => line.filter(([x, y]) => x > 0 && y > 0).map(([x, y]) => [Math.log10(x), Math.log10(y)]));
@@ -29,7 +29,7 @@ function curve(lines) {
     const [x, y] = place(line[line.length - 1]);
     ends.push({name: ["A", "B", "now"][index], x, y});
   });
-  // Names to the right of the ends, none over another.
+  // Names are to the right of the ends, and do not overlap.
   ends.sort((one, other) => one.y - other.y).forEach((end, index) => {
     if (shown.length === 1) return;
     if (index) end.y = Math.max(end.y, ends[index - 1].y + 11);

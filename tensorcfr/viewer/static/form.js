@@ -1,7 +1,7 @@
-// Start from nothing: a spot, its size before it is built, and the solve.
+// Form for a spot: its options, its size before it is built, and the solve.
 
 const STREETS = ["flop", "turn", "river"];
-// Ranges to begin with, of both players.
+// Example ranges of both players.
 const EXAMPLES = {
   holdem: ["66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s", "22+,A2s+,ATo+,K9s+,KJo+,Q9s+,QJo,J9s+,T8s+,97s+,86s+,76s,65s"],
   omaha: ["AA$ds,KK$ds,QQ$ds,JT98,T987", "AA$ss,KQJT,JT97,9876"],
@@ -22,7 +22,7 @@ async function ready() {
 
 const boardOf = () => (spot.board.match(/[akqjt2-9][shdc]/gi) || []).map(card => card[0].toUpperCase() + card[1].toLowerCase());
 
-// What the game takes: sizes of the streets that are left.
+// Options for the game: sizes of the streets that are left.
 function spotOptions() {
   const left = STREETS.slice(Math.max(0, boardOf().length - 3));
   const sizes = what => Object.fromEntries(left.map(street => [street, spot[`${what}.${street}`]]));
@@ -56,7 +56,7 @@ function changed(name, value) {
   keepForm();
   if (name === "board") { showDeck(); showStreets(); }
   if (name === "game") ["oop", "ip"].forEach((seatName, seat) => {
-    // Ranges that nobody has written are those of the game.
+    // Replace example ranges that the user has not changed.
     if (EXAMPLES[value] && spot[seatName] === before[seat]) setField(seatName, EXAMPLES[value][seat]);
     else quietly(showPainted)(seatName);
   });
@@ -123,12 +123,12 @@ function showStreets() {
     field(`bets.${street}`, `${street}: bets`), field(`raises.${street}`, "raises"))));
 }
 
-// --------------------------------------------------------------------------- ranges are painted
+// ------------------------------------------------------------------------------ painting ranges
 
 function painter(seatName) {
   const box = make("textarea", {id: `form-${seatName}`, rows: 2, spellcheck: "false", "aria-label": `range of ${seatName.toUpperCase()}`, on: {input: () => changed(seatName, box.value)}});
   box.value = spot[seatName];
-  const weight = make("input", {type: "range", min: 0, max: 100, step: 5, value: 100, id: `weight-${seatName}`, "aria-label": "weight that is painted"});
+  const weight = make("input", {type: "range", min: 0, max: 100, step: 5, value: 100, id: `weight-${seatName}`, "aria-label": "weight for painting"});
   const said = make("output", {}, "100%");
   weight.addEventListener("input", () => { said.textContent = `${weight.value}%`; });
   const grid = make("div", {class: "square paint", id: `paint-${seatName}`, role: "group", "aria-label": `range of ${seatName.toUpperCase()}, painted`});
@@ -158,7 +158,7 @@ function painter(seatName) {
       make("button", {on: {click: () => setField(seatName, "")}}, "clear")), grid);
 }
 
-// A painted class goes to the end of the text, where it takes precedence.
+// Append a painted class to the text: later parts take precedence.
 function paintClass(seatName, name, weight) {
   const left = spot[seatName].split(",").map(part => part.trim()).filter(part => part && part.replace("!", "").split(":")[0] !== name);
   const text = weight === 0 ? `!${name}` : weight === 1 ? name : `${name}:${weight}`;
@@ -173,7 +173,7 @@ async function showPainted(seatName) {
   at(`combos-${seatName}`).className = read.error ? "error" : "dim";
   if (read.error) { at(`combos-${seatName}`).textContent = read.error; return; }
   at(`combos-${seatName}`).textContent = `${brief(read.combos, 5)} combos`;
-  // Ranges of hands of four cards are written.
+  // Ranges of hands of four cards cannot be painted, only written.
   at(`paint-${seatName}`).hidden = at(`weight-${seatName}`).parentElement.hidden = !read.grid;
   if (read.grid) refill(at(`paint-${seatName}`), ".cell", ...CLASSES.map((name, i) => {
     const weight = read.grid[Math.floor(i / 13)][i % 13];
@@ -184,7 +184,7 @@ async function showPainted(seatName) {
   }));
 }
 
-// ----------------------------------------------------------------------------- size, and the solve
+// ------------------------------------------------------------------------------ size and solve
 
 async function showSize() {
   const turn = ++sizing, said = at("form-size");

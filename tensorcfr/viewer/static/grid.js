@@ -1,7 +1,7 @@
-// The grid, 13 x 13 or groups of hands: a cell is filled as high as the share of its hands that is left, and divided by
-// how often each action is taken.  Hands of other games are tiles.
+// Grid of hands, 13 x 13 or groups. The filled height of a cell is the share of its hands that is left,
+// and its width is divided by the frequency of each action. Hands of other games are tiles.
 
-// The parts of a cell from left to right, [share, colour], as a background of some height.
+// Background of a cell: parts from left to right, [share, colour], with a height.
 function filled(parts, height) {
   const stops = [];
   let left = 0;
@@ -16,7 +16,7 @@ function filled(parts, height) {
   };
 }
 
-// What a cell shows: its background, a number, and what it says to who cannot see it.
+// Content of a cell: its background, a number, and a text for screen readers.
 function cellOf(node, index, hands, show, bounds) {
   const mean = {
     EV: () => meanOf(hands, hand => hand.ev),
@@ -37,7 +37,7 @@ function cellOf(node, index, hands, show, bounds) {
   return {style: filled([[1, colour]], show === "weight" ? value : 1), text, value, said: `${show} ${text}`};
 }
 
-// From which number to which the colours go.
+// Smallest and largest number of the colour scale.
 function boundsOf(node, show) {
   if (show !== "EV") return [0, 1];
   const most = Math.max(1e-12, ...everyOf(node).filter(hand => hand.reach > 0 && known(hand.ev)).map(hand => Math.abs(hand.ev)));
@@ -66,7 +66,7 @@ function square(node, index, title) {
   return make("figure", {}, title && state.nodes.length > 1 ? make("figcaption", {}, title) : null, grid);
 }
 
-// Groups have their names above the columns and before the rows.
+// Names of groups are above the columns and to the left of the rows.
 function withHeads(node, cells) {
   if (!node.grid) return cells;
   const columns = node.grid[1], head = text => make("span", {class: "head", "aria-hidden": "true"}, text);
@@ -91,7 +91,7 @@ function pick(name, more) {
   showEditor();
 }
 
-// Each hand a tile, in games whose hands are not two cards.
+// Tiles, one per hand, in games whose hands are not two cards.
 function tiles(node, other) {
   const columns = Math.ceil(Math.sqrt(node.hands.length));
   const made = node.hands.map((hand, index) => make("button", {

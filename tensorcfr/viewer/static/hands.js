@@ -1,5 +1,5 @@
-// Hands together: classes of a 13 x 13 grid, groups, and means over them.  Where hands are many, the
-// server sums them in groups, and lists some of each: a sum stands for its hands in all means.
+// Sets of hands: classes of a 13 x 13 grid, groups, and means over them. If there are many hands, the
+// server sums them by group and lists some of each: means then use the sums in place of the hands.
 
 const TWO_CARDS = /^([AKQJT2-9])([shdc])([AKQJT2-9])([shdc])$/;
 const CLASSES = [...RANKS].flatMap((_, i) => [...RANKS].map((_, j) => {
@@ -7,8 +7,8 @@ const CLASSES = [...RANKS].flatMap((_, i) => [...RANKS].map((_, j) => {
   return i === j ? a + b : a + b + (i < j ? "s" : "o");
 }));
 
-// "AKs", "AKo" or "AA": suited hands are above the diagonal of the grid, the others below it; or the
-// row and the column that the server says.
+// Class at a place of the grid, "AKs", "AKo" or "AA", suited hands above the diagonal and offsuit hands
+// below it; or the names of row and column that the server sends.
 function classOf(hand) {
   if (hand.cell) return hand.cell;
   const found = TWO_CARDS.exec(hand.hand);
@@ -18,7 +18,7 @@ function classOf(hand) {
   return high === low ? high + low : high + low + (suit === other ? "s" : "o");
 }
 
-// Hands, or rows of a range, by class; null where they are not two cards of a deck.
+// Hands, or rows of a range, by class; null if hands are not two cards of a deck.
 function classes(hands) {
   if (!hands || !hands.length || !(state.about.cards || hands.length > 50)) return null;
   if (!hands.classes) {
@@ -34,7 +34,7 @@ function classes(hands) {
   return hands.classes;
 }
 
-// The places of the grid, row by row; rows that no player has hands in are left out.
+// Places of the grid, row by row, without rows in which no player has hands.
 function placesOf(node) {
   if (!node.grid) return CLASSES;
   const [rows, columns] = node.grid, used = new Set(node.cells.flat().map(sum => sum.name));
@@ -42,7 +42,7 @@ function placesOf(node) {
 }
 const columnsOf = node => node.grid ? node.grid[1].length : 13;
 
-// All hands of a node, those of some classes, or those of a group: the hands themselves, or their sums.
+// All hands of a node, hands of some classes, or hands of a group, as single hands or as sums.
 const everyOf = node => node.groups ? node.groups.cell : node.hands;
 const sumsOf = (node, names) => node.groups
   ? names.flatMap(name => node.groups.cell.filter(sum => sum.name === name))
@@ -51,7 +51,7 @@ const groupOf = (node, group) => node.groups
   ? Object.entries(node.groups).flatMap(([by, sums]) => by === "cell" ? [] : sums.filter(sum => sum.name === group))
   : node.hands.filter(hand => inGroup(hand, group));
 
-// A mean over hands, each as likely as it is at the node; null where none gets there.
+// Mean over hands, weighted by their probabilities at the node; null if no hand reaches it.
 function meanOf(hands, number) {
   let sum = 0, total = 0;
   for (const hand of hands) {
@@ -71,7 +71,7 @@ const weightOf = hands => hands.reduce((sum, hand) => sum + fillOf(hand), 0) / M
 const combosText = hands => { const sum = combosOf(hands); return `${sum < 1000 ? brief(sum, 3) : whole(Math.round(sum))} combos`; };
 const combosOf = hands => hands.reduce((sum, hand) => sum + (hand.weight || 0), 0);
 
-// What is known of a hand of a range beside its infoset: how much of it is left, its names.
+// Facts about a hand of a range, in addition to its infoset: its remaining weight and its names.
 function join(node) {
   if (!known(node.player) || !node.ranges.length) return;
   const range = new Map(node.ranges[node.player].map(row => [row.hand, row]));
@@ -89,7 +89,7 @@ function equityOf(hand, index = 0) {
 
 const inGroup = (hand, group) => !group || [hand.made, hand.draw, hand.pairs, hand.suits].includes(group);
 
-// What a lock is called, and which hands it is for.
+// Name of a lock, and its hands.
 const lineOf = node => node.name === "start" ? "" : ` ${node.name}`;
 const lockedBy = hand => Object.entries(state.locks).find(([label]) => covers(label, hand));
 function covers(label, hand) {
@@ -100,13 +100,13 @@ function covers(label, hand) {
   return !names.includes(" ") && (names === "*" || names.split(",").some(name => name === hand.hand || name === rangeOf(hand)));
 }
 
-// What stands for the class of a hand in a range.
+// Text for the class of a hand in a range.
 function rangeOf(hand) {
   const sum = hand.by ? hand : hand.cell && state.node.groups && sumsOf(state.node, [hand.cell])[0];
   return sum ? sum.range : classOf(hand);
 }
 
-// The same hand in the other solution, which may list others of a group.
+// Same hand in the other solution, which may list other hands of a group.
 function twinOf(other, hand) {
   if (!other) return null;
   if (!other.hands.places) Object.defineProperty(other.hands, "places", {value: new Map(other.hands.map(one => [one.infoset, one]))});

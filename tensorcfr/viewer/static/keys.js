@@ -1,6 +1,6 @@
-// The keyboard: one tab stop for each grid, table and line, in which arrows move; keys of the page.
+// Keyboard: each grid, table and line is one tab stop, within which arrows move; keys of the page.
 
-// Fill a container; what had the keyboard keeps it, and one item is a tab stop.
+// Fill a container: the focused item stays focused, and one item is a tab stop.
 function refill(container, selector, ...children) {
   const active = container.contains(document.activeElement) ? document.activeElement.dataset.key : null;
   container.replaceChildren(...children.flat().filter(known));
@@ -15,8 +15,8 @@ function settle(container, selector, active) {
   if (known(active) && stop) stop.focus({preventScroll: true});
 }
 
-// Arrows move among the items of a container: columns() says how many are in a row, 0 that the
-// items are one below the other.
+// Move among the items of a container by arrows. columns() returns the number of items in a row, or 0
+// if the items are one below the other.
 function moves(container, selector, columns) {
   container.addEventListener("keydown", event => {
     const item = event.target.closest(selector);

@@ -1,4 +1,4 @@
-// The line: every node on the way, who acts there and what can be done.  Going up keeps the rest.
+// Line: every node on the path, its player and its actions. Going up keeps the nodes below.
 
 function showLine() {
   const path = state.node.path;

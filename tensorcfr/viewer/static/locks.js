@@ -1,4 +1,4 @@
-// Locks: of one hand, of classes of hands, of a whole line; solving again, and what it changed.
+// Locks of one hand, of classes of hands, or of a whole line; solving again, and its changes.
 
 function choose(infoset) {
   state.chosen = infoset;
@@ -6,7 +6,7 @@ function choose(infoset) {
   showEditor();
 }
 
-// What is chosen at the node: the labels that a lock of it has, its hands, and what it is called.
+// Selection at the node: labels for its lock, its hands, and its name.
 function chosenHands() {
   const node = state.node, groups = classes(node.hands), picked = pickedClasses();
   const hand = node.hands.find(one => one.infoset === state.chosen);
@@ -86,7 +86,7 @@ function progressOf(running) {
   return compiles ? `${done}; ${compiles}` : done;
 }
 
-const BEAT = 3000, QUICK = 200;  // Milliseconds between two questions to the server.
+const BEAT = 3000, QUICK = 200;  // Milliseconds between two requests to the server.
 let watching = 0;
 async function watch() {
   const turn = ++watching;

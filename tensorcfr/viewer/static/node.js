@@ -1,11 +1,11 @@
-// One node: it is shown as it comes, and again when more is known.
+// One node: shown as soon as it arrives, and again when more is known.
 
 let going = 0;
 async function go(id, infoset, push = true) {
   const wanted = state.wanted = Number(id), turn = ++going;
   try {
     const nodes = await Promise.all(state.about.solutions.map((_, i) => source.node(wanted, i)));
-    if (turn !== going) return;  // Another node was asked for in the meantime.
+    if (turn !== going) return;  // Another node has been requested in the meantime.
     const moved = !state.node || state.node.id !== wanted;
     nodes.forEach(join);
     state.nodes = nodes;
@@ -15,7 +15,7 @@ async function go(id, infoset, push = true) {
     if (moved && state.view.group && !state.node.hands.some(hand => inGroup(hand, state.view.group))) state.view.group = "";
     remember(push);
     show();
-    // What a player who is free of the locks gains may come with the expected values.
+    // Gains of players who are free of the locks may arrive with the expected values.
     if (nodes.every(node => node.values) && !state.about.solutions.every(one => one.gains.every(known))) {
       state.about = await source.about();
       showCost();
@@ -30,7 +30,7 @@ async function go(id, infoset, push = true) {
   }
 }
 
-// Equities take longer than a node before the river: they come after it.
+// Before the river, equities take longer than the node, so they are requested after it.
 async function showEquity() {
   const node = state.node;
   if (!state.about.cards || node.kind === "terminal") return;
@@ -61,7 +61,7 @@ function show() {
   showEditor();
 }
 
-// A number of the node in each solution, after the name of the solution where there are two.
+// A number of the node in each solution, with the name of the solution if there are two.
 const named = number => state.nodes.map((node, index) => (state.nodes.length > 1 ? `${state.about.names[index]} ` : "") + number(node)).join(", ");
 
 function showChildren(node) {
@@ -74,13 +74,13 @@ function showChildren(node) {
   refill(at("children"), "button", ...shown);
 }
 
-// Which part of the pot a bet is.
+// Size of a bet as a share of the pot.
 function shareOfPot(node, child) {
   const chips = node.path[node.path.length - 1].chips, bet = /^bet([\d.]+)$/.exec(child.label);
   return chips && bet ? ` · ${Math.round(100 * Number(bet[1]) / chips.pot)}% pot` : "";
 }
 
-// Whether the buttons of the next nodes are those of the actions, in their colours.
+// True if the buttons of the next nodes are the actions, in their colours.
 const namesActions = node => node.kind === "decision" && node.children.length === node.actions.length;
 
 function showLegend() {
@@ -90,7 +90,7 @@ function showLegend() {
   at("legend").replaceChildren(...parts, two);
 }
 
-// A card that comes has no values.
+// Cards that are dealt have no values.
 const canShow = (show, cards) => show === "strategy" || show === "equity" || !cards;
 
 function showStrategy() {
@@ -107,7 +107,7 @@ function showStrategy() {
   if (!node.hands.length) { box.replaceChildren(); return; }
   if (shape === "grid") {
     refill(box, ".cell, .tile", grid(node, state.nodes[1]));
-    // A and B are a tab stop each.
+    // A and B are one tab stop each.
     for (const other of box.querySelectorAll("figure + figure .square")) settle(other, ".cell", null);
   } else {
     const [hands, more] = rowsShown(node);

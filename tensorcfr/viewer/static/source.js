@@ -1,12 +1,12 @@
-// Where the data is: the server, or the page itself.
+// Source of the data: the server, a notebook, or the page itself.
 
 class Refused extends Error {}
-const GONE = "the viewer has ended: what is on the screen stays, and nothing more comes.";
+const GONE = "the viewer has ended: this page stays, but loads nothing more.";
 
 let leaving = false;
 addEventListener("beforeunload", () => { leaving = true; });
 
-// A page in a notebook asks by messages; the answers have what those of fetch have.
+// A page in a notebook sends messages; the answers have the same members as answers of fetch.
 const asking = new Map();
 function asked(path, {method, body}) {
   const number = asking.size;
@@ -27,7 +27,7 @@ async function request(path, body) {
       body: body === undefined ? undefined : JSON.stringify(body),
     });
   } catch {
-    if (leaving) return new Promise(() => {});  // Nobody waits for what a page that goes breaks off.
+    if (leaving) return new Promise(() => {});  // The page is being left, so no one waits for the answer.
     sayGone();
     throw new Refused(GONE);
   }
@@ -43,7 +43,7 @@ function sayGone() {
   at("trouble").hidden = false;
 }
 
-const kept = new Map();  // Nodes that were shown, by version, solution and number.
+const kept = new Map();  // Nodes shown before, by version, solution and number.
 
 const server = {
   about: () => request("/api/about"),

@@ -1,4 +1,4 @@
-// Hands as a table, and as a heat map.
+// Table of hands, also as a heat map.
 
 function bar(node, p) {
   return make("div", {class: "bar", "aria-hidden": "true"}, ...p.map((share, index) =>
@@ -14,7 +14,7 @@ function row(hand, cells) {
   }, ...cells);
 }
 
-// In which solution a hand is fixed; a lock that is edited is not in any yet.
+// Solution in which a hand is locked; an edited lock is not in any yet.
 function fixed(hand, twin) {
   const words = [];
   if (hand.lock) words.push(twin ? "A fixed" : "fixed");
@@ -23,7 +23,7 @@ function fixed(hand, twin) {
   return words.length ? make("small", {class: "fixed"}, words.join(", ")) : null;
 }
 
-// A number of the same hand in the second solution.
+// Number of the same hand in the second solution.
 const inSecond = (twin, name, digits) => twin && known(twin[name]) ? make("small", {}, `B ${brief(twin[name], digits)}`) : null;
 
 const handName = (hand, node) => make("span", {class: "name"}, hand.hand ? pretty(hand.hand) : node.name);
@@ -66,14 +66,14 @@ function heat(node, other, shown) {
   return make("table", {class: "heat"}, make("thead", {}, head), make("tbody", {}, ...rows));
 }
 
-// Tables of many hands begin with those that are likely.
+// Tables of many hands begin with the likely hands.
 function rowsShown(node) {
   const hands = node.hands.filter(hand => inGroup(hand, state.view.group) &&
     (!pickedClasses().length || pickedClasses().includes(classOf(hand))));
-  const all = node.groups ? make("p", {class: "dim"}, `${whole(node.hands.length)} of ${whole(countOf(everyOf(node)))} hands: the likely ones of each group.`) : null;
+  const all = node.groups ? make("p", {class: "dim"}, `${whole(node.hands.length)} of ${whole(countOf(everyOf(node)))} hands: the likeliest of each group.`) : null;
   if (hands.length <= state.rows) return [hands, all];
   const first = [...hands].sort((a, b) => b.reach - a.reach).slice(0, state.rows);
   const more = make("button", {id: "more", on: {click: () => { state.rows *= 4; showStrategy(); }}},
-    `${whole(state.rows)} of ${whole(hands.length)} hands, the likely ones: show more`);
+    `${whole(state.rows)} of ${whole(hands.length)} hands, the likeliest: show more`);
   return [first, all ? make("div", {}, more, all) : more];
 }

@@ -1,10 +1,10 @@
 "use strict";
-// Small tools.  Labels come from games that may be anybody's: they are set as text, never as markup.
+// Small tools. Labels may come from untrusted games: they are set as text, never as markup.
 
 const boot = JSON.parse(document.getElementById("boot").textContent);
 const RANKS = "AKQJT98765432", SUITS = {s: "♠", h: "♥", d: "♦", c: "♣"};
 const ALIVE = 1e-12;
-const LONG = 60;  // Characters of a name that is written small.
+const LONG = 60;  // Number of characters from which a name is in small print.
 
 const at = id => document.getElementById(id);
 
@@ -43,10 +43,10 @@ const percent = value => {
 const points = value => Math.abs(value) < 5e-4 ? "0.0" : `${value > 0 ? "+" : ""}${(100 * value).toFixed(1)}`;
 const whole = value => value.toLocaleString("en");
 
-// -------------------------------------------------------------------------------- the colours
+// ------------------------------------------------------------------------------------ colours
 
-// Actions of poker have the colours that the server says.  Others take the palette of M. Okabe and
-// K. Ito (2008); when it is used up, lighter ones and then darker ones of the same hues.
+// The server sends the colours of poker actions. Other actions take the palette of M. Okabe and
+// K. Ito (2008), and after that lighter and then darker colours of the same hues.
 const COLOURS = ["#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#808080"];
 const TURNS = ["", "white 55%", "black 45%"];
 function palette(index) {
@@ -55,19 +55,19 @@ function palette(index) {
 }
 const colourOf = (stop, index) => stop.colours ? stop.colours[index] : palette(index);
 
-// From 0, red, over 1/2, yellow, to 1, green.
+// Colour from 0, red, over 1/2, yellow, to 1, green.
 const SCALE = [[214, 72, 60], [244, 214, 110], [72, 160, 90]];
 function scaled(share) {
   const x = 2 * Math.min(1, Math.max(0, share)), from = Math.min(1, Math.floor(x)), part = x - from;
   return `rgb(${SCALE[from].map((own, i) => Math.round(own + part * (SCALE[from + 1][i] - own))).join(" ")})`;
 }
 
-// ----------------------------------------------------------------------------------- the cards
+// --------------------------------------------------------------------------------------- cards
 
 const cardsIn = text => /^([AKQJT2-9][shdc])+$/.test(text) ? text.match(/../g) : null;
 const cardSpan = card => make("span", {class: `card ${card[1]}`, title: card}, card[0] + SUITS[card[1]]);
 
-// A label as it is shown: cards with their suits, amounts after a blank.
+// Displayed label: cards with their suits, amounts after a blank.
 function pretty(label) {
   const cards = cardsIn(label);
   if (cards) return cards.map(cardSpan);

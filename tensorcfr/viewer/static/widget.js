@@ -1,4 +1,4 @@
-// The frame of the viewer in a notebook: it passes on what the page asks, and the answers.
+// Frame of the viewer in a notebook: it forwards requests of the page, and the answers.
 
 function render({model, el}) {
   const frame = document.createElement("iframe");
