@@ -1,10 +1,10 @@
 """The CFR variants, as data.
 
-A variant is an :class:`Algorithm`: a frozen record that says which local rule it applies,
-with which parameters, how it weighs the average and in which order players update.  A
-:class:`Sampling` is such a variant and a scheme by which histories are sampled, and a
-:class:`Decomposition` one for the trunk of a game and one for its subgames.  There is one driver,
-:mod:`tensorcfr.solvers.driver`, and no subclass per name.
+A variant is an :class:`Algorithm`: a frozen record of a local rule, its parameters, the averaging
+weights and the order in which players update.  A :class:`Sampling` adds a scheme for sampling
+histories.  A :class:`Decomposition` has one variant for the trunk of a game and one for its
+subgames.  A single driver, :mod:`tensorcfr.solvers.driver`, runs all of them, so there is no
+subclass per name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The published variants, each with its formula and its source."""
+"""Records of the published variants, with their formulas and sources."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ CFR = Algorithm(
     source="M. Zinkevich, M. Johanson, M. Bowling, C. Piccione, 'Regret minimization in games "
     "with incomplete information', NIPS 2007",
 )
-"""Vanilla CFR.  The paper updates all players at once; here, as in OpenSpiel, they alternate
-unless told otherwise."""
+"""Vanilla CFR.  The paper updates all players at once; here, as in OpenSpiel, they alternate by
+default."""
 
 CFR_PLUS = Algorithm(
     "cfr+",
@@ -47,7 +47,7 @@ CFR_PLUS = Algorithm(
     "arXiv 1407.5042, 2014",
     average_power=1.0,
 )
-"""CFR+, averaging linearly from iteration 1; the paper's delay ``d`` is ``delay=d``."""
+"""CFR+ with linear averaging from iteration 1; the paper's delay ``d`` is ``delay=d``."""
 
 LCFR = Algorithm(
     "lcfr",
@@ -68,7 +68,7 @@ DCFR = Algorithm(
     average_power=2.0,
 )
 """Discounted CFR; ``a`` is ``alpha``, ``b`` is ``beta``.  ``alpha_offset`` and ``beta_offset``
-replace the two 1s in the denominators: larger ones discount early regrets more."""
+replace the two 1s in the denominators: larger offsets discount early regrets more."""
 
 DCFR_PLUS = Algorithm(
     "dcfr+",
@@ -90,7 +90,8 @@ PCFR_PLUS = Algorithm(
     "al. 2024",
     average_power=2.0,
 )
-"""Predictive CFR+ with local predictions: every infoset predicts its last regrets again."""
+"""Predictive CFR+ with local predictions: every infoset uses its last instantaneous regrets as the
+prediction."""
 
 PCFR_PLUS_GRADIENT = Algorithm(
     "pcfr+gradient",
@@ -102,8 +103,8 @@ PCFR_PLUS_GRADIENT = Algorithm(
     "approachability: connecting regret matching and mirror descent', AAAI 2021",
     average_power=2.0,
 )
-"""Predictive CFR+ as its paper has it: what is predicted is the utility gradient, the last one
-again, and its values are carried up the tree with the new strategies."""
+"""Predictive CFR+ as published: the last utility gradient is the prediction, and its values are
+propagated upwards under the new strategies."""
 
 PDCFR_PLUS = Algorithm(
     "pdcfr+",
@@ -123,8 +124,8 @@ ICFR = Algorithm(
     source=LI,
     passes_up="new",
 )
-"""Instant CFR.  ``passes_up="new"`` makes any variant an instant one.  Half of the iterations
-skipped, as in the paper, is ``delay=T // 2``."""
+"""Instant CFR.  ``passes_up="new"`` turns any variant into an instant one.  The paper's average
+skips the first half of the iterations: ``delay=T // 2``."""
 
 ICFR_PLUS = Algorithm(
     "icfr+",
@@ -146,8 +147,8 @@ IDCFR_PLUS = Algorithm(
     average_power=2.0,
     passes_up="new",
 )
-"""Instant DCFR+: the discounts of DCFR, regrets never below 0; ``a`` is ``alpha``.  The paper tried
-several parameters and does not name them; these are DCFR's."""
+"""Instant DCFR+: the discounts of DCFR with regrets floored at 0; ``a`` is ``alpha``.  The paper
+tried several parameters without naming them; the defaults are DCFR's."""
 
 SAPCFR_PLUS = Algorithm(
     "sapcfr+",
@@ -157,7 +158,7 @@ SAPCFR_PLUS = Algorithm(
     parameters={"alpha": 2.0},
     average_power=2.0,
 )
-"""Simple asymmetric predictive CFR+: a third of the prediction counts; ``a`` is ``alpha``."""
+"""Simple asymmetric predictive CFR+: the prediction is scaled to a third; ``a`` is ``alpha``."""
 
 PACED_CFR_PLUS = Algorithm(
     "paced-cfr+",
@@ -170,11 +171,11 @@ PACED_CFR_PLUS = Algorithm(
     source="this library (docs/newer-variants.md)",
     average_power=10.0,
 )
-"""Predictive CFR+ in which every infoset adapts its step length: where its regrets turn, its
-cumulative regrets grow and steps get shorter; where they agree, the reverse.  ``b`` is ``recent``,
-0.6 by default; ``c`` is ``enough``, 0.4; ``s`` begins as ``speed``, 0.05, and falls from about
-iteration ``settled`` (``n``), 1,000, on.  Cumulative regrets fall no faster than the averaging
-weights grow, so that they bound the regrets of the average."""
+"""Predictive CFR+ in which every infoset adapts its step length.  If the direction of its regrets
+changes, cumulative regrets grow and steps get shorter; if the direction persists, the reverse.
+``b`` is ``recent``, 0.6 by default; ``c`` is ``enough``, 0.4; ``s`` starts as ``speed``, 0.05, and
+falls from about iteration ``settled`` (``n``), 1,000, on.  Cumulative regrets fall no faster than
+the averaging weights grow, so they bound the regrets of the average."""
 
 MMD = Algorithm(
     "mmd",
@@ -188,11 +189,11 @@ MMD = Algorithm(
 """Magnetic mirror descent on the sequence form with dilated entropy, the uniform mixture of reduced
 plans its magnet.  The *last* iterate (``Solution.last_policy``) converges to the quantal response
 equilibrium (logit, of the reduced normal form) with ``lambda = 1 / a``.  ``a`` is ``alpha``,
-``e`` is ``eta``, per unit of payoff.  The theorem is for ``e`` up to ``a`` over the square of half
-the range of a player's payoffs, of which the largest entry of the payoff matrix says nothing; the
-default is within it where payoffs range over 0.63 or less, and was seen to settle in larger ones
-(``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent, whose average comes as near to an
-equilibrium as ``eta`` lets it."""
+``e`` is ``eta``, per unit of payoff.  The theorem needs ``e <= a / L**2``, where ``L`` is half the
+range of a player's payoffs; the largest entry of the payoff matrix does not determine ``L``.  The
+default satisfies the bound if payoffs range over 0.63 or less, and was seen to converge in games
+with larger ranges (``docs/guarantees.md``).  With ``alpha=0`` it is mirror descent.  The distance
+of its average from an equilibrium is then limited by ``eta``."""
 
 MMD_MOVING = Algorithm(
     "mmd-moving",
@@ -205,9 +206,9 @@ MMD_MOVING = Algorithm(
     parameters={"alpha": 0.05, "eta": 0.5, "stay": 100},
     alternating=False,
 )
-"""Magnetic mirror descent whose magnet is the last strategy of ``stay`` iterations before, ``n``.
-Where ``mmd`` stops at a quantal response equilibrium, this goes on to a Nash equilibrium, with the
-temperature ``alpha`` as it is."""
+"""Magnetic mirror descent with a moving magnet: the current strategy becomes the magnet every
+``stay`` (``n``) iterations.  ``mmd`` converges to a quantal response equilibrium; this variant is
+meant to approach a Nash equilibrium at the same temperature ``alpha``."""
 
 DOMWU = Algorithm(
     "domwu",
@@ -221,8 +222,8 @@ DOMWU = Algorithm(
     alternating=False,
 )
 """Dilated optimistic multiplicative weights: optimistic mirror descent on the sequence form with
-dilated entropy, all weights of the entropies 1.  ``a`` is ``alpha``, ``e`` is ``eta``, per unit of
-payoff."""
+dilated entropy.  All weights of the entropies are 1.  ``a`` is ``alpha``, ``e`` is ``eta``, per
+unit of payoff."""
 
 RTCFR_PLUS = Algorithm(
     "rtcfr+",
@@ -236,9 +237,9 @@ RTCFR_PLUS = Algorithm(
     parameters={"mu": 1e-3, "stay": 100},
     average_power=1.0,
 )
-"""Reward transformation CFR+, made for its *last* iterate.  ``m`` is ``mu``, per unit of payoff,
-``n`` is ``stay``.  The paper perturbs strategies, too: every action has at least a probability of
-1e-10, which is halved with every new reference.  ``floor`` does so with a number that stays."""
+"""Reward transformation CFR+, designed for its *last* iterate.  ``m`` is ``mu``, per unit of
+payoff, ``n`` is ``stay``.  The paper also perturbs strategies: every action has a probability of at
+least 1e-10, and each new reference halves this bound.  ``floor`` does so with a constant bound."""
 
 HEDGE = Algorithm(
     "hedge",
@@ -250,9 +251,9 @@ HEDGE = Algorithm(
     parameters={"eta": 1.0},
 )
 """Exponential weights in place of regret matching.  The theory's ``eta`` is ``sqrt(8 ln |A|)``
-over the range of the counterfactual values, which are often much smaller than the payoffs: larger
-values of ``eta`` are worth trying.  ``eta`` is per unit of payoff; where payoffs are beyond 1e12 or
-all below 1e-12 it is per ``CompiledGame.unit``, which is about the largest of them."""
+over the range of the counterfactual values.  This range is often much smaller than the range of the
+payoffs, so larger numbers for ``eta`` are worth trying.  ``eta`` is per unit of payoff.  If payoffs
+exceed 1e12, or all are below 1e-12, it is per ``CompiledGame.unit``, about the largest payoff."""
 
 CFR_AVG = Algorithm(
     "cfr-avg",
@@ -263,14 +264,16 @@ CFR_AVG = Algorithm(
     "search for imperfect-information games', NeurIPS 2020 (appendix on CFR-AVG)",
     against="average",
 )
-"""CFR-AVG on a whole tree: the average strategies drive the reaches.
+"""CFR-AVG on a full game: opponents' reaches are those of their average strategies.
 
-The paper searches a few moves deep, and values what lies below for the average strategies instead
-of those of the iteration; on the way there, reaches are those of the iteration.  On a tree that is
-not cut there is nothing below, and its CFR-AVG is CFR.  So is its modified form, which adds ``t``
-times the value under the average of ``t`` iterations less ``t - 1`` times that of the iteration
-before: payoffs are linear in an opponent's reach, so that this is the value under strategy ``t``.
-This record applies the name literally, at every terminal, as OpenSpiel's value function solver
+The paper searches a few moves deep.  It evaluates the leaves of the search under the average
+strategies, but computes reaches down to them under the current strategies.  A search of the full
+game has no such leaves, so the paper's CFR-AVG equals CFR there.  Its modified form also equals
+CFR: it adds ``t`` times the value under the average of ``t`` iterations, less ``t - 1`` times the
+value under the average before.  Payoffs are linear in an opponent's reach, so the difference is the
+value under strategy ``t``.
+
+This record instead uses the average reaches at every terminal, as OpenSpiel's value function solver
 does with ``beliefs_for_average``.  It is for study: it has no guarantee, and does not converge to
 an equilibrium of Kuhn or Leduc poker."""
 
@@ -283,8 +286,8 @@ CFR_D = Decomposition(
     source="N. Burch, M. Johanson, M. Bowling, 'Solving imperfect information games using "
     "decomposition', AAAI 2014",
 )
-"""CFR-D, for games of private hands between two players.  The paper runs CFR; here CFR+ is the
-default on the trunk, where both players are updated at once, and in the subgames."""
+"""CFR-D for two-player games of private hands.  The paper runs CFR.  Here CFR+ is the default in
+the subgames and on the trunk, where both players are updated at once."""
 
 LANCTOT = (
     "M. Lanctot, K. Waugh, M. Zinkevich, M. Bowling, 'Monte Carlo sampling for regret "
@@ -302,8 +305,8 @@ WHOLE_TRAVERSAL = Sampling(
     "games', PhD thesis, University of Alberta, 2013",
     averaging="stochastic",
 )
-"""The same sums as ``variant``, history by history: slower, but it skips histories that have no
-reach, and counts the nodes that it visits."""
+"""Traversal of all histories, which computes the same sums as ``variant``.  It is slower, but skips
+histories without reach and counts visited nodes."""
 
 CHANCE_SAMPLING = Sampling(
     "chance_sampling",
@@ -314,8 +317,8 @@ CHANCE_SAMPLING = Sampling(
     "with incomplete information', NIPS 2007",
     averaging="stochastic",
 )
-"""Chance-sampled CFR.  Each player's traversal draws its own deal, because the strategies already
-depend on the earlier deals; with ``alternating=False`` all players learn from one deal."""
+"""Chance-sampled CFR.  Each player's traversal draws a new deal, because the strategies already
+depend on earlier deals.  With ``alternating=False`` all players learn from the same deal."""
 
 PUBLIC_CHANCE_SAMPLING = Sampling(
     "public_chance_sampling",
@@ -327,8 +330,9 @@ PUBLIC_CHANCE_SAMPLING = Sampling(
     "approximation through Monte Carlo counterfactual regret minimization', AAMAS 2012",
     averaging="stochastic",
 )
-"""Public chance sampling, for games of private hands and a public tree: an iteration is one of CFR
-on what the public outcomes leave, for every hand at once.  Without public chance it is CFR."""
+"""Public chance sampling, for games of private hands and a public tree.  Each iteration runs CFR on
+the part of the public tree that agrees with the sampled outcomes, for all hands at once.  Without
+public chance it equals CFR."""
 
 EXTERNAL_SAMPLING = Sampling(
     "external_sampling",
@@ -350,8 +354,8 @@ ROBUST_SAMPLING = Sampling(
     "minimization', ICLR 2020",
     averaging="simple",
 )
-"""Robust sampling; ``k`` is ``tries``.  With as many tries as there are actions it is external
-sampling."""
+"""Robust sampling; ``k`` is ``tries``.  If ``tries`` is at least the number of actions, it equals
+external sampling."""
 
 AVERAGE_STRATEGY_SAMPLING = Sampling(
     "average_strategy_sampling",
@@ -365,7 +369,7 @@ AVERAGE_STRATEGY_SAMPLING = Sampling(
     epsilon=0.05,
 )
 """Average strategy sampling; ``e`` is ``epsilon``, ``t`` is ``threshold``, ``b`` is ``bonus``, by
-default 0.05, 1,000 and 1,000,000, for games of millions of iterations."""
+default 0.05, 1,000 and 1,000,000, for solves of millions of iterations."""
 
 OUTCOME_SAMPLING = Sampling(
     "outcome_sampling",
@@ -377,13 +381,13 @@ OUTCOME_SAMPLING = Sampling(
     "for extensive form games using baselines', AAAI 2019",
     averaging="simple",
 )
-"""Outcome-sampling MCCFR, exploring with epsilon 0.6; with baselines: ``baseline=0.5``."""
+"""Outcome-sampling MCCFR with exploration probability 0.6.  For baselines, set ``baseline=0.5``."""
 
 LP = LinearProgram()
-"""The sequence-form linear program, exact; needs the extra ``tensorcfr[lp]``."""
+"""Exact sequence-form linear program; needs the extra ``tensorcfr[lp]``."""
 
 publish(*(record for record in list(vars().values()) if isinstance(record, Record)))
 
 DCFR_POSTFLOP = DCFR(average_power=3, restart_base=4)
-"""Discounted CFR as the poker solver b-inary/postflop-solver runs it: average weighted by
-``t^3`` and begun anew at iterations 4, 16, 64, ..."""
+"""Discounted CFR as in the poker solver b-inary/postflop-solver: the average is weighted by ``t^3``
+and restarted at iterations 4, 16, 64, ..."""

@@ -1,4 +1,4 @@
-"""CFR-D, as data."""
+"""Record of CFR-D."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CUT = AnyOf(
 
 @dataclass(frozen=True, repr=False)
 class Decomposition(Record):
-    """CFR on the trunk of a game of private hands, whose subgames are solved anew in each iteration
-    and forgotten.
+    """CFR on the trunk of a game of private hands.  Each iteration solves all subgames from scratch
+    and discards their solutions.
 
-    Call a record to change some of it: ``CFR_D(cut=3, subgame_iterations=500)``.
+    Call a record to change some options: ``CFR_D(cut=3, subgame_iterations=500)``.
     """
 
     forgets_subgames = True
@@ -32,23 +32,23 @@ class Decomposition(Record):
     )
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     variant: Annotated[Algorithm, VARIANT]
-    """The variant of CFR on the trunk.  If players alternate, subgames are solved once for each of
-    them; if not, one solution gives the values of both."""
+    """Variant of CFR on the trunk.  If players alternate, the subgames are solved once per player;
+    otherwise one solution gives the values of both."""
     inner: Annotated[Algorithm, VARIANT]
-    """The variant of CFR on the subgames."""
+    """Variant of CFR on the subgames."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     cut: Annotated[str | int | tuple[str, ...], CUT] = "auto"
-    """Where the subgames begin, as for :func:`tensorcfr.subgames.subgame_roots`."""
+    """Roots of the subgames, in a form that :func:`tensorcfr.subgames.subgame_roots` takes."""
     subgame_iterations: Annotated[int, Whole(1, EXACT)] = 100
-    """Iterations on each subgame in each iteration of the trunk."""
+    """Number of iterations on each subgame in each iteration of the trunk."""
     resolve_iterations: Annotated[int, Whole(1, EXACT)] = 1000
-    """Iterations of resolving on each subgame, for each player, where the strategies below the
-    trunk are asked for."""
+    """Number of iterations for each player when a subgame is resolved to obtain strategies below
+    the trunk."""
 
     def __post_init__(self) -> None:
         self._check_options()

@@ -1,4 +1,4 @@
-"""Deep CFR and its relatives, as data."""
+"""Records of Deep CFR, Single Deep CFR and DREAM."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from .records import Algorithm
 from .registry import Record, from_dict, publish
 
 FEATURES = ("auto", "tensors", "public", "labels", "hashed")
-"""Features that can be made for a game; see :mod:`tensorcfr.deep.features`."""
+"""Kinds of features that can be computed for a game; see :mod:`tensorcfr.deep.features`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of your own: a row of numbers for every infoset.
+    """Features given by the user: a row of numbers for every infoset.
 
-    Two are equal if they hold the same numbers.  A file keeps the numbers with the state and says
-    their digest here, so that ``array`` is None where an algorithm came from a file.
+    Two objects are equal if their numbers are equal.  A file stores the numbers with the solver
+    state, and only their digest with the algorithm.  ``array`` is therefore None if the algorithm
+    was read from a file.
     """
 
     array: np.ndarray | None
-    """float32 (infosets, width), read-only."""
+    """float32 (infosets, width), read-only; None if only the digest is known."""
     said: str | None = None
-    """The digest, where there is no array."""
+    """Digest, if there is no array."""
 
     def __post_init__(self) -> None:
         if self.array is None:
@@ -39,7 +40,7 @@ class Features:
         try:
             array = np.array(self.array, dtype=np.float32, order="C")
         except (TypeError, ValueError) as error:
-            raise type(error)(f"features are no numbers: {error}") from None
+            raise type(error)(f"features are not numbers: {error}") from None
         if array.ndim != 2 or not array.shape[1]:
             raise ValueError(f"features are numbers (infosets, width), not {array.shape}")
         if not np.isfinite(array).all():
@@ -49,7 +50,7 @@ class Features:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of shape and numbers."""
+        """SHA-256 digest of the shape and the numbers."""
         if self.array is None:
             assert self.said is not None
             return self.said
@@ -66,20 +67,20 @@ class Features:
 
 
 FLOATS = ("power", "learning_rate", "clip", "largest", "epsilon", "baseline_step")
-"""Options that are kept as floats."""
+"""Options that are converted to floats."""
 OF_NETWORK_AVERAGE = ("strategy_updates",)
 OF_OUTCOME = ("epsilon", "baselines", "baseline_step", "baseline_updates")
 
 
 @dataclass(frozen=True, repr=False)
 class Deep(Record):
-    """CFR whose regrets are predicted by networks, as data; needs ``tensorcfr[deep]``.
+    """CFR with networks that predict regrets, as data; needs ``tensorcfr[deep]``.
 
-    In an iteration, each player in turn samples some traversals with fixed strategies, keeps the
-    sampled advantages in a reservoir, and trains a network on all that is in it.  The strategy of
-    the next iteration is made from the network's predictions by regret matching.
+    In an iteration, each player in turn samples traversals with fixed strategies, adds the sampled
+    advantages to a reservoir, and trains a network on the reservoir.  Regret matching on the
+    network's predictions gives the strategy of the next iteration.
 
-    Call a record to change some of it: ``DEEP_CFR(traversals=500, updates=300)``.
+    Call a record to change some options: ``DEEP_CFR(traversals=500, updates=300)``.
     """
 
     is_sampled = True
@@ -90,68 +91,69 @@ class Deep(Record):
     own_draws = None
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     scheme: str
-    """What is sampled: ``"external"`` (chance and the opponents) or ``"outcome"`` (one play)."""
+    """Sampling scheme: ``"external"`` (chance and the opponents) or ``"outcome"`` (one play)."""
     average: Annotated[str, OneOf(("network", "exact"))]
-    """Where the average strategy comes from: ``"network"`` (a network trained on a reservoir of the
-    strategies, as in Deep CFR), or ``"exact"`` (each iteration's strategy weighted with its reach,
-    as Single Deep CFR plays on average)."""
+    """Source of the average strategy.  ``"network"`` is a network trained on a reservoir of the
+    strategies, as in Deep CFR.  ``"exact"`` is the average of all iterations' strategies, weighted
+    by their reaches, as Single Deep CFR plays in expectation."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     traversals: Annotated[int, Whole(1, EXACT)] = 1500
-    """Traversals for each player in an iteration."""
+    """Number of traversals for each player in an iteration."""
     buffer: Annotated[int, Whole(1, 2**31 - 1)] = 1_000_000
-    """Samples that a reservoir keeps; each player has one of each kind."""
+    """Capacity of a reservoir in samples.  Each player has one reservoir of each kind."""
     power: Annotated[float, Number(0, finite=True)] = 1.0
-    """Iteration ``t`` has the weight ``t ** power``, in the loss and in the average."""
+    """Exponent of the weight ``t ** power`` of iteration ``t``, in the loss and in the average."""
     features: str | Features = "auto"
-    """What a network sees of an infoset; see :func:`tensorcfr.deep.features.make_features`.  An
-    array (infosets, width) is taken as it is."""
+    """Input of a network for an infoset; see :func:`tensorcfr.deep.features.make_features`.  An
+    array (infosets, width) is used unchanged."""
     learner: Annotated[str, OneOf(("network", "table"))] = "network"
-    """``"network"``; or ``"table"``, an exact fit with an entry for each infoset, by which the rest
-    can be tested."""
+    """``"network"``; or ``"table"``, an exact fit with an entry for each infoset, for tests of the
+    other parts."""
     layers: Annotated[tuple[int, ...], Several(Whole(1, 1 << 16), ordered=True)] = (64, 64, 64)
-    """Units of the hidden layers."""
+    """Numbers of units of the hidden layers."""
     skip: Annotated[bool, Flag()] = True
-    """Whether a layer adds its input to its output, where both have the same width."""
+    """True if each layer adds its input to its output, provided that their widths are equal."""
     normalise: Annotated[bool, Flag()] = True
-    """Whether the last hidden layer is normalised: mean 0, standard deviation 1."""
+    """True if the last hidden layer is normalised to mean 0 and standard deviation 1."""
     updates: Annotated[int, Whole(1, EXACT)] = 750
-    """Updates of an advantage network in an iteration."""
+    """Number of updates of an advantage network in an iteration."""
     batch: Annotated[int, Whole(1, EXACT)] = 2048
-    """Samples for each update."""
+    """Number of samples per update."""
     learning_rate: Annotated[float, Number(above=0, finite=True)] = 1e-3
     """Learning rate of Adam."""
     clip: Annotated[float, Number(above=0, finite=True)] = 1.0
     """Largest norm of a gradient."""
     largest: Annotated[float, Number(above=0, finite=True)] = 16.0
-    """What the largest utility is scaled to before a network is trained, to a factor of two.  The
-    errors that Adam leaves depend on its learning rate, not on the size of what is learned, and
-    advantages are much smaller than utilities."""
+    """Target of the largest utility after scaling, to a factor of two; networks are trained on
+    scaled advantages.  The errors of Adam depend on its learning rate, not on the scale of the
+    targets, and advantages are much smaller than utilities."""
     warm: Annotated[bool, Flag()] = False
-    """Whether a network goes on from the last iteration's, and does not begin anew."""
+    """True if training starts from the network of the last iteration, not from a new one."""
     unplayed: Annotated[str, OneOf(("best", "uniform"))] = "best"
-    """What is played where no regret is positive: the action of the largest one (``"best"``, as in
-    the papers), or any (``"uniform"``)."""
+    """Strategy at infosets without a positive regret: the action with the largest regret
+    (``"best"``, as in the papers), or all actions (``"uniform"``)."""
     keep_networks: Annotated[bool, Flag()] = False
-    """Whether the networks of all iterations are kept, to be played from; see
-    :class:`tensorcfr.deep.Mixture`.  The average strategy does without."""
+    """True if the networks of all iterations are stored, so that one can play from them; see
+    :class:`tensorcfr.deep.Mixture`.  The average strategy does not need them."""
     strategy_updates: Annotated[int, Whole(1, EXACT)] = 5000
-    """Updates of the network of the average strategy, whenever that is asked for."""
+    """Number of updates of the network of the average strategy, each time it is trained."""
     epsilon: Annotated[float, Number(above=0, most=1)] = 0.5
-    """Outcome sampling: probability with which the player who is updated takes any action."""
+    """Outcome sampling: probability with which the updated player takes a uniformly random
+    action."""
     baselines: Annotated[str, OneOf(("histories", "infosets"))] = "histories"
-    """Outcome sampling: what has a baseline.  ``"histories"``: every step of every history, in a
-    table, so that baselines know all hands; ``"infosets"``: every action of an infoset, by a
-    network."""
+    """Outcome sampling: kind of baselines.  ``"histories"``: a table has a baseline for every edge
+    of every history, so baselines depend on all hands.  ``"infosets"``: a network predicts a
+    baseline for every action of an infoset."""
     baseline_step: Annotated[float, Number(above=0, most=1)] = 0.3
-    """Outcome sampling: how far a baseline of a history moves towards what was sampled."""
+    """Outcome sampling: step size of a history's baseline towards the sampled value."""
     baseline_updates: Annotated[int, Whole(0, EXACT)] = 750
-    """Outcome sampling: updates of the network of the baselines in an iteration; 0 for no baselines
-    of either kind."""
+    """Outcome sampling: number of updates of the baseline network in an iteration; 0 for no
+    baselines of either kind."""
 
     def __post_init__(self) -> None:
         self._check_options()
@@ -169,39 +171,40 @@ class Deep(Record):
 
     @property
     def variant(self) -> Algorithm:
-        """The variant of CFR that the weights are those of."""
+        """Variant of CFR with the same averaging weights."""
         return CFR(average_power=self.power)
 
     @property
     def has_baseline(self) -> bool:
-        """Whether there are baselines."""
+        """True if there are baselines."""
         return self.scheme == "outcome" and self.baseline_updates > 0
 
     @property
     def baseline(self) -> float:
-        """As :attr:`tensorcfr.algorithms.Sampling.baseline`: a traversal corrects by baselines."""
+        """Number above 0 if traversals use baselines; see
+        :attr:`tensorcfr.algorithms.Sampling.baseline`."""
         return float(self.has_baseline)
 
     @property
     def has_history_baseline(self) -> bool:
-        """Whether they are those of histories."""
+        """True if baselines are stored per history."""
         return self.has_baseline and self.baselines == "histories"
 
     @property
     def has_baseline_network(self) -> bool:
-        """Whether a network predicts them."""
+        """True if a network predicts the baselines."""
         return self.has_baseline and not self.has_history_baseline
 
     @property
     def has_strategy_network(self) -> bool:
-        """Whether strategies are kept, for a network of their average."""
+        """True if strategies are stored to train a network of their average."""
         return self.average == "network"
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
         if zero_sum:
             return (
                 "Theorem (Brown et al. 2019): the average strategy is near a Nash equilibrium with "
-                "high probability, up to the errors of the networks and of what was sampled, which "
+                "high probability, up to the errors of the networks and of the samples, which "
                 "nothing bounds in practice."
             )
         return (
@@ -211,7 +214,7 @@ class Deep(Record):
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options, by the names that a call takes."""
+        """Options, by keyword of a call."""
         left_out = {"name", "scheme", "average", "formula", "source"}
         if self.average != "network":
             left_out.update(OF_NETWORK_AVERAGE)
@@ -233,7 +236,7 @@ class Deep(Record):
         return self(**changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Plain values leave out the numbers of features.
+        # The plain values contain only the digest of an array of features.
         return _with_features, (self.to_dict(), self.features)
 
     def __str__(self) -> str:
@@ -246,7 +249,7 @@ class Deep(Record):
 
 
 def _with_features(values: Mapping[str, Any], features: str | Features) -> Record:
-    """The record that :meth:`Deep.to_dict` described, with its features."""
+    """Make a record from its description by :meth:`Deep.to_dict` and its features."""
     return from_dict(values)(features=features)
 
 
@@ -282,7 +285,7 @@ DREAM = Deep(
     source="E. Steinberger, A. Lerer, N. Brown, 'DREAM: deep regret minimization with advantage "
     "baselines and model-free learning', arXiv:2006.10410, 2020",
 )
-"""DREAM.  Its baselines are kept in a table over the histories of the compiled game; those of the
-paper, which know all hands, too, are predicted by a network."""
+"""DREAM.  Its baselines are stored in a table over the histories of the compiled game.  In the
+paper a network predicts the baselines; they depend on all hands, too."""
 
 publish(DEEP_CFR, SD_CFR, DREAM)

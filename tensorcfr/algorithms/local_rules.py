@@ -1,6 +1,8 @@
-"""Local rules of the published variants, each a few lines of arithmetic.
+"""Local rules of the published variants.
 
-The formulas and papers are in :mod:`tensorcfr.algorithms.catalogue`.
+A rule takes the old regret, the instantaneous regret and the parameters of the iteration.  It
+returns the new regret and the preference from which the strategy is computed.  The formulas and
+papers are in :mod:`tensorcfr.algorithms.catalogue`.
 """
 
 from __future__ import annotations
@@ -15,8 +17,9 @@ from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule
 
 LEAST_POWER = 8.0
-"""In iteration t a pace is at least ``(1 - 1/t) ** LEAST_POWER``.  If averaging weights grow at
-least as fast, cumulative regrets bound those of the average (docs/newer-variants.md)."""
+"""Exponent of the lower bound ``(1 - 1/t) ** LEAST_POWER`` of a pace in iteration ``t``.  If
+averaging weights grow at least as fast, cumulative regrets bound the regrets of the average
+(docs/newer-variants.md)."""
 
 
 def _regret_matching(regret, instant, parameters):  # type: ignore[no-untyped-def]
@@ -74,9 +77,10 @@ def _paced_plus(regret, instant, mean, parameters):  # type: ignore[no-untyped-d
 
 def _pace_of_agreement(agreement, size, parameters):  # type: ignore[no-untyped-def]
     _, enough, slower, faster, least, ratio = parameters
-    # Regrets that grow make steps shorter.
+    # A pace above 1 increases the cumulative regrets, so new regrets change the strategy less.
     pace = 1.0 + (slower if agreement < enough else faster) * (enough - agreement)
-    # Regrets that are small beside new ones would make the strategy jump to a corner.
+    # Keep the cumulative regrets large relative to the new ones: otherwise one iteration could
+    # move the strategy to a pure one.
     return max(pace, least, ratio / size)
 
 
@@ -92,34 +96,38 @@ def _pulled(payoff, reach, reference, parameters):  # type: ignore[no-untyped-de
     return payoff - mu * (reach - reference), reference
 
 
-# Whole rules: all actions of an infoset together, many infosets at a time.  Loops over infosets
-# are the inner ones where the arithmetic allows it: they are vectorised.
+# Whole rules process all actions of an infoset together, for many infosets (lanes) at a time.  If
+# the arithmetic allows it, the inner loop runs over lanes: they are contiguous in memory, and the
+# compiler vectorises such loops.
 
 
 @inlined
 def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type: ignore[no-untyped-def]
-    """A step of mirror descent with entropy; regrets are logarithms of strategies.
+    """Update strategies by one step of mirror descent with entropy.
 
     Args:
-        regret: Modified in place, as are ``strategy`` and ``mean``.
-        instant: Scratch.
-        value: Counterfactual values, and ``alpha`` times the logarithm of the magnet.
-        mean: Becomes the values of the infosets.
-        strategy: Becomes the next strategies.
+        regret: float64 (actions, infosets): logarithms of the strategies; updated in place.
+        instant: float64 (actions, infosets): scratch.
+        value: float64 (actions, infosets): counterfactual values, plus ``alpha`` times the
+            logarithm of the magnet.
+        mean: float64 (infosets,): values of the infosets, on return.
+        strategy: float64 (actions, infosets): next strategies, on return.
         alpha: Temperature.
         eta: Step size.
-        first: 1 in the first step, in which the logarithms may lack a constant; else 0.
+        first: 1 in the first step, when the logarithms may be unnormalised; otherwise 0.
     """
     rest = 1.0 / (1.0 + eta * alpha)
-    # One scratch row, not two: a locked infoset may have a single free action.
+    # Only one scratch row is free: a locked infoset may have a single free action.
     largest, total = mean, instant[0]
-    # There is no condition around the loops: with one, the compiler counts references.
+    # The factor `first` in the range replaces an `if` around the loops, with which the compiler
+    # would emit reference counting.
     for lane in range(len(mean) * int(first)):
         played = 0.0
         for a in range(len(regret)):
             played += math.exp(regret[a, lane])
         for a in range(len(regret)):
             regret[a, lane] -= math.log(played)
+    # Subtract the largest logarithm before the exponential, which would overflow otherwise.
     for lane in range(len(mean)):
         largest[lane] = -np.inf
         total[lane] = 0.0
@@ -133,6 +141,7 @@ def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type:
             share = exponential(regret[a, lane] - largest[lane])
             strategy[a, lane] = share
             total[lane] += share
+    # `mean` and `largest` are the same array: it holds the log-sum-exp from here on.
     for lane in range(len(mean)):
         mean[lane] = largest[lane] + logarithm(total[lane])
     for a in range(len(regret)):
@@ -140,6 +149,7 @@ def _mirror(regret, instant, value, mean, strategy, alpha, eta, first):  # type:
             regret[a, lane] -= mean[lane]
             share = strategy[a, lane] / total[lane]
             strategy[a, lane] = share if share > LEAST_SHARE else 0.0
+    # The value of an infoset is (alpha + 1 / eta) times the log-sum-exp.
     for lane in range(len(mean)):
         mean[lane] /= rest * eta
 
@@ -162,9 +172,9 @@ def _moving_magnet(regret, instant, value, mean, strategy, memory, parameters): 
 def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
     alpha, eta, first = parameters
     last, passed = memory[0], memory[1, 0]
-    # The payoffs count twice, less the last ones.  What is below an action must not count twice: if
-    # an infoset passes up half of its value and of what it passed up last, then twice that, less
-    # what it passed up last, is its value.
+    # Optimism replaces the payoff g by 2 g - (last g), but must not apply again to the values v of
+    # the infosets below.  An infoset therefore passes up p = (v + last p) / 2, so that the infoset
+    # above computes 2 p - last p = v.
     for a in range(len(regret)):
         for lane in range(len(mean)):
             now = value[a, lane]
@@ -179,7 +189,8 @@ def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # 
 def _share(
     t: np.ndarray, alpha: float | np.ndarray, offset: float | np.ndarray = 1.0
 ) -> np.ndarray:
-    """``t^a / (t^a + offset)``; 1 at ``t = 0``, when there is no regret to discount."""
+    """Compute the discount ``t^alpha / (t^alpha + offset)``; 1 at ``t = 0``, when there is no
+    regret to discount."""
     power = np.maximum(t, 1.0) ** alpha
     return np.where(t > 0, power / (power + offset), 1.0)
 

@@ -1,4 +1,4 @@
-"""What a variant is made of."""
+"""Records of CFR variants and of the linear program."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
 from .theorems import promise
 
 SCHEDULE_ROWS = 1 << 16
-"""Iterations whose weights and parameters are worked out at a time."""
+"""Maximum number of iterations in one schedule table."""
 UNIT_BITS = 64
-"""Weights that grow exponentially are counted in units of powers of ``2**64``; single precision has
-room for the sum of ``2**60`` such weights."""
+"""Exponent of the unit of exponentially growing weights: they are stored in powers of ``2**64``.
+The sum of ``2**60`` such weights still fits in float32."""
 
 FINITE = Number(finite=True)
 Parameter = float | Callable[[np.ndarray], np.ndarray]
@@ -34,10 +34,10 @@ DEFAULTS: Mapping[str, Any] = {
     "against": "current",
     "passes_up": "played",
 }
-"""Default values of options.  Descriptions leave out an option that has its default."""
+"""Default values of options.  Descriptions omit an option that has its default."""
 KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "against", "passes_up")
-"""Options that solvers which do not pass over a sequence form follow, too, or have words of their
-own to refuse."""
+"""Options that other solvers also support, or refuse with a message of their own.  These solvers do
+not pass over a sequence form."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,57 +62,57 @@ class Algorithm(Record):
 
     @property
     def variant(self) -> Algorithm:
-        """The variant whose schedule the solver follows: this one."""
+        """Variant whose schedule the solver follows: this record."""
         return self
 
     @property
     def merges_infosets(self) -> bool:  # noqa: D102
-        # A merged infoset has the sum of the regrets of its members: regret matching does not
-        # depend on the scale; weights of exponents do, and projections of regrets.
+        # A merged infoset has the sum of its members' regrets.  Regret matching ignores this
+        # scale; exponential weights and projections of regrets do not.
         return not self.rule.minds_scale
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     rule: LocalRule
-    """How regrets become new regrets and the next strategy."""
+    """Local rule: computes new regrets and the next strategy from the old regrets."""
     formula: str
-    """What it does, in a line: ``R`` is the cumulative regret, ``r`` the instantaneous regret of
+    """Formula in one line.  ``R`` is the cumulative regret, ``r`` the instantaneous regret of
     iteration ``t`` (from 1), ``[.]+`` the positive part."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     parameters: Mapping[str, Parameter] = field(default_factory=dict, hash=False)
-    """Parameters of the rule, by name: numbers, or functions of the iterations ``t`` (a float64
-    array, from 1) that give one number each."""
+    """Parameters of the rule, by name.  Each is a number, or a function that maps iterations ``t``
+    (a float64 array, from 1) to one number per iteration."""
     average_power: Annotated[Parameter, Number(0, finite=True)] = 0.0
     """``gamma``: iteration ``t`` enters the average with weight ``(t - delay) ** gamma`` (0 up to
     ``delay``) times own reach.  A number, or a function of ``t - delay``."""
     delay: Annotated[int, Whole(0, EXACT)] = 0
-    """Iterations left out of the average.  Its array is not written before, and takes no memory:
-    with a delay that never ends, policy, values and trace are those of the last iterate."""
+    """Number of initial iterations that the average omits.  The array of the average takes no
+    memory before it is first written.  If the delay never ends, policy, values and trace refer to
+    the last iterate."""
     restart_base: Annotated[int, Whole(0, EXACT)] = 0
-    """``b``: the average begins anew at the iterations ``b, b**2, b**3, ...``; 0 for never."""
+    """``b``: the average is restarted at the iterations ``b, b**2, b**3, ...``; 0 for never."""
     average_growth: Annotated[float, Number(1, finite=True)] = 1.0
-    """``g``: the weight of iteration ``t`` is multiplied by ``g ** (t - delay)``.  The average then
-    holds the last ``1 / ln(g)`` iterations or so; with 1, weights are powers alone."""
+    """``g``: the weight of iteration ``t`` is multiplied by ``g ** (t - delay)``.  The average is
+    then dominated by the last ``1 / ln(g)`` iterations.  With 1, only ``average_power`` counts."""
     alternating: Annotated[bool, Flag()] = True
-    """Whether a player's update sees those before it in the same iteration.  Otherwise all
-    players update from the strategies of the iteration before."""
+    """True if each player's update uses the strategies that earlier players have already updated
+    in this iteration.  Otherwise all players update from the strategies of the iteration before."""
     floor: Annotated[Parameter, Number(0, 1, "a probability")] = 0.0
-    """``e``: a strategy is a mixture, ``1 - e`` of what the rule says and ``e`` of the uniform one,
-    so that every action has at least the probability ``e / |A|``; a number, or a function of the
-    iterations that play it."""
+    """``e``: weight of the uniform strategy, mixed into the rule's strategy, which has ``1 - e``.
+    Every action then has a probability of at least ``e / |A|``.  A number, or a function of the
+    iterations that play the mixture."""
     floor_fall: Annotated[float, Number(0, finite=True)] = 0.0
-    """``f``: iteration ``t`` plays with the floor ``e / t ** f``.  A floor that falls leads to
+    """``f``: iteration ``t`` plays with the floor ``e / t ** f``.  A falling floor leads to
     equilibria that hold off the path, too; see ``docs/off-the-path.md``."""
     against: Annotated[str, OneOf(("current", "average"))] = "current"
-    """Which strategies of the others a player's values and regrets are taken against: those that
-    they play now (``"current"``), or their average so far, the strategies that they play now
-    included with the weight that they will have in it (``"average"``).  As long as nothing has a
-    weight there is no average, and the current strategies are used instead."""
+    """Opponents' strategies for a player's values and regrets.  ``"current"`` uses the current
+    strategies.  ``"average"`` uses the average so far, including the current strategies with their
+    weight in it.  While all weights are 0 there is no average, and the current strategies are
+    used."""
     passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
-    """Whose value an infoset has for the decisions before it: that of the strategy that the
-    iteration played (``"played"``), or of the strategy that it has just made (``"new"``; Li et al.
-    2019)."""
+    """Strategy that determines the value an infoset passes to earlier decisions: the one that the
+    iteration played (``"played"``), or the one just computed (``"new"``; Li et al. 2019)."""
 
     def __post_init__(self) -> None:
         given = MappingProxyType(
@@ -121,7 +121,7 @@ class Algorithm(Record):
                 if callable(p)
                 else float(self.rule.checks.get(key, FINITE)(f"{self.name}: {key}", p))
                 for key, p in self.parameters.items()
-                # One left out and one that has its default are the same record.
+                # Drop defaults, so that records with an explicit default compare equal.
                 if key not in self.rule.optional or p != self.rule.optional[key]
             }
         )
@@ -142,7 +142,10 @@ class Algorithm(Record):
         return promise(self, zero_sum=zero_sum)
 
     def __call__(self, **changes: Any) -> Algorithm:
-        """The same record with some fields or parameters of the rule changed.
+        """Return a copy with some fields or parameters of the rule changed.
+
+        Args:
+            changes: New values, by name of the field or parameter.
 
         Raises:
             TypeError: There is no such field or parameter.
@@ -161,20 +164,25 @@ class Algorithm(Record):
         return replace(self, parameters=parameters, **kept)
 
     def schedule(self, first: int, count: int) -> np.ndarray:
-        """Weights and parameters of iterations ``first`` to ``first + count - 1``.
+        """Compute averaging weights and rule parameters of some iterations.
+
+        Args:
+            first: First iteration, from 1.
+            count: Number of iterations.
 
         Returns:
-            float64 (count, 1 + parameters of the rule's step), what
+            float64 (count, 1 + parameters of the rule's step): the schedule that
             :func:`tensorcfr.kernels.iteration.iterate` takes.
 
         Raises:
-            ValueError: One of them is not finite.
+            ValueError: A weight or parameter is not finite.
         """
         t = np.arange(first, first + count, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
             given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
             columns = self.rule.at(t, **given) if self.rule.at else ()
-        # Filled column by column: this is most of what a single iteration of a small game costs.
+        # Filling column by column is fast: the table takes most of the time of a single iteration
+        # of a small game.
         table = np.empty((count, 1 + len(columns)))
         table[:, 0] = self.weights(t)
         for index, column in enumerate(columns, start=1):
@@ -185,15 +193,24 @@ class Algorithm(Record):
         return table
 
     def weights(self, t: np.ndarray) -> np.ndarray:
-        """Weights of iterations ``t`` (float64, from 1) in the average, in the unit of the first of
-        them (see :meth:`runs`); float64, of that shape."""
+        """Compute the averaging weights of some iterations.
+
+        Args:
+            t: Iterations from 1, float64.
+
+        Returns:
+            float64, shape of ``t``: weights in the unit of the first iteration; see :meth:`runs`.
+
+        Raises:
+            TypeError: ``average_power`` is not a function of ``t - delay``.
+        """
         counted, power = np.maximum(t - self.delay, 1.0), self.average_power
         with np.errstate(over="ignore"):
             try:
                 weights = counted ** (power(counted) if callable(power) else power)
             except TypeError as error:
                 raise TypeError(
-                    f"average_power of {self.name} is no function of t - delay: {error}"
+                    f"average_power of {self.name} is not a function of t - delay: {error}"
                 ) from error
             if self.average_growth > 1.0 and len(t):
                 weights *= np.exp2(counted * math.log2(self.average_growth) - self._unit(t[0]))
@@ -201,27 +218,36 @@ class Algorithm(Record):
         return weights
 
     def _unit(self, t: float) -> float:
-        """Binary logarithm of the unit in which the average of iteration ``t`` is kept."""
+        """Return the binary logarithm of the unit of the average in iteration ``t``."""
         bits = max(t - self.delay, 0.0) * math.log2(self.average_growth)
         return bits // UNIT_BITS * UNIT_BITS
 
     def _unit_end(self, t: int) -> int:
-        """The first iteration after ``t`` with another unit, where weights grow."""
+        """Return the first iteration after ``t`` with another unit; growth must exceed 1."""
         unit = self._unit(t)
         end = self.delay + math.ceil((unit + UNIT_BITS) / math.log2(self.average_growth))
-        while self._unit(end) <= unit:  # Rounding may miss it by a little.
+        # Rounding may put `end` slightly before or after the change of unit: correct both.
+        while self._unit(end) <= unit:
+            # Beyond EXACT, adding 1 does not change a float.
             end += 1 + end // EXACT
         while end - 1 > t and self._unit(end - 1) > unit:
             end -= 1
         return end
 
     def floors(self, first: int, count: int) -> np.ndarray:
-        """Floors of the strategies that iterations ``first`` to ``first + count - 1`` end with,
-        which the iterations after them play; float64 (count,).
+        """Compute the floors of the strategies that some iterations produce.
+
+        Args:
+            first: First iteration, from 1.
+            count: Number of iterations.
+
+        Returns:
+            float64 (count,): floor of the strategy computed in each iteration.
 
         Raises:
-            ValueError: One of them is not from 0 to 1.
+            ValueError: A floor is not from 0 to 1.
         """
+        # The next iteration plays the strategy, and the floor belongs to the iteration that plays.
         t = np.arange(first, first + count, dtype=np.float64) + 1.0
         if not callable(self.floor):
             return float(self.floor) * t**-self.floor_fall
@@ -231,10 +257,17 @@ class Algorithm(Record):
         return floors
 
     def runs(self, first: int, count: int) -> Iterator[tuple[float, int]]:
-        """The iterations from ``first`` on, ``count`` in all, in runs that one table of
-        :meth:`schedule` is for: with what the average so far is multiplied before a run, and its
-        length.  The factor is 0 where the average begins anew, and a power of two where weights
-        that grow get a larger unit; 1 elsewhere."""
+        """Split iterations into runs, each with its own table of :meth:`schedule`.
+
+        Args:
+            first: First iteration, from 1.
+            count: Number of iterations.
+
+        Yields:
+            The factor by which the average is multiplied before a run, and the number of its
+            iterations.  The factor is 0 if the average is restarted, a power of two if the unit of
+            growing weights changes, and 1 otherwise.
+        """
         end, restart = first + count, self.restart_base or first + count
         while first < end:
             while restart < first:
@@ -297,22 +330,27 @@ class Algorithm(Record):
 
     @property
     def beyond(self) -> list[str]:
-        """The options besides :data:`KNOWN_OPTIONS` that have other values than by default: what a
-        solver that knows these alone would leave out."""
+        """Names of options outside :data:`KNOWN_OPTIONS` that differ from their defaults.  A solver
+        that supports only :data:`KNOWN_OPTIONS` would ignore them."""
         changed = (name for name, default in DEFAULTS.items() if getattr(self, name) != default)
         return [name for name in changed if name not in KNOWN_OPTIONS]
 
     @property
     def options(self) -> dict[str, Any]:
-        """The parameters of the rule and the other options, by the names that a call takes."""
+        """Parameters of the rule and other options, by keyword of a call."""
         return {**self.parameters, **super().options}
 
 
 class Variant(Check):
-    """A variant of CFR as an option of another record, where it may be given by name."""
+    """Check of an option that is a variant of CFR, given as a record or by name."""
 
     def __call__(self, name: str, value: Any) -> Algorithm:
-        """The record."""
+        """Return the record.
+
+        Raises:
+            TypeError: The value is neither a record nor a name.
+            ValueError: The algorithm is unknown, or not a variant of CFR.
+        """
         try:
             found = find_algorithm(value)
         except (TypeError, ValueError) as error:
@@ -334,13 +372,13 @@ def _unsaved(what: str, name: str) -> str:
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer, of Python or NumPy."""
+    """Return whether a value is an integer of Python or NumPy."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, repr=False)
 class LinearProgram(Record):
-    """The exact solution of a two-player zero-sum game, instead of an iteration."""
+    """Linear program that solves a two-player zero-sum game exactly, without iterations."""
 
     is_exact = True
 

@@ -1,4 +1,4 @@
-"""Algorithms by name."""
+"""Registry of algorithms by name."""
 
 from __future__ import annotations
 
@@ -11,75 +11,79 @@ from ..errors import Lookup, suggest
 
 
 class Record:
-    """An algorithm as data: the base of everything that :func:`tensorcfr.solve` takes.
+    """Algorithm as data: the base of all records that :func:`tensorcfr.solve` takes.
 
-    The class attributes say what an algorithm can do; code that depends on it asks them instead of
-    the class.
+    Class attributes describe the capabilities of an algorithm.  Code tests these attributes
+    instead of the class.
     """
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     is_exact = False
-    """Whether it gives the equilibrium at once, without iterations."""
+    """True if it computes an equilibrium directly, without iterations."""
     is_sampled = False
-    """Whether it samples histories, and so takes a seed."""
+    """True if it samples histories, and therefore takes a seed."""
     samples_rules = False
-    """Whether it samples games that are not compiled, too."""
+    """True if it can also sample uncompiled games."""
     shares_draws: bool = False
-    """Whether all players learn from the same draws of chance in an iteration."""
+    """True if all players learn from the same draws of chance in an iteration."""
     passes_whole_game = False
-    """Whether every iteration passes over the whole sequence form, so that locks, warm starts,
-    single precision and threads apply."""
+    """True if every iteration passes over the whole sequence form.  Locks, warm starts, single
+    precision and threads then apply."""
 
     plays_jointly = False
-    """Whether its result is the joint play of the iterations and not the average strategy: values
-    and deviations are of that."""
+    """True if its result is the joint play of the iterations, not the average strategy.  Values and
+    deviations are then computed for the joint play."""
 
     is_plain = False
-    """Whether its solver works in double precision on one thread, and nothing else is to choose."""
+    """True if its solver always uses double precision and one thread."""
 
     forgets_subgames = False
-    """Whether the solver keeps numbers of the trunk alone, not of all infosets."""
+    """True if the solver stores the numbers of the trunk only, not of all infosets."""
     unsaid: ClassVar[Mapping[str, Any]] = {}
-    """Options that descriptions leave out where they have these values."""
+    """Option values that descriptions omit, by name of the option."""
     scheduled: ClassVar[tuple[str, ...]] = ()
-    """Options that may be functions of the iterations."""
+    """Names of the options that may be functions of the iteration."""
     solvers: ClassVar[Mapping[str, str]] = {}
-    """The solvers that run it, ``"module:Class"`` of this package by the layout of the game
-    (:attr:`CompiledGame.layout`), or ``"cluster"``.  A module is imported when its solver is first
-    needed.  Empty where it does not iterate."""
+    """Solver classes as ``"module:Class"`` of this package, by layout of the game
+    (:attr:`CompiledGame.layout`) or ``"cluster"``.  A module is imported when its solver is first
+    needed.  Empty for an algorithm without iterations."""
 
     @property
     def merges_infosets(self) -> bool:
-        """Whether infosets that the payoffs cannot tell apart may be solved as one."""
+        """True if infosets that the payoffs cannot tell apart may be solved as one."""
         return False
 
     @property
     def _checks(self) -> dict[str, tuple[Check, bool]]:
-        """The checks of the options, which are the fields whose annotations have one."""
+        """Checks of the options.  Options are the fields with a check in their annotation."""
         kind: Callable[..., Any] = type(self)
         return checks_of(kind)
 
     def _check_options(self) -> None:
-        """Hold every option to its check.
+        """Check every option, and store the value that its check returns.
 
         Raises:
-            ValueError: One is out of range, or something else altogether; names it.
+            ValueError: An option is out of range or of a wrong type; names it.
         """
         for option, (check, _) in self._checks.items():
             value = getattr(self, option)
             if not (option in self.scheduled and callable(value)):
+                # The dataclass is frozen, so plain assignment would fail.
                 object.__setattr__(self, option, check(f"{self.name}: {option}", value))
 
     def __call__(self, **changes: Any) -> Self:
-        """The same record with some options changed.
+        """Return a copy with some options changed.
+
+        Args:
+            changes: New values, by name of the option.
 
         Raises:
             TypeError: There is no such option.
@@ -93,51 +97,63 @@ class Record:
         return changed
 
     def guarantee(self, *, zero_sum: bool) -> str:
-        """Return what is proven of its strategies, with the paper, and what is only observed.
+        """Return the theorem about its strategies, with the paper, and observations beyond it.
 
         Args:
-            zero_sum: Whether the game has two players and a constant sum.
+            zero_sum: True if the game has two players and a constant sum.
+
+        Returns:
+            One or two sentences.
         """
         return UNKNOWN
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options, by the names that a call takes."""
+        """Options, by keyword of a call."""
         return {option: getattr(self, option) for option in self._checks}
 
     def usual_options(self, known: Record | None) -> dict[str, Any]:
-        """The options that a text naming this algorithm need not say: those of the record that is
-        registered under its name."""
+        """Return the option values that a description may omit.
+
+        Args:
+            known: The record registered under the name of this one, or None.
+        """
         return {} if known is None else known.options
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values from which :func:`from_dict` makes the same record.
+        """Return plain values from which :func:`from_dict` makes the same record.
 
         Raises:
-            ValueError: A parameter is a function, and not that of the record that is registered
-                under the name: functions cannot be saved.
+            ValueError: A parameter is a function, which cannot be saved.  A function of the record
+                registered under the name is fine.
         """
         return {"name": self.name}
 
     def updated(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the description that :meth:`to_dict` of this version would give to a record that
-        an earlier version described.
+        """Convert a description by an earlier version to the form of this version's
+        :meth:`to_dict`.
+
+        Args:
+            values: The description, as read from a file.
 
         Raises:
-            OldFileError: The version is too old; names the one that converts its files.
+            OldFileError: The version is too old; names a version that converts its files.
         """
         return values
 
     def restore(self, values: Mapping[str, Any]) -> Record:
-        """The record of this name that :meth:`to_dict` described.
+        """Return a copy of this record with the options of a description by :meth:`to_dict`.
+
+        Args:
+            values: The description.
 
         Raises:
-            ValueError: The record of this name computes something else.
+            ValueError: The described record has another rule than this one.
         """
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # By name: rules are functions, which pickle does not take.
+        # Pickle by name, because rules are functions, which pickle may reject.
         return from_dict, (self.to_dict(),)
 
     def __str__(self) -> str:
@@ -150,7 +166,7 @@ class Record:
 
 
 def describe(option: str, value: Any) -> str:
-    """An option of an algorithm in a few characters: ``alpha=1.5``, ``simultaneous``."""
+    """Format an option of an algorithm: ``alpha=1.5``, ``simultaneous``."""
     if option == "alternating":
         return "alternating" if value else "simultaneous"
     if isinstance(value, (str, bool)):
@@ -160,28 +176,32 @@ def describe(option: str, value: Any) -> str:
 
 UNKNOWN = "No theorem about this algorithm is known here."
 ALGORITHMS: dict[str, Record] = Lookup()
-"""The algorithms by name: the published ones first, then those that were registered."""
+"""Algorithms by name: the published ones first, then the registered ones."""
 AUTOMATIC = "auto"
-"""In place of a name, where a game is at hand to choose an algorithm by."""
+"""Name with which :func:`tensorcfr.solve` chooses an algorithm by the game."""
 PUBLISHED = {AUTOMATIC}
-"""The names that come with the library."""
+"""Names that come with the library; users cannot register them."""
 
 
 def publish(*records: Record) -> None:
-    """Register algorithms of this library; their names cannot be registered again."""
+    """Register algorithms of this library, and reserve their names."""
     for record in records:
         ALGORITHMS[record.name] = record
         PUBLISHED.add(record.name)
 
 
 def register(algorithm: Record) -> None:
-    """Give an algorithm of your own its name: for ``solve``, the command line, and for solutions
-    that are read back from a file.
+    """Register an algorithm of your own under its name.
 
-    Registering a name of your own again replaces what it stood for.
+    The name then works in ``solve``, on the command line, and in solutions read from a file.
+    Registering a name again replaces the earlier record.
+
+    Args:
+        algorithm: The record.
 
     Raises:
         ValueError: The name belongs to a published algorithm.
+        TypeError: The argument is not a record.
     """
     if not isinstance(algorithm, Record):
         raise TypeError(f"algorithm must be a record, not {brief(algorithm)}")
@@ -191,11 +211,14 @@ def register(algorithm: Record) -> None:
 
 
 def find_algorithm(algorithm: str | Record) -> Record:
-    """The record of a name; a record is returned as it is.
+    """Return the algorithm of a name; return a record unchanged.
+
+    Args:
+        algorithm: Name or record.
 
     Raises:
-        ValueError: There is no such algorithm; suggests the right one.
-        TypeError: It is neither a name nor a record.
+        ValueError: There is no such algorithm; suggests similar names.
+        TypeError: The argument is neither a name nor a record.
     """
     if isinstance(algorithm, Record):
         return algorithm
@@ -215,11 +238,11 @@ def find_algorithm(algorithm: str | Record) -> Record:
 
 @dataclass(frozen=True, repr=False)
 class Unregistered(Record):
-    """An algorithm that a file names and that is not registered here: it cannot run."""
+    """Algorithm that a file names and that is not registered here.  It cannot run."""
 
     name: str
     described: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """What the file says about it."""
+    """Description of the algorithm in the file."""
     formula: str = "not registered here"
     source: str = "not registered here"
 
@@ -231,10 +254,14 @@ class Unregistered(Record):
 
 
 def from_dict(values: Mapping[str, Any]) -> Record:
-    """The record that :meth:`Record.to_dict` described.
+    """Make a record from its description by :meth:`Record.to_dict`.
+
+    Args:
+        values: The description.
 
     Raises:
         ValueError: There is no algorithm of that name, or it has another rule now.
+        OldFileError: The description is by a version that is too old.
     """
     try:
         record = find_algorithm(values["name"])

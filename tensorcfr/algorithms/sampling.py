@@ -24,7 +24,7 @@ SCHEMES: dict[str, tuple[str, ...]] = {
     "average": ("averaging", "epsilon", "threshold", "bonus"),
     "outcome": ("averaging", "epsilon", "baseline"),
 }
-"""The schemes, and the options that each has."""
+"""Options of each sampling scheme."""
 
 AVERAGING: dict[str, tuple[str, ...]] = {
     "whole": ("stochastic",),
@@ -35,25 +35,26 @@ AVERAGING: dict[str, tuple[str, ...]] = {
     "average": ("simple", "stochastic", "optimistic"),
     "outcome": ("simple", "stochastic", "optimistic"),
 }
-"""The averaging schemes that each has, its default first."""
+"""Averaging schemes of each sampling scheme, its default first."""
 ONE_BRANCH = ("external", "robust", "average", "outcome")
-"""Schemes that go one way at chance and at opponents, so that players alternate."""
+"""Schemes that follow a single branch at chance nodes and at opponents' nodes.  Players must
+alternate."""
 
 
 @dataclass(frozen=True, repr=False)
 class Sampling(Record):
-    """A variant of CFR that traverses histories, and samples some of them, as data.
+    """Variant of CFR that traverses sampled histories, as data.
 
-    One iteration traverses once for each player.  Call a record to change some of it:
+    One iteration has one traversal for each player.  Call a record to change some options:
     ``EXTERNAL_SAMPLING(averaging="optimistic")``, ``CHANCE_SAMPLING(variant="cfr+")``,
-    ``OUTCOME_SAMPLING(epsilon=0.4, average_power=1)``: what the record itself does not have is an
-    option of its variant.
+    ``OUTCOME_SAMPLING(epsilon=0.4, average_power=1)``.  Options that the record itself does not
+    have are options of its variant.
 
-    A local rule can be sampled if an iteration that adds nothing changes nothing, because sampled
-    iterations leave most infosets alone: the sums of CFR, CFR+ and Linear CFR, and your own rules
-    of that kind.  Rules that discount in every iteration, predict the next regret from the last
-    one (which sampling makes noise), forecast, exponentiate or remember more than a regret are
-    refused.
+    Sampled iterations do not visit most infosets.  A local rule can therefore be sampled only if
+    an instantaneous regret of 0 changes nothing: the sums of CFR, CFR+ and Linear CFR, and your
+    own rules with this property.  Rules are refused if they discount in every iteration, predict
+    the next regret from the last one (noise under sampling), forecast, exponentiate or store more
+    than a regret.
     """
 
     is_sampled = True
@@ -66,61 +67,67 @@ class Sampling(Record):
     )
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     scheme: str
-    """What is sampled: ``"whole"`` (nothing), ``"chance"``, ``"public"`` (public chance; all
-    private hands are played), ``"external"`` (chance and the opponents), ``"robust"`` or
-    ``"average"`` (in addition, which own actions are tried: ``tries`` of them, all alike likely, or
-    each by itself, by the average strategy) or ``"outcome"`` (a single play)."""
+    """Sampling scheme:
+
+    * ``"whole"``: no sampling.
+    * ``"chance"``: chance is sampled.
+    * ``"public"``: public chance is sampled, and all private hands are played.
+    * ``"external"``: chance and the opponents are sampled.
+    * ``"robust"``: also own actions, ``tries`` of them with equal probabilities.
+    * ``"average"``: also own actions, each independently, by the average strategy.
+    * ``"outcome"``: a single play is sampled."""
     variant: Annotated[Algorithm, VARIANT]
-    """The variant of CFR that the regrets and the weights of the average are those of."""
+    """Variant of CFR whose local rule and averaging weights are used."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     averaging: str
-    """How the average strategy is summed, by the names of Lanctot's thesis (2013);
-    ``x`` is own reach.
+    """Scheme that sums the average strategy, by the names of Lanctot's thesis (2013);
+    ``x`` is own reach, ``sigma`` the current strategy.
 
-    * ``"simple"``: at the *other* players' nodes, whom a traversal samples, so that it goes where
-      they go: adds ``sigma``, divided by what the player who is updated explored (in outcome
-      sampling), and by the reaches of third players if there are any.
-    * ``"stochastic"``: at the nodes of the player who is updated, ``x sigma`` divided by the
-      probability of being sampled (chance's own apart).
-    * ``"optimistic"``: at those nodes, ``x sigma`` times the weights of all iterations since the
-      last visit, as if ``x`` had been the same in all of them.
+    * ``"simple"``: at nodes of players *other* than the updated one, add ``sigma``.  The traversal
+      samples their actions, so it reaches a node with a probability proportional to ``x``.  The
+      term is divided by the exploration of the updated player (in outcome sampling), and by the
+      reaches of third players.
+    * ``"stochastic"``: at nodes of the updated player, add ``x sigma`` divided by the sampling
+      probability, without the factor of chance.
+    * ``"optimistic"``: at nodes of the updated player, add ``x sigma`` times the weights of all
+      iterations since the last visit, as if ``x`` had been the same in all of them.
 
-    In expectation the first two add a constant of the infoset times ``x sigma`` in every
-    iteration, so that their average is that of CFR; but to histories that opponents do not reach
-    ``"stochastic"`` cannot go, nor ``"simple"`` to those that third players do not reach.
-    ``"optimistic"`` is an approximation.
+    In expectation the first two add ``x sigma``, times a constant of the infoset, in every
+    iteration.  Their average is therefore the one of CFR.  However, ``"stochastic"`` never visits
+    histories with an opponents' reach of 0, and ``"simple"`` never visits histories with a third
+    player's reach of 0.  ``"optimistic"`` is an approximation.
 
-    Where a player is alone, no traversal is another player's: ``"simple"`` then adds what
-    ``"stochastic"`` does, see :meth:`averaging_among`."""
+    In a one-player game no traversal updates another player, so ``"simple"`` is replaced by
+    ``"stochastic"``; see :meth:`averaging_among`."""
     epsilon: Annotated[float, Number(above=0, most=1)] = 0.6
-    """Outcome sampling: probability with which the player who is updated takes any action.
-    Average strategy sampling: the least probability with which an action is tried."""
+    """Outcome sampling: probability with which the updated player takes a uniformly random action.
+    Average strategy sampling: minimum probability of trying an action."""
     tries: Annotated[int, Whole(1, EXACT)] = 1
-    """Robust sampling: how many own actions are tried; all, where there are no more."""
+    """Robust sampling: number of own actions to try; all, if there are fewer."""
     threshold: Annotated[float, Number(0, finite=True)] = 1e3
-    """Average strategy sampling: an action of at least the share ``1 / threshold`` of the average
-    strategy is always tried."""
+    """Average strategy sampling: an action is always tried if its share of the average strategy is
+    at least ``1 / threshold``."""
     bonus: Annotated[float, Number(0, finite=True)] = 1e6
-    """Average strategy sampling: as long as the cumulative strategy of an infoset is far below it,
-    all actions are tried."""
+    """Average strategy sampling: all actions are tried while the cumulative strategy of an infoset
+    is far below this number."""
     baseline: Annotated[float, Number(0, 1)] = 0.0
-    """Outcome sampling: how far a baseline moves to each value seen (0.5 in the paper, Schmid et
-    al. 2019), or 0 for none."""
+    """Outcome sampling: step size of a baseline towards each sampled value (0.5 in the paper,
+    Schmid et al. 2019); 0 for no baselines."""
     prune: Annotated[bool, Flag()] = True
-    """Chance sampling, public or not, and whole traversals: leave out the nodes that neither the
-    player who is updated nor the others reach (with any hand), below which no sum changes."""
+    """Chance sampling, public or not, and whole traversals: skip nodes that neither the updated
+    player nor the others reach with any hand.  No sum changes below such nodes."""
     draws: Annotated[str, OneOf(("independent", "golden"))] = "independent"
-    """Chance sampling, public or not: how the draws of one chance node depend on each other.
+    """Chance sampling, public or not: dependence between the draws of one chance node.
 
-    * ``"independent"``: not at all.
-    * ``"golden"``: they are multiples of the golden ratio, modulo 1, from a random place on.  Every
-      outcome comes up as often as its probability says, up to a few draws (correlated chance
-      sampling; Li, Chen, Huang, arXiv 2607.27035).  Players alternate."""
+    * ``"independent"``: draws are independent.
+    * ``"golden"``: draws are multiples of the golden ratio, modulo 1, with a random offset.  The
+      number of times an outcome is drawn then matches its probability up to a few draws
+      (correlated chance sampling; Li, Chen, Huang, arXiv 2607.27035).  Players alternate."""
 
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:
@@ -142,11 +149,14 @@ class Sampling(Record):
 
     @property
     def shares_draws(self) -> bool:  # type: ignore[override]
-        """As for every record."""
+        """True if all players learn from the same draws of chance in an iteration."""
         return not self.variant.alternating
 
     def __call__(self, **changes: Any) -> Sampling:
-        """The same record with some options of its own or of its variant changed.
+        """Return a copy with some options of the record or of its variant changed.
+
+        Args:
+            changes: New values, by name of the option.
 
         Raises:
             TypeError: There is no such option.
@@ -166,7 +176,7 @@ class Sampling(Record):
         return replace(self, **kept)
 
     def averaging_among(self, n_players: int) -> str:
-        """The averaging scheme in a game of so many players."""
+        """Return the averaging scheme in a game of ``n_players`` players."""
         return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
@@ -181,13 +191,13 @@ class Sampling(Record):
 
     @property
     def samples_rules(self) -> bool:  # type: ignore[override]
-        """Whether traversals follow plays, and so need no more of a game than its rules."""
+        """True if traversals follow single plays, and therefore need only the rules of a game."""
         return self.scheme in ONE_BRANCH
 
     @property
     def own_draws(self) -> np.ndarray | None:
-        """Which own actions a traversal tries, for :func:`tensorcfr.kernels.sampling.draw_tried`;
-        None for all."""
+        """Parameters of :func:`tensorcfr.kernels.sampling.draw_tried`, float64 (4,), which draws
+        the own actions to try; None if all are tried."""
         if self.scheme not in ("robust", "average"):
             return None
         tries = self.tries if self.scheme == "robust" else 0
@@ -195,20 +205,20 @@ class Sampling(Record):
 
     @property
     def extra(self) -> int:
-        """Numbers kept per action in addition to regret, strategy and average; without baselines,
-        of which every player has its own."""
+        """Numbers stored per action in addition to regret, strategy and average.  Baselines are not
+        included: each player has separate ones."""
         return int(self.scheme in ("whole", "chance"))
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the record and of its variant, by the names that a call takes."""
+        """Options of the record and of its variant, by keyword of a call."""
         own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
         return {"variant": self.variant.name, **own, **self.variant.options}
 
     def usual_options(self, known: Record | None) -> dict[str, Any]:  # noqa: D102
         if not isinstance(known, Sampling):
             return super().usual_options(known)
-        # A text leaves out the options of the variant that it names.
+        # The name of the variant in a description implies the variant's defaults.
         variant = ALGORITHMS.get(self.variant.name, known.variant)
         return {**known(variant=variant).options, "variant": known.variant.name}
 
@@ -230,11 +240,11 @@ class Sampling(Record):
 
 
 PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
-"""Pairs of instantaneous regrets that a rule is tried on."""
+"""Pairs of instantaneous regrets on which :func:`_why_not` tests a rule."""
 
 
 def _why_not(variant: Algorithm) -> str:
-    """Why a variant cannot be sampled; empty if it can."""
+    """Return the reason why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.passes_up != "played":
         return "its new strategies' values take those of the whole tree"
@@ -243,9 +253,9 @@ def _why_not(variant: Algorithm) -> str:
     if rule.payoff is not None:
         return "it changes the payoffs of all sequences in every iteration"
     if callable(variant.floor) or variant.floor > 0:
-        return "its strategy has a floor; what is sampled plays by regret matching"
+        return "its strategy has a floor; sampled variants play by regret matching"
     if variant.against != "current":
-        return "it plays against averages; what is sampled are the strategies of one iteration"
+        return "it plays against averages; sampling draws from the strategies of one iteration"
     if beyond := variant.beyond:
         return f"its {beyond[0]} is for passes over the whole game"
     if rule.memory:
@@ -253,12 +263,15 @@ def _why_not(variant: Algorithm) -> str:
     if rule.forecast:
         return "its forecast takes the values of the whole tree"
     if rule.exponential:
-        return "its rule makes weights of exponents; what is sampled plays by regret matching"
+        return "its rule uses exponential weights; sampled variants play by regret matching"
+    # Compile nothing for a check: call the Python function behind a compiled step.
     step = getattr(rule.step, "py_func", rule.step)
+    # Regrets are built with the parameters of iteration 2, then tested with those of iteration 7.
     early, late = (tuple(variant.schedule(t, 1)[0, 1:].tolist()) for t in (2, 7))
     for first, second in PROBES:
         regret, _ = step(0.0, first, early)
         regret, preference = step(regret, second, early)
+        # An iteration that does not visit the infoset must leave regret and strategy unchanged.
         again, same = step(regret, 0.0, late)
         if not np.isclose(again, regret, rtol=1e-12, atol=0.0):
             return "it changes regrets in every iteration, also where a sampled one does not go"

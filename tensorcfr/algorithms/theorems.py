@@ -1,4 +1,4 @@
-"""What is proven about a variant of CFR, and what is only observed, derived from its record.
+"""Theorems and observations about variants of CFR, derived from their records.
 
 Every sentence of :meth:`Record.guarantee <tensorcfr.algorithms.Record.guarantee>` begins with
 ``Theorem`` and a paper, ``No theorem`` and the reason, or ``Observed``.  ``docs/guarantees.md`` has
@@ -33,24 +33,24 @@ WHERE = "on the games of docs/guarantees.md"
 
 @dataclass(frozen=True)
 class RegretBound:
-    """A theorem by which a local rule keeps regrets small in two-player zero-sum games, for players
-    who update at once."""
+    """Theorem that bounds the regrets of a local rule in two-player zero-sum games with
+    simultaneous updates."""
 
     source: str
-    """The paper."""
+    """Citation of the paper."""
     powers: tuple[float, float] = (0.0, 0.0)
-    """Smallest and largest power of ``t`` by which the theorem lets an average be weighted.  It is
-    unbounded for rules that keep regrets from falling far below 0: the regret since *any* iteration
-    is then bounded by the cumulative one, and so is every sum with weights that rise."""
+    """Smallest and largest ``average_power`` that the theorem covers.  The largest is infinite for
+    rules that prevent regrets from falling far below 0.  The cumulative regret then bounds the
+    regret since *any* iteration, and therefore every sum with increasing weights."""
     gains: bool = True
-    """Whether an update never loses against what the opponents have just played, by which the
-    theorem holds for players who alternate, too."""
+    """True if an update never loses against the opponents' last strategies.  The theorem then also
+    holds for alternating updates."""
     numbers: Mapping[str, float] | None = field(default_factory=dict)
     """Parameters for which the theorem holds; None for any numbers."""
 
     @property
     def paper(self) -> str:
-        """The source without that of rising weights."""
+        """Citation without the source about increasing weights."""
         return self.source.removesuffix(RISING)
 
 
@@ -80,8 +80,8 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Freund, Schapire 1999; Brown et al. 2017", gains=False, numbers=None
     ),
 }
-"""The theorems, by rule.  Forecasts may lose against what was just played, and so may exponents
-that fall."""
+"""Theorems by local rule.  ``gains`` is False for rules with forecasts and for exponential weights
+with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
 
 
 def _magnetic(alpha: float, **_: float) -> str:
@@ -131,17 +131,20 @@ LAST_ITERATES: Mapping[LocalRule, tuple[Callable[..., str], float]] = {
     rules.OPTIMISTIC: (_optimistic, 0.0),
     rules.REWARD_TRANSFORMED: (_transformed, 1.0),
 }
-"""Rules of which something is known about the last iterate: a sentence by parameters, and the power
-of the average for which it is told."""
+"""Rules with a statement about the last iterate: a function that makes the sentence from the
+parameters, and the ``average_power`` to which it applies."""
 
 
 def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
-    """Return what is proven and what is observed about the strategies of a variant.
+    """Return the theorem and the observations about the strategies of a variant.
 
     Args:
         record: The variant.
-        zero_sum: Whether the game has two players and a constant sum.
-        sampled: Whether its regrets are estimates from samples without a bias.
+        zero_sum: True if the game has two players and a constant sum.
+        sampled: True if its regrets are unbiased estimates from samples.
+
+    Returns:
+        One or more sentences.
     """
     if (last := _of_last_iterate(record)) is not None:
         return last if zero_sum else UNKNOWN
@@ -173,15 +176,17 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
 
 
 def average_converges(record: Algorithm) -> bool:
-    """Whether a theorem says that the average of a variant converges to a Nash equilibrium in
+    """Return whether a theorem proves convergence of a variant's average to a Nash equilibrium in
     two-player zero-sum games."""
     bound = BOUNDS.get(_plain(record.rule))
     return bound is not None and not missing(record) and (bound.gains or not record.alternating)
 
 
 def missing(record: Algorithm) -> str:
-    """Return why no theorem covers the regrets and the average of a variant, whoever moves first;
-    empty if one does."""
+    """Return the reason why no theorem covers the regrets and the average of a variant.
+
+    The order of updates is not considered.  The text is empty if a theorem exists.
+    """
     bound = BOUNDS.get(_plain(record.rule))
     given, power = record.parameters, record.average_power
     reason = ""
@@ -218,7 +223,7 @@ def missing(record: Algorithm) -> str:
 
 
 def _of_last_iterate(record: Algorithm) -> str | None:
-    """What is known about the last iterate; None where the average is the result."""
+    """Return the statement about the last iterate; None if the average is the result."""
     known = LAST_ITERATES.get(_plain(record.rule))
     if known is None:
         return None
@@ -238,8 +243,11 @@ def _of_last_iterate(record: Algorithm) -> str | None:
 
 
 def _observed(record: Algorithm) -> str:
-    """What was seen of a variant without a theorem: with its published rule and parameters, an
-    average that goes on, and its published weights or others that were measured."""
+    """Return the observation about a variant without a theorem; empty if there is none.
+
+    Measurements exist for published rules and parameters, with an average that is never restarted,
+    and with the published weights or others that were measured.
+    """
     known: Any = ALGORITHMS.get(record.name) if record.name in PUBLISHED else None
     bound, power = BOUNDS.get(_plain(record.rule)), record.average_power
     if record.against != "current":
@@ -265,5 +273,6 @@ def _numbers(record: Algorithm) -> dict[str, float]:
 
 
 def _plain(rule: LocalRule) -> LocalRule:
-    """The rule without instant updates, by which the theorems are found."""
+    """Return the rule without instant updates, the key of :data:`BOUNDS` and
+    :data:`LAST_ITERATES`."""
     return rule.passing_up("played")

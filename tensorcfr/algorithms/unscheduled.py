@@ -1,4 +1,4 @@
-"""Algorithms without a schedule, as data: dynamics whose joint play converges to correlated
+"""Records of algorithms without a schedule: dynamics whose joint play converges to correlated
 equilibria, and first-order methods on realization plans and on conditional values."""
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from .registry import Record, publish
 
 
 class Unscheduled(Record):
-    """A record without a schedule: what depends on the number of an iteration, the solver knows."""
+    """Record without a schedule.  Its solver computes all parameters that vary by iteration."""
 
     is_plain = True
     alternating = False
 
     @property
     def variant(self) -> Self:
-        """What says how iterations are divided: this record."""
+        """Record that divides iterations into runs: this record."""
         return self
 
     def runs(self, first: int, count: int) -> Iterator[tuple[float, int]]:
-        """All iterations in one run, without a restart of the average."""
+        """Yield a single run of all iterations; the average is never restarted."""
         yield 1.0, count
 
 
@@ -35,28 +35,28 @@ EXTENSIVE = {
     "efce": "extensive-form correlated equilibria",
     "efcce": "extensive-form coarse correlated equilibria",
 }
-"""What the joint play converges to."""
+"""Equilibria to which the joint play converges, by kind."""
 
 
 @dataclass(frozen=True, repr=False)
 class Correlated(Unscheduled):
-    """Extensive-form regret minimization: regrets of players who stop to follow recommendations.
+    """Extensive-form regret minimization: regrets for ceasing to follow recommendations.
 
-    All players are updated at once, and the strategies of every iteration are kept.
+    All players are updated at once, and the strategies of all iterations are stored.
     """
 
     plays_jointly = True
     solvers = MappingProxyType({"flat": "correlated.solver:CorrelatedSolver"})
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     kind: str
-    """The equilibria: ``"efce"`` or ``"efcce"``, as for
+    """Kind of equilibrium, ``"efce"`` or ``"efcce"``; see
     :func:`tensorcfr.evaluation.correlation_gap`."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
 
     def __post_init__(self) -> None:
         OneOf(tuple(EXTENSIVE))(f"{self.name}: kind", self.kind)
@@ -85,7 +85,7 @@ EFCE = Correlated(
     "2020; G. Farina, A. Celli, A. Marchesi, N. Gatti, 'Simple uncoupled no-regret learning "
     "dynamics for extensive-form correlated equilibrium', Journal of the ACM 69, 2022",
 )
-"""Joint play towards extensive-form correlated equilibria."""
+"""Regret minimization whose joint play converges to extensive-form correlated equilibria."""
 
 EFCCE = Correlated(
     "efcce",
@@ -97,24 +97,25 @@ EFCCE = Correlated(
     "ICML 2021 (blind causal deviations); the equilibria: G. Farina, T. Bianchi, T. Sandholm, "
     "'Coarse correlation in extensive-form games', AAAI 2020",
 )
-"""Joint play towards extensive-form coarse correlated equilibria."""
+"""Regret minimization whose joint play converges to extensive-form coarse correlated equilibria."""
 
 
 @dataclass(frozen=True, repr=False)
 class ExcessiveGap(Unscheduled):
-    """The excessive gap technique: two plans, and a smoothing of each player that shrinks.
+    """Excessive gap technique: two realization plans, and a smoothing parameter per player that
+    decreases to 0.
 
-    There is no average: the plans themselves are the solution, and the last iterate.
+    There is no average: the plans are both the solution and the last iterate.
     """
 
     solvers = MappingProxyType({"flat": "excessive_gap.solver:GapSolver"})
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
         if not zero_sum:
@@ -136,7 +137,7 @@ EGT = ExcessiveGap(
     "minimization', SIAM Journal on Optimization 16, 2005; weights of the entropies: G. Farina, "
     "C. Kroer, T. Sandholm, 'Better regularization for sequential decision spaces', EC 2021",
 )
-"""The excessive gap technique with aggressive steps, for two players and a constant sum."""
+"""Excessive gap technique with aggressive step sizes, for two-player constant-sum games."""
 
 
 AT_LEAST_0 = Number(0, finite=True)
@@ -144,34 +145,36 @@ AT_LEAST_0 = Number(0, finite=True)
 
 @dataclass(frozen=True, repr=False)
 class AgentDescent(Unscheduled):
-    """Mirror descent at every infoset on its own, on values given that it is reached.
+    """Independent mirror descent at every infoset, on action values given that it is reached.
 
-    Reaches do not weigh these values, so that the strategy of an infoset is learned as fast behind
-    many mistakes as before any.  Call a record to change some of it: ``MMD_AGENT(alpha=0.1)``.
+    Reaches do not weight these values.  The strategy of an infoset is therefore learned equally
+    fast whether or not mistakes lead to it.  Call a record to change some options:
+    ``MMD_AGENT(alpha=0.1)``.
     """
 
     solvers = MappingProxyType({"flat": "refinements.agent_descent:AgentSolver"})
 
     name: str
-    """What it is called in :func:`tensorcfr.solve` and on the command line."""
+    """Name in :func:`tensorcfr.solve` and on the command line."""
     formula: str
-    """What it does, in a line."""
+    """Formula or description in one line."""
     source: str
-    """The paper it comes from."""
+    """Citation of the paper."""
     eta: Annotated[float, Number(above=0, finite=True)] = 4.0
-    """How fast strategies follow values, before any of them has changed."""
+    """Initial step size.  Steps shrink as values change between iterations."""
     alpha: Annotated[float, Number(0, finite=True)] = 0.0
-    """``a``: the temperature, in the game's unit of utility; without ``heat`` 1 over the
-    ``lambda`` of a logit equilibrium."""
+    """``a``: temperature in the game's unit of utility.  If ``heat`` is 0, it is ``1 / lambda`` of
+    a logit equilibrium."""
     heat: Annotated[float, Number(0, finite=True)] = 0.0025
-    """``c``: the temperature is ``a + c m``, where ``m`` is the smallest scale above 0 of an
-    infoset of the game.  The higher it is, the sooner strategies settle, and the more mistakes they
-    keep."""
+    """``c``: the temperature is ``a + c m``, where ``m`` is the smallest positive scale of an
+    infoset of the game.  At a higher temperature strategies converge sooner, but make more
+    mistakes."""
     floor: Annotated[float, Number(0, 1, "a probability")] = 5e-5
-    """``f``: every action has at least the probability ``f / |A|``."""
+    """``f``: every action has a probability of at least ``f / |A|``."""
     average_power: Annotated[float, Number(0, finite=True)] = 20.0
-    """Iteration ``t`` enters the average with the weight ``t ** average_power`` times own reach.  A
-    path of many mistakes was likely at first: low powers keep what was played there then."""
+    """Iteration ``t`` enters the average with the weight ``t ** average_power`` times own reach.
+    Early strategies have large reaches on paths of many mistakes, so they would dominate the
+    average there if the power were low."""
 
     def __post_init__(self) -> None:
         self._check_options()
@@ -186,10 +189,10 @@ class AgentDescent(Unscheduled):
         )
 
     def weight(self, iteration: int) -> float:
-        """Return the averaging weight of an iteration.
+        """Return the averaging weight of an iteration, counted from 1.
 
         Raises:
-            ValueError: It is not finite.
+            ValueError: The weight is not finite.
         """
         with np.errstate(over="ignore"):
             weight = float(np.float64(iteration) ** self.average_power)
@@ -201,8 +204,8 @@ class AgentDescent(Unscheduled):
         return {"name": self.name, **self.options}
 
     def updated(self, values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: D102
-        # Up to 0.14.0 floor and temperature fell until iteration ``settled``: go on with those of
-        # that iteration.
+        # Up to 0.14.0, floor and temperature fell until iteration ``settled``.  Use their values
+        # at that iteration.
         if "floor_fall" not in values:
             return values
         if "settled" not in values:
@@ -211,7 +214,7 @@ class AgentDescent(Unscheduled):
                 "with tensorcfr 0.14.0 and save it again"
             )
         found = dict(values)
-        # 0.14.0 wrote so of a floor that fell for ever: go on as from the default.
+        # 0.14.0 wrote 1e15 for a floor that never stopped falling: use the default of ``settled``.
         if values["settled"] == 1e15:
             found["settled"] = 1000.0
         heat, floor, fall, settled = (
@@ -241,10 +244,10 @@ MMD_AGENT = AgentDescent(
     "2023; steps that shrink as predictions fail: A. Rakhlin, K. Sridharan, 'Online learning with "
     "predictable sequences', COLT 2013; this library puts them together, with a floor and scales",
 )
-"""Magnetic mirror descent in the agent form, optimistic, one player after the other, with a floor
-and a temperature; ``m`` is the smallest scale of an infoset.  The scale of an infoset is the
-largest size of its value, given that it is reached, when the others play uniformly.  With ``alpha``
-above 0, no ``heat`` and no floor, its last iterate settles, if at all, at an agent quantal response
-equilibrium."""
+"""Optimistic magnetic mirror descent in the agent form, with a floor and a temperature.  Players
+are updated in turn.  ``m`` is the smallest positive scale of an infoset.  The scale of an infoset
+is the largest absolute value that it can have, given that it is reached, when the others play
+uniformly.  With ``alpha`` above 0, no ``heat`` and no floor, the last iterate can only converge to
+an agent quantal response equilibrium."""
 
 publish(EFCE, EFCCE, EGT, MMD_AGENT)

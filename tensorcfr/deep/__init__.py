@@ -1,7 +1,8 @@
-"""Deep CFR, Single Deep CFR and DREAM: regrets predicted by networks; needs ``tensorcfr[deep]``.
+"""Deep CFR, Single Deep CFR and DREAM: networks predict regrets; needs ``tensorcfr[deep]``.
 
-A network is evaluated for all infosets at once, and the traversals read its strategy from an array:
-on a compiled game, over all of its infosets; on rules, over those that were met.
+A network is evaluated for many infosets at once, and the traversals read its strategy from an
+array.  The array covers all infosets of a compiled game, or the visited infosets if the game is
+given by its rules.
 """
 
 from .features import make_features

@@ -1,4 +1,4 @@
-"""Reservoirs as a solver keeps them: several behind each other, cut to what they hold."""
+"""Reservoirs of a solver, and their arrays in a state: concatenated, without unused space."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..kernels.reservoir import Reservoir, Samples
 from ..solvers.kept import Expected, check_arrays
 
 BYTES_PER_SAMPLE = 12
-"""Infoset and weight; the values come to that."""
+"""Bytes of a sample's infoset and weight; values are extra."""
 
 
 BUFFERS = ("advantage", "average", "baseline")
-"""Kinds of buffers, in the order of :class:`~tensorcfr.kernels.reservoir.Samples`: what the names
-of their arrays in a state begin with."""
+"""Kinds of buffers, in the order of :class:`~tensorcfr.kernels.reservoir.Samples`.  The names of
+their arrays in a state begin with these words."""
 
 
 def new_reservoir(capacity: int, width: int) -> Reservoir:
-    """An empty reservoir; its memory is taken as it fills."""
+    """Make an empty reservoir; the operating system provides its memory as it fills."""
     return Reservoir(
         np.empty(capacity, np.int32),
         np.empty(capacity),
@@ -31,17 +31,17 @@ def new_reservoir(capacity: int, width: int) -> Reservoir:
 
 
 def filled(reservoir: Reservoir) -> int:
-    """Samples that a reservoir holds."""
+    """Return the number of samples in a reservoir."""
     return int(min(reservoir.seen[0], len(reservoir.infoset)))
 
 
 def reservoirs_of(samples: Samples) -> tuple[Reservoir, Reservoir, Reservoir]:
-    """The reservoirs of a player, in the order of :data:`BUFFERS`."""
+    """Return the reservoirs of a player, in the order of :data:`BUFFERS`."""
     return samples.advantages, samples.strategies, samples.baselines
 
 
 def wider(samples: Samples, width: int) -> Samples:
-    """The same samples, with room for more actions."""
+    """Copy samples to reservoirs with room for ``width`` actions."""
     return samples._replace(
         advantages=_wider(samples.advantages, width),
         strategies=_wider(samples.strategies, width),
@@ -57,14 +57,20 @@ def _wider(reservoir: Reservoir, width: int) -> Reservoir:
 
 
 def bytes_of_buffers(record: Deep, n_players: int, width: int) -> int:
-    """Bytes of an algorithm's full buffers, and of the copy that undoes an iteration."""
+    """Return the bytes of an algorithm's full buffers, and of the copy that undoes an iteration."""
     kinds = 1 + record.has_strategy_network + record.has_baseline_network
     return 2 * n_players * record.buffer * kinds * (BYTES_PER_SAMPLE + 8 * width)
 
 
 def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
-    """A copy of what all buffers of all players hold, as arrays by name: the reservoirs of a kind
-    one after the other."""
+    """Copy the samples of all players to arrays by name.
+
+    The reservoirs of a kind are concatenated in the order of players.
+
+    Args:
+        samples: The reservoirs of each player.
+        width: Maximum number of actions of a sample.
+    """
     found: dict[str, np.ndarray] = {}
     none = {"infoset": np.empty(0, np.int32), "weight": np.empty(0), "values": np.empty((0, width))}
     by_kind = zip(*map(reservoirs_of, samples), strict=True)
@@ -77,8 +83,12 @@ def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
 
 
 def put_buffers(state: Any, samples: list[Samples]) -> None:
-    """The reverse of :func:`keep_buffers`, from a state that has the arrays; the reservoirs are
-    modified in place."""
+    """Restore the samples of all players from the arrays of :func:`keep_buffers`.
+
+    Args:
+        state: A state with these arrays.
+        samples: The reservoirs of each player; modified in place.
+    """
     by_kind = zip(*map(reservoirs_of, samples), strict=True)
     for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
         first = 0
@@ -93,16 +103,16 @@ def put_buffers(state: Any, samples: list[Samples]) -> None:
 def restored_buffers(
     kept: Mapping[str, np.ndarray], record: Deep, n_players: int, shape: tuple[int, int]
 ) -> dict[str, np.ndarray]:
-    """The arrays of :func:`keep_buffers` by name, checked.
+    """Check the arrays of :func:`keep_buffers`, and return them by name.
 
     Args:
         kept: Arrays by name.
         record: The algorithm.
-        n_players: How many reservoirs there are of a kind.
-        shape: Infosets of the game, and the most actions of one.
+        n_players: Number of players; each has a reservoir of each kind.
+        shape: Number of infosets of the game, and maximum number of actions of an infoset.
 
     Raises:
-        ValueError: An array is of another shape or dtype, or holds what no sample has; names it.
+        ValueError: An array has a wrong shape or dtype, or an impossible number; names it.
     """
     n_infosets, width = shape
     found: dict[str, np.ndarray] = {}
@@ -119,13 +129,13 @@ def restored_buffers(
             f"{prefix}_values": ((count, width), np.float64),
         }
         own = {name: np.ascontiguousarray(kept[name]) for name in expected}
-        # Values are nan where there is no action.
+        # `check_arrays` refuses nan, which marks missing actions; infinities stay, and are refused.
         values = own[f"{prefix}_values"]
         known = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
         check_arrays({**own, f"{prefix}_values": known}, expected, "such buffers")
         infoset, weight = own[f"{prefix}_infoset"], own[f"{prefix}_weight"]
         if count and not (infoset.min() >= 0 and infoset.max() < n_infosets):
-            raise ValueError(f"{prefix}_infoset holds what is no infoset")
+            raise ValueError(f"{prefix}_infoset holds a number that is not an infoset")
         if not (weight > 0.0).all():
             raise ValueError(f"{prefix}_weight holds a weight that is not positive")
         found |= own

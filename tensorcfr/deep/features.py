@@ -1,4 +1,4 @@
-"""Features of infosets: what a network sees."""
+"""Features of infosets, the inputs of networks."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from ..uncompiled.game import UncompiledGame
 from .inputs import MOST_OUTPUTS
 
 HASHED_WIDTH, HASHES = 512, 3
-"""Columns of hashed features, and how many of them a fact has."""
+"""Number of columns of hashed features, and number of columns of each fact."""
 PREFIX = "openspiel:"
-"""Names of games that came from OpenSpiel begin with it."""
+"""Prefix of the names of OpenSpiel's games."""
 _NOT_THEIRS = "{} is not OpenSpiel's: features 'tensors' are OpenSpiel's own"
 _NO_TENSORS = "{} has no information state tensors"
 
 
 def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
-    """Features of every infoset.
+    """Make features of every infoset.
 
-    * ``"tensors"``: OpenSpiel's information state tensors, for games that came from OpenSpiel;
-    * ``"public"``: the label of the private hand, sign by sign, and the public steps, round by
-      round, each as one-hot, for games of private hands on a public tree;
-    * ``"labels"``: the player's own actions and the infoset's label, sign by sign, as one-hot;
-    * ``"hashed"``: the label sign by sign, each sign and its place hashed to three columns of 512,
-      so that any label has features, known or not (K. Weinberger et al., 'Feature hashing for large
-      scale multitask learning', ICML 2009);
-    * ``"auto"``: the first of the first three that the game has.
-
-    Every kind tells any two infosets apart.
+    * ``"tensors"``: OpenSpiel's information state tensors, for OpenSpiel's games.
+    * ``"public"``: one-hot encoding of the characters of the hand's label and of the public
+      actions of each round, for games of private hands on a public tree.
+    * ``"labels"``: one-hot encoding of the player's own actions and the characters of the infoset's
+      label.
+    * ``"hashed"``: each character of the label and its position are hashed to three of 512 columns,
+      so every label has features (K. Weinberger et al., 'Feature hashing for large scale multitask
+      learning', ICML 2009).
+    * ``"auto"``: the first of the first three kinds that the game has.
 
     Args:
         game: The game.
-        kind: One of these, or features of your own.
+        kind: One of these kinds, or features given by the user.
 
     Returns:
         float32 (infosets, width).
 
     Raises:
-        ValueError: The game has no such features; features of your own are not for as many
-            infosets, or the algorithm came from a file and they are not in it.
+        ValueError: The game has no such features, or an array of features has another number of
+            rows.  Also if only the digest of such an array is known, because the algorithm was read
+            from a file.
         MissingExtraError: The game is OpenSpiel's, which is not installed.
     """
     if isinstance(kind, Features):
@@ -71,16 +71,18 @@ def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
 
 
 class RuleFeatures:
-    """Features of infosets that come one at a time, by the rules.
+    """Features of single infosets on rules.
 
-    Those of any infoset are a function of it alone: ``"tensors"``, or ``"hashed"``.
+    Only ``"tensors"`` and ``"hashed"`` are possible, because these kinds do not depend on the other
+    infosets of the game.
 
     Args:
         game: The game.
-        kind: What the algorithm asks for; ``"auto"`` for tensors where OpenSpiel has them.
+        kind: Option of the algorithm.  ``"auto"`` selects tensors if OpenSpiel has them, and hashed
+            features otherwise.
 
     Raises:
-        ValueError: There are no such features without a compiled game.
+        ValueError: Such features need a compiled game.
     """
 
     def __init__(self, game: UncompiledGame, kind: str | Features = "auto") -> None:
@@ -98,11 +100,11 @@ class RuleFeatures:
             raise ValueError(_NO_TENSORS.format(game.name))
         self.name = game.name
         self.needs_state = bool(has_tensors and kind != "hashed")
-        """Whether it takes a state of the rules to make features, and not the label alone."""
+        """True if features are computed from a game state of the rules, not from the label."""
         self.width = HASHED_WIDTH
-        """Features of an infoset."""
+        """Number of features of an infoset."""
         self.n_outputs = MOST_OUTPUTS
-        """Outputs of a network for the game."""
+        """Number of outputs of a network for the game."""
         self._numbered = theirs is not None
         if theirs is not None:
             self.n_outputs = int(theirs.num_distinct_actions())
@@ -110,15 +112,18 @@ class RuleFeatures:
                 self.width = int(theirs.information_state_tensor_size())
 
     def of(self, player: int, label: str, state: Any = None) -> np.ndarray:
-        """The features of an infoset, float32 (width,).
+        """Compute the features of an infoset.
 
         Args:
-            player: Who acts.
-            label: Its label.
-            state: A state of the rules there, where :attr:`needs_state`.
+            player: The acting player.
+            label: Label of the infoset.
+            state: A game state of the rules in the infoset, if :attr:`needs_state`.
+
+        Returns:
+            float32 (width,).
 
         Raises:
-            ValueError: They have another width than those of other infosets; names it.
+            ValueError: OpenSpiel's tensor has another width at this infoset; names it.
         """
         if not self.needs_state:
             return hashed_label(player, label)
@@ -131,7 +136,8 @@ class RuleFeatures:
         return found
 
     def outputs(self, label: str, actions: Sequence[Any]) -> list[int]:
-        """The network's output for each action: OpenSpiel's number of it, or its place.
+        """Return the network output of each action: OpenSpiel's number of the action, or its
+        position.
 
         Raises:
             ValueError: There are more actions than outputs; names the infoset.
@@ -147,7 +153,7 @@ class RuleFeatures:
 
 
 def hashed_label(player: int, label: str) -> np.ndarray:
-    """Hashed features of a label, float32 (512,)."""
+    """Compute the hashed features of a label, float32 (512,)."""
     found = np.zeros(HASHED_WIDTH, np.float32)
     np.add.at(found, _columns("player", player), 1.0)
     for place, sign in enumerate(label):
@@ -157,19 +163,19 @@ def hashed_label(player: int, label: str) -> np.ndarray:
 
 @lru_cache(maxsize=1 << 16)
 def _columns(*fact: object) -> list[int]:
-    """The columns of a fact."""
+    """Hash a fact to its columns."""
     digest = blake2b(repr(fact).encode(), digest_size=4 * HASHES).digest()
     return [int(column) % HASHED_WIDTH for column in np.frombuffer(digest, "<u4")]
 
 
 def _hashed(game: FlatGame) -> np.ndarray:
-    """Hashed features of every infoset."""
+    """Compute the hashed features of every infoset, float32 (infosets, 512)."""
     labelled = zip(game.infoset_player.tolist(), game.infoset_labels, strict=True)
     return np.stack([hashed_label(player, label) for player, label in labelled])
 
 
 def _of_public_tree(game: FlatGame) -> np.ndarray:
-    """Signs of the hand's label; public steps by round and place in it."""
+    """Encode the characters of the hand's label, and the public actions by round and position."""
     nodes = game.nodes
     if nodes is None:
         raise ValueError(f"{game.name} has no public tree, which features 'public' are made of")
@@ -185,7 +191,8 @@ def _of_public_tree(game: FlatGame) -> np.ndarray:
 
 
 def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
-    """Each public step on the way to a node as a fact."""
+    """Yield a fact for each public action, and for each character of a public outcome, on the path
+    to a node."""
     stage, place, before = 0, 0, 0
     for below, label in nodes.path(node):
         if nodes.player(before) == CHANCE:
@@ -198,7 +205,7 @@ def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]
 
 
 def _of_labels(game: FlatGame) -> np.ndarray:
-    """Signs of the label, and the player's own actions so far."""
+    """Encode the characters of the label, and the player's earlier actions."""
     owner, action = game.form.owners
     rows = []
     for infoset in range(game.n_infosets):
@@ -214,12 +221,19 @@ def _of_labels(game: FlatGame) -> np.ndarray:
 
 
 def _signs(what: object, label: str) -> Iterable[tuple[object, ...]]:
-    """Each sign of a label as a fact."""
+    """Yield each character of a label, with its position, as a fact."""
     return ((what, place, sign) for place, sign in enumerate(label))
 
 
 def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
-    """A column for each fact that holds for some rows and not for all."""
+    """Encode facts as one-hot columns; facts that all rows share have no column.
+
+    Args:
+        rows: Facts of each infoset.
+
+    Returns:
+        float32 (rows, columns), with at least one column.
+    """
     column: dict[tuple[object, ...], int] = {}
     for row in rows:
         for fact in row:
@@ -232,7 +246,7 @@ def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
 
 
 def _tensors(game: FlatGame) -> np.ndarray:
-    """OpenSpiel's information state tensors."""
+    """Collect OpenSpiel's information state tensors by a traversal of the game."""
     if not game.name.startswith(PREFIX):
         raise ValueError(_NOT_THEIRS.format(game.name))
     rules = OpenSpielGame(game.name.removeprefix(PREFIX))

@@ -1,4 +1,4 @@
-"""The infosets of a solver, and of a state, as networks see them."""
+"""Infosets of a solver and of a state, in the form that networks take."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ from .learners import OneInfoset, make_learner
 
 
 class Shapes(NamedTuple):
-    """What the arrays of a state must be."""
+    """Expected shapes and dtypes of the arrays of a state."""
 
     arrays: dict[str, tuple[tuple[int, ...], type]]
-    """Shape and dtype of arrays that only one source of infosets has."""
+    """Shape and dtype of the arrays that depend on the source of infosets."""
     sizes: tuple[int, int, int]
-    """Numbers of a fit: of advantages, of baselines, and of those kept of all iterations."""
+    """Sizes of a fit: of advantages, of baselines, and of the fits stored for all iterations."""
     kept: int
-    """Iterations whose fits are kept."""
+    """Number of iterations whose fits are stored."""
     width: int
-    """The most actions of an infoset."""
+    """Maximum number of actions of an infoset."""
 
 
 class GameInfosets(CompiledSource):
-    """All histories and infosets of a compiled game.
+    """Histories and infosets of a compiled game.
 
     Args:
         game: The game.
         record: The algorithm.
-        arrays: Those of a state; None to begin.
-        limit: Bytes that a solver may take.
+        arrays: Arrays of a state by name; None for a new solve.
+        limit: Memory limit of the solver in bytes.
 
     Raises:
-        ValueError: There are no such features of the game.
-        MemoryLimitError: The solver would take more.
+        ValueError: The game has no such features.
+        MemoryLimitError: The solver would exceed the limit.
     """
 
     def __init__(
@@ -73,17 +73,18 @@ class GameInfosets(CompiledSource):
         self.features: np.ndarray = made
         self.features.flags.writeable = False
         self.inputs = make_inputs(game, self.features)
-        """As learners take them."""
+        """Inputs of the learners."""
         self.player: Any = game.infoset_player
-        """Who acts, by infoset."""
+        """Acting player, by infoset."""
         self.largest = float(np.abs(game.utilities).max(initial=0.0)) / game.unit
-        """The largest utility so far; 0 where none was seen."""
+        """Largest absolute utility so far; 0 if there is none."""
         self.block = np.full(len(layout.numbers), -1, np.int32)
-        """int32 (numbers of the table,): the infoset of each block, at the block's regrets."""
+        """int32 (numbers of the table,): infoset of each block, at the offset of its regrets; -1
+        elsewhere."""
         block = layout.block
         self.block[block[block >= 0]] = np.flatnonzero(block >= 0)
         self.history_values = np.zeros(_history_baselines(game, record))
-        """float64 (players, histories): the baselines of histories; (0, 0) without any."""
+        """float64 (players, histories): baselines of histories; (0, 0) without them."""
 
     @property
     def described(self) -> dict[str, np.ndarray]:  # type: ignore[override]  # noqa: D102
@@ -91,10 +92,15 @@ class GameInfosets(CompiledSource):
 
     @staticmethod
     def shapes(infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
-        """What the arrays of a state must be.
+        """Compute the expected shapes of a state's arrays.
+
+        Args:
+            infosets: The infosets of the game.
+            record: The algorithm.
+            kept: Arrays of the state by name.
 
         Raises:
-            ValueError: Features are not for this game and algorithm.
+            ValueError: The features are not for this game and algorithm.
         """
         game, features = infosets.game, kept["features"]
         if features.ndim != 2 or len(features) != game.n_infosets:
@@ -121,22 +127,22 @@ class GameInfosets(CompiledSource):
 
 
 class RuleInfosets(GrowingSource):
-    """The histories and infosets that traversals of rules come to, with features in arrays that
-    grow with their table.
+    """Histories and infosets that traversals of the rules visit.  Features are stored in arrays
+    that grow with the table of infosets.
 
     Args:
         game: The game.
         record: The algorithm.
-        arrays: Those of a state, by name; None to begin.
-        infosets: How many of them to take, the first ones; None for all.
-        entered: Called with these infosets and each new one.
+        arrays: Arrays of a state by name; None for a new solve.
+        infosets: Number of the state's infosets to take, from the first; None for all.
+        entered: Called with this object and each new infoset.
 
     Raises:
-        ValueError: There are no such features without a compiled game.
+        ValueError: Such features need a compiled game.
     """
 
     history_values = np.zeros((0, 0))
-    """As :attr:`GameInfosets.history_values`."""
+    """Empty; see :attr:`GameInfosets.history_values`."""
 
     def __init__(
         self,
@@ -148,9 +154,10 @@ class RuleInfosets(GrowingSource):
         entered: Callable[[RuleInfosets, int, Decision, object], None] | None = None,
     ) -> None:
         self.features_of = RuleFeatures(game, record.features)
-        """Makes features."""
+        """Source of features for new infosets."""
         groups = BASELINE + game.n_players * record.has_baseline_network
-        # Features have up to twice the room that they need, and networks get a copy.
+        # Float32 features are stored three times at most: their array has up to twice the length
+        # needed, and networks get a copy.
         per_infoset = 3 * 4 * self.features_of.width + self.features_of.n_outputs
         beside = per_infoset + 4 * (HEADER + groups) + 16
         held = 0
@@ -164,28 +171,28 @@ class RuleInfosets(GrowingSource):
         told = None if entered is None else partial(entered, self)
         super().__init__(game, table, returns=record.scheme != "outcome", entered=told)
         self.features = np.zeros((64, self.features_of.width), np.float32)
-        """float32 (room, width)."""
+        """float32 (capacity, width): features of each infoset."""
         self.output = np.full((64, 1), -1, np.int32)
-        """int32 (room, most actions): the network's output of each action; -1 where there is
-        none."""
+        """int32 (capacity, most actions): network output of each action; -1 if there is no
+        action."""
         self.block = np.full(len(self.table.numbers), -1, np.int32)
-        """As :attr:`GameInfosets.block`."""
+        """Infoset of each block; see :attr:`GameInfosets.block`."""
         for row in range(held):
             assert arrays is not None
             output = arrays["output"][row]
             self.enter(row, arrays["features"][row], output[output >= 0])
 
     def enter(self, row: int, features: np.ndarray, output: np.ndarray) -> None:
-        """Note an infoset that has just entered the table.
+        """Store the features and outputs of an infoset that has just entered the table.
 
         Args:
-            row: Its row.
+            row: Row of the infoset.
             features: float32 (width,).
-            output: int32 (actions,).
+            output: int32 (actions,): network output of each action.
         """
         room, width = self.output.shape
         if row >= room or len(output) > width:
-            # A power of two, so that few sizes are compiled.
+            # JAX compiles for each length, so use powers of two.
             rows = max(room, 1 << row.bit_length())
             wider = np.full((rows, max(width, len(output))), -1, np.int32)
             wider[:room, :width] = self.output
@@ -200,27 +207,27 @@ class RuleInfosets(GrowingSource):
         self.block[self.table.block(row)] = row
 
     def at(self, row: int) -> OneInfoset:
-        """An infoset alone."""
+        """Return the input of learners for a single infoset."""
         first = self.table.first
         output = self.output[row, : first[row + 1] - first[row]]
         return OneInfoset(self.features[row], output, first[row])
 
     @property
     def player(self) -> np.ndarray:
-        """As :attr:`GameInfosets.player`."""
+        """Acting player, by infoset."""
         return np.array(self.table.player)
 
     @property
     def largest(self) -> float:
-        """As :attr:`GameInfosets.largest`."""
+        """Largest absolute utility of the visited terminals; 0 if there is none."""
         if self.tree is None:
             return 0.0
         return float(np.abs(self.arrays.utility).max(initial=0.0))
 
     @property
     def inputs(self) -> Inputs:
-        """All infosets so far; rows are as many as there is room for, so that few sizes are
-        compiled."""
+        """Inputs of the learners for all infosets so far.  There are as many rows as the arrays
+        have room for, so that JAX compiles for few sizes."""
         held, room = len(self.table), len(self.features)
         output = self.output[:held]
         is_action = output >= 0
@@ -245,7 +252,7 @@ class RuleInfosets(GrowingSource):
 
     @staticmethod
     def shapes(infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
-        """As :meth:`GameInfosets.shapes`."""
+        """Compute the expected shapes of a state's arrays; see :meth:`GameInfosets.shapes`."""
         game, sequences = infosets.game, infosets.n_sequences
         features = RuleFeatures(game, record.features)
         output, values = kept["output"], kept["advantage_values"]
@@ -262,7 +269,7 @@ class RuleInfosets(GrowingSource):
         if output.shape == shape and output.dtype == np.int32:
             wrong = (output >= 0) != is_action
             if wrong.any() or output.max(initial=-1) >= features.n_outputs:
-                raise ValueError("output holds what no action has")
+                raise ValueError("output holds a number that no action has")
         baselines = game.n_players * record.has_baseline_network
         arrays: dict[str, tuple[tuple[int, ...], type]] = {
             "baseline": ((baselines, sequences), np.float64),
@@ -275,25 +282,24 @@ class RuleInfosets(GrowingSource):
 
 
 def keeps_networks(record: Deep) -> bool:
-    """Whether the fits of all iterations are kept on rules: the average strategy is made of them.
-    On a compiled game it is made without."""
+    """Return whether the fits of all iterations are stored on rules.
+
+    An exact average strategy on rules is computed from them.  On a compiled game it is not.
+    """
     return record.keep_networks or not record.has_strategy_network
 
 
 def check_game(game: Any, record: Deep) -> None:
-    """Make sure that an algorithm runs on a game.
+    """Check that an algorithm can run on a game.
 
     Raises:
-        ValueError: It does not; says why.
+        ValueError: The algorithm cannot run on the game; says why.
     """
     if game.n_players == 1:
         raise ValueError(f"{record.name} samples opponents, and {game.name} has one player")
     if game.is_compiled:
         if record.keep_networks and game.n_players > 2:
-            raise ValueError(
-                f"{record.name}: keep_networks is for two players: of more, an iteration has "
-                "several strategies of one"
-            )
+            raise ValueError(f"{record.name}: keep_networks supports two players only")
         return
     if record.has_history_baseline:
         raise ValueError(
@@ -309,18 +315,21 @@ def check_game(game: Any, record: Deep) -> None:
 
 
 def _has_public_walk(game: FlatGame, record: Deep) -> bool:
-    """Whether traversals go through the public tree, with hands drawn first."""
+    """Return whether traversals use the public tree, with hands drawn first."""
     return game.histories is None and not record.has_history_baseline
 
 
 def _history_baselines(game: FlatGame, record: Deep) -> tuple[int, int]:
-    """The shape of the baselines of histories."""
+    """Return the shape of the history baselines, (players, histories) or (0, 0)."""
     return (game.n_players, game.n_histories) if record.has_history_baseline else (0, 0)
 
 
 def bytes_needed(game: FlatGame, record: Deep) -> int:
-    """Bytes that a solver takes in addition to the compiled game when its buffers are full:
-    buffers, a copy of them, table and tree of the traversals."""
+    """Estimate the memory of a solver with full buffers, in addition to the compiled game.
+
+    Returns:
+        Bytes of buffers, a copy of them, and the table and tree of the traversals.
+    """
     width = int(game.form.bucket_actions.max(initial=1))
     layout = TableLayout(game, game.n_players, has_header=False)
     histories, players = _history_baselines(game, record)

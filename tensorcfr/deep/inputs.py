@@ -1,4 +1,4 @@
-"""What networks read and write: rows of features, outputs, and the infosets that they belong to."""
+"""Inputs and outputs of networks: rows of features, and the mapping to infosets and actions."""
 
 from __future__ import annotations
 
@@ -9,53 +9,55 @@ import numpy as np
 from ..model.flat_game import FlatGame
 
 MOST_OUTPUTS = 64
-"""Action labels up to which a network has an output for each; otherwise one for each place in the
-list of an infoset's actions."""
+"""Maximum number of distinct action labels with an output for each label.  Beyond it, a network has
+an output for each position in the list of an infoset's actions."""
 
 
 class Inputs(NamedTuple):
-    """A game as networks see it.
+    """Game in the form that networks take.
 
-    A row is what several infosets share: those that a symmetry maps to each other, and those whose
-    features are equal.  An infoset's actions are numbered by place, and by output.
+    Infosets share a row if a symmetry maps them to each other, or if their features are equal.  The
+    actions of an infoset are numbered by their position in its list, and by output.
     """
 
     features: np.ndarray
-    """float32 (rows, width); the rows of player 0 come first."""
+    """float32 (rows, width): features of each row; see ``player_rows`` for their order."""
     player_rows: np.ndarray | None
-    """int64 (players + 1,): player ``i`` has the rows ``[i]`` to ``[i + 1] - 1``; None where those
-    of a player are anywhere."""
+    """int64 (players + 1,): player ``i`` has the rows ``[i]`` to ``[i + 1] - 1``; None if rows are
+    not ordered by player."""
     row: np.ndarray
     """int32 (infosets,): row of each infoset."""
     output: np.ndarray
-    """int32 (infosets, most actions): output of each action; 0 where there is none."""
+    """int32 (infosets, most actions): output of each action; 0 if there is no action."""
     sequence: np.ndarray
-    """int64 (infosets, most actions): sequence of each action; -1 where there is none."""
+    """int64 (infosets, most actions): sequence of each action; -1 if there is no action."""
     legal: np.ndarray
-    """bool (rows, outputs): whether some infoset of the row has an action with that output."""
+    """bool (rows, outputs): True if an infoset of the row has an action with this output."""
 
     @property
     def n_outputs(self) -> int:
-        """Outputs of a network."""
+        """Number of outputs of a network."""
         return self.legal.shape[1]
 
     @property
     def is_action(self) -> np.ndarray:
-        """Bool (infosets, most actions)."""
+        """True if the infoset has an action at this position; bool (infosets, most actions)."""
         found: np.ndarray = self.sequence >= 0
         return found
 
     def by_action(self, found: np.ndarray) -> np.ndarray:
-        """What the rows' outputs are for every action, (infosets, most actions); 0 where there is
-        none.
+        """Expand outputs by row to actions.
 
         Args:
             found: float64 (rows, outputs).
+
+        Returns:
+            float64 (infosets, most actions): output of each action; 0 if there is no action.
         """
         return np.where(self.is_action, found[self.row[:, None], self.output], 0.0)
 
     def rows_of(self, player: int | None) -> tuple[int, int]:
-        """The first row and the number of rows of a player; of all players for None."""
+        """Return the first row and the number of rows of a player, or of all players for None."""
         if player is None or self.player_rows is None:
             return 0, len(self.features)
         first, end = self.player_rows[player : player + 2].tolist()
@@ -63,11 +65,14 @@ class Inputs(NamedTuple):
 
 
 def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
-    """The rows of a game's infosets.
+    """Group the infosets of a game into rows.
 
     Args:
         game: The game.
         features: float32 (infosets, width).
+
+    Returns:
+        The game in the form that networks take.
     """
     n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
     width = int(n_actions.max(initial=1))
@@ -77,6 +82,7 @@ def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
     sequence = np.where(is_action, sequence, -1)
     output, n_outputs = _outputs(game, n_actions, width)
     same = _representatives(game, sequence, output)
+    # The player comes first, so that sorting by columns orders the rows by player.
     columns = [game.infoset_player[:, None], features[same]]
     _, first, row = np.unique(
         np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
@@ -97,7 +103,7 @@ def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
 
 
 def _outputs(game: FlatGame, n_actions: np.ndarray, width: int) -> tuple[np.ndarray, int]:
-    """``Inputs.output``, and the number of outputs."""
+    """Assign outputs to actions; return :attr:`Inputs.output` and the number of outputs."""
     number: dict[str, int] = {}
     output = np.zeros((game.n_infosets, width), np.int32)
     for infoset, labels in enumerate(game.infoset_actions):
@@ -110,12 +116,17 @@ def _outputs(game: FlatGame, n_actions: np.ndarray, width: int) -> tuple[np.ndar
 
 
 def _representatives(game: FlatGame, sequence: np.ndarray, output: np.ndarray) -> np.ndarray:
-    """int64 (infosets,): the first infoset that has the same actions and the same strategy in every
-    solution that respects the symmetries of the game: the infoset itself if it has none."""
+    """Find a representative of each infoset under the symmetries of the game.
+
+    Returns:
+        int64 (infosets,): the first infoset with the same actions and the same strategy in every
+        solution that respects the symmetries; the infoset itself if there are no symmetries.
+    """
     if game.merged is None:
         return np.arange(game.n_infosets)
     merged = np.where(sequence >= 0, game.merged.sequence[sequence].astype(np.int64), -1)
-    # An infoset with one action may be left out of the merged form.
+    # The merged form may omit an infoset with one action: give it a unique negative number, so
+    # that it represents itself.
     alone = (sequence[:, 1:] < 0).all(axis=1)
     merged[alone] = -2 - np.arange(game.n_infosets)[alone, None]
     _, first, of = np.unique(

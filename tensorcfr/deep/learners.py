@@ -1,4 +1,4 @@
-"""What predicts from a reservoir: a network, or an exact table."""
+"""Learners that are fitted to a reservoir: networks, or an exact table."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from .buffers import filled
 from .inputs import Inputs
 
 TRAINING_STREAM = 1
-"""The stream of a seed from which networks and reservoirs draw; traversals draw from the seed
-itself, as other samplers do."""
+"""Random stream of a seed for networks and reservoirs.  Traversals use the seed itself, like other
+sampling solvers."""
 SPAN = 250
-"""Updates whose batches are drawn at a time."""
+"""Number of updates whose batches are drawn together."""
 
 
 class OneInfoset(NamedTuple):
-    """An infoset that is asked about alone."""
+    """Input of a learner for a single infoset."""
 
     features: np.ndarray
-    """float32 (width,)."""
+    """float32 (width,): features."""
     output: np.ndarray
-    """int32 (actions,): the network's output of each action."""
+    """int32 (actions,): network output of each action."""
     first: int
-    """The sequence of the first action; -1 where the infoset has none yet."""
+    """Sequence of the first action; -1 if the infoset is not in the table."""
 
 
 class Learner(ABC):
-    """Fits the samples of a reservoir, and predicts for infosets.
+    """Base of learners, which are fitted to the samples of a reservoir and predict for infosets.
 
     Args:
         algorithm: The algorithm.
-        inputs: The game as networks see it.
+        inputs: The game in the form that networks take.
         scale: Factor of the values before they are fitted.
     """
 
     size: int
-    """Parameters, which are one vector."""
+    """Number of parameters, which are one vector."""
     needs_samples: bool
-    """Whether nothing can be fitted to no samples."""
+    """True if a fit requires samples."""
 
     def __init__(self, algorithm: Deep, inputs: Inputs, scale: float) -> None:
         self.algorithm, self.inputs, self.scale = algorithm, inputs, scale
@@ -60,15 +60,18 @@ class Learner(ABC):
         generator: np.ndarray,
         what: str,
     ) -> np.ndarray:
-        """Parameters after a fit to the samples; those given, if there are none to fit.
+        """Fit parameters to the samples.
 
         Args:
-            reservoir: The samples; one at least.
-            player: Whose infosets they are of; None for all players'.
-            parameters: Where to begin; zeros for parameters that are made anew.
-            updates: Updates of a network.
-            generator: uint64 (4,); modified in here.
-            what: What is fitted and when, for errors.
+            reservoir: At least one sample.
+            player: The player who owns the infosets; None for infosets of all players.
+            parameters: Initial parameters; zeros for new ones.
+            updates: Number of updates of a network.
+            generator: uint64 (4,): random numbers; modified in place.
+            what: Description of the fit, for errors.
+
+        Returns:
+            The fitted parameters; ``parameters`` itself for a learner without parameters.
 
         Raises:
             TrainingError: The loss is not finite; names the update.
@@ -79,30 +82,42 @@ class Learner(ABC):
     def predict(
         self, reservoir: Reservoir, player: int | None, parameters: np.ndarray
     ) -> np.ndarray:
-        """Predictions for every action, float64 (infosets, most actions); 0 for the infosets of
-        other players, and where there is no action."""
+        """Predict for every action.
+
+        Args:
+            reservoir: The samples to which the parameters were fitted.
+            player: The player whose infosets are predicted; None for all players.
+            parameters: The fitted parameters.
+
+        Returns:
+            float64 (infosets, most actions); 0 at infosets of other players, and if there is no
+            action.
+        """
 
     @abstractmethod
     def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:
-        """Predictions of several fits for one infoset, float64 (fits, actions).
+        """Predict for a single infoset by several fits.
 
         Args:
-            fitted: What :meth:`fitted` returned for each of them, as rows.
+            fitted: (fits, numbers): result of :meth:`fitted` for each fit.
             here: The infoset.
+
+        Returns:
+            float64 (fits, actions).
         """
 
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        """All that one must keep of a fit to predict again: the parameters, unless said otherwise.
+        """Return the numbers that :meth:`predict_at` needs of a fit: by default its parameters.
 
         Args:
-            parameters: What :meth:`fit` returned.
-            predicted: What :meth:`predict` made of it.
+            parameters: Result of :meth:`fit`.
+            predicted: Result of :meth:`predict`.
         """
         return parameters
 
 
 class NetworkLearner(Learner):
-    """A network for each player."""
+    """Learner with a network for each player."""
 
     needs_samples = True
 
@@ -134,6 +149,7 @@ class NetworkLearner(Learner):
                 parameters = network.fresh(int(draw(generator) * 2.0**32))
         begun = network.begin(parameters)
         first_row, rows = inputs.rows_of(player)
+        # If there are no more rows than samples in a batch, samples are summed by row.
         together = rows <= self.algorithm.batch
         places = rows if together else self.algorithm.batch
         losses: list[Any] = []
@@ -150,7 +166,8 @@ class NetworkLearner(Learner):
                 generator,
                 batches,
             )
-            # JAX trains on while the next batches are drawn: what it returns is looked at later.
+            # JAX runs asynchronously: do not read its results here, so that training continues
+            # while the next batches are drawn.
             begun, found = network.train(begun, inputs.features, inputs.legal, *batches)
             losses.append(found)
         _check_losses(np.concatenate(losses), what)
@@ -165,7 +182,7 @@ class NetworkLearner(Learner):
         return self.predict_parameters(player, parameters)
 
     def predict_parameters(self, player: int | None, parameters: np.ndarray) -> np.ndarray:
-        """As :meth:`predict`; no samples are needed."""
+        """Predict for every action without samples; see :meth:`predict`."""
         inputs = self.inputs
         first, rows = inputs.rows_of(player)
         here = slice(first, first + rows)
@@ -176,9 +193,9 @@ class NetworkLearner(Learner):
     def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
         legal = np.zeros(self.inputs.n_outputs, bool)
         legal[here.output] = True
-        # Zeros are parameters before the first fit.
+        # All-zero parameters mean that there was no fit yet: predict 0.
         known = np.any(fitted, axis=1).reshape(-1, 1)
-        # A power of two: each number of networks is compiled by itself.
+        # Pad to a power of two, because JAX compiles separately for each number of networks.
         several = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
         several[: len(fitted)] = fitted
         found = self._network.predict_each(several, here.features, legal)[: len(fitted)]
@@ -186,9 +203,9 @@ class NetworkLearner(Learner):
 
 
 class TableLearner(Learner):
-    """The weighted mean of the samples of every row of features: an exact fit.
+    """Learner that predicts the weighted mean of the samples of each row: an exact fit.
 
-    The table has no parameters: it is made from the samples.
+    It has no parameters; predictions are computed from the samples.
     """
 
     size = 0
@@ -203,7 +220,8 @@ class TableLearner(Learner):
         outputs = inputs.n_outputs
         at = inputs.row[infoset[sample]] * np.int64(outputs)
         at += inputs.output[infoset[sample], action]
-        # Sums in the order in which the samples came: so they have the bits of regrets.
+        # `bincount` adds in the order of the samples, as the traversals of a table add regrets, so
+        # the sums have the same bits.
         cells, shares = inputs.legal.size, weight[sample]
         values = reservoir.values[sample, action]
         total = np.bincount(at, weights=shares * values, minlength=cells)
@@ -215,7 +233,7 @@ class TableLearner(Learner):
     def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
         count = len(here.output)
         found = np.zeros((len(fitted), count))
-        # Sequences that were met later have no samples yet.
+        # Sequences that were entered after the fit have no samples.
         if 0 <= here.first < fitted.shape[1]:
             found[:] = fitted[:, here.first : here.first + count]
         return found
@@ -228,10 +246,16 @@ class TableLearner(Learner):
 def make_learner(
     algorithm: Deep, inputs: Inputs, scale: float, *, softmax: bool = False
 ) -> Learner:
-    """The learner that an algorithm asks for.
+    """Make the learner of an algorithm.
+
+    Args:
+        algorithm: The algorithm.
+        inputs: The game in the form that networks take.
+        scale: Factor of the values before they are fitted.
+        softmax: True if the outputs of a network are probabilities.
 
     Raises:
-        MissingExtraError: It is a network, and JAX, optax or equinox is not installed.
+        MissingExtraError: The learner is a network, and JAX, optax or equinox is not installed.
     """
     if algorithm.learner == "table":
         return TableLearner(algorithm, inputs, scale)
@@ -239,7 +263,7 @@ def make_learner(
 
 
 def _check_losses(losses: np.ndarray, what: str) -> None:
-    """Raise a TrainingError that names the update where a loss is not finite."""
+    """Raise a TrainingError if a loss is not finite; it names the update."""
     if not (good := np.isfinite(losses)).all():
         at = int(np.argmin(good))
         raise TrainingError(
@@ -258,19 +282,19 @@ def _empty_batches(updates: int, rows: int, outputs: int) -> Batches:
 
 
 def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -> Any:
-    """Strategies by regret matching from predicted regrets.
+    """Compute strategies by regret matching from predicted regrets.
 
     Args:
-        predicted: float64 (infosets, most actions).
-        is_action: bool (infosets, most actions): which of them are actions.
-        unplayed: As :attr:`tensorcfr.algorithms.Deep.unplayed`.
+        predicted: float64 (infosets, most actions): predicted regrets.
+        is_action: bool (infosets, most actions): True if there is an action.
+        unplayed: See :attr:`tensorcfr.algorithms.Deep.unplayed`.
 
     Returns:
-        float64 (infosets, most actions).
+        float64 (infosets, most actions): probabilities.
     """
     positive = np.where(is_action, np.maximum(predicted, 0.0), 0.0)
     total = np.zeros(len(positive))
-    for column in positive.T:  # In the order of the actions, as in the traversals.
+    for column in positive.T:  # Add in the order of the traversals, so that the bits are equal.
         total += column
     if unplayed == "best":
         most = np.max(np.where(is_action, predicted, -np.inf), axis=1)
@@ -283,10 +307,13 @@ def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -
 
 
 def first_generators(seed: Seed | None) -> tuple[np.ndarray, np.ndarray]:
-    """The random numbers of traversals and of training before the first iteration.
+    """Make the generators of traversals and of training from a seed.
+
+    Returns:
+        uint64 (4,) each: state of the generator of traversals, and of training.
 
     Raises:
-        ValueError: The seed is no seed.
+        ValueError: The seed is invalid.
     """
     parts = check_seed(0 if seed is None else seed)
     several = [parts] if isinstance(parts, int) else list(parts)
@@ -294,11 +321,13 @@ def first_generators(seed: Seed | None) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scale_for(record: Deep, largest: float) -> float:
-    """The factor of utilities before training, a power of two, by which nothing is rounded.
+    """Compute the factor of utilities before training, a power of two.
+
+    Multiplication by a power of two does not round.
 
     Args:
         record: The algorithm.
-        largest: The largest utility, as it is.
+        largest: The largest absolute utility.
     """
     return 2.0 ** math.floor(math.log2(record.largest / largest)) if largest > 0.0 else 1.0
 
@@ -312,19 +341,19 @@ def train_average(
     generator: np.ndarray,
     where: str,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Fit a player's average strategy to the strategies that the others' traversals met.
+    """Fit a player's average strategy to the strategies sampled in other players' traversals.
 
     Args:
-        learner: What is fitted.
+        learner: The learner to fit.
         record: The algorithm.
-        reservoirs: Those of the others.
-        is_own: bool (infosets,): the player's infosets.
+        reservoirs: Reservoirs of strategies of the other players.
+        is_own: bool (infosets,): True for the player's infosets.
         player: The player.
         generator: uint64 (4,): random numbers; modified in place.
         where: Game and iteration, for errors.
 
     Returns:
-        Parameters; and predictions, float64 (infosets, most actions).  None without samples.
+        Parameters and predictions, float64 (infosets, most actions); None without samples.
     """
     reservoir = _joined(reservoirs, is_own)
     if not filled(reservoir):
@@ -341,7 +370,8 @@ def train_average(
 
 
 def _joined(reservoirs: list[Reservoir], is_own: np.ndarray) -> Reservoir:
-    """The samples of some reservoirs at a player's infosets."""
+    """Concatenate the samples of some reservoirs at a player's infosets."""
+    # With two players, the opponent's reservoir has samples of this player only.
     if len(reservoirs) == 1:
         return reservoirs[0]
     parts = []

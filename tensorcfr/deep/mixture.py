@@ -1,4 +1,4 @@
-"""The average strategy of Single Deep CFR, played by drawing a network."""
+"""Average strategy of Single Deep CFR as a mixture of networks."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from .learners import NetworkLearner, probabilities
 
 
 class Mixture:
-    """The networks of all iterations, as a strategy: at the beginning of a play, every player draws
-    the network of an iteration, ``t`` with a probability proportional to its weight, and follows
-    its strategy to the end.
+    """Mixture of the networks of all iterations.
 
-    So each action is played as often as by the average strategy that is weighted with reach; see
-    :meth:`average`.
+    At the beginning of a play, every player draws an iteration with a probability proportional to
+    its weight, and follows the strategy of its network to the end.  The probability of each action
+    then equals the one under the average strategy weighted by reach; see :meth:`average`.
 
     Args:
         solution: A solution by an algorithm with ``keep_networks=True``.
-        seed: Of the draws.
+        seed: Seed of the draws.
 
     Raises:
-        ValueError: The solution has no networks; or the seed is no seed.
+        ValueError: The solution has no networks, or the seed is invalid.
     """
 
     @checked()
@@ -45,9 +44,9 @@ class Mixture:
         if not isinstance(record, Deep) or not len(solution.state.networks):
             raise ValueError(f"{record} kept no networks: keep_networks=True keeps them")
         self.solution = solution
-        """The solution."""
+        """Solution with the networks."""
         self.weights = record.variant.schedule(1, len(solution.state.networks))[:, 0]
-        """float64 (iterations,): the weight of each iteration."""
+        """float64 (iterations,): weight of each iteration."""
         self._record = record
         self._game = laid_out(solution.game, "a mixture of networks")
         self._inputs = make_inputs(self._game, solution.state.features)
@@ -56,10 +55,13 @@ class Mixture:
         self._generator = seeded(check_seed(seed))
 
     def strategies(self, iteration: int) -> np.ndarray:
-        """The strategies of an iteration's networks, float64 (sequences,).
+        """Compute the strategies of an iteration's networks.
 
         Args:
-            iteration: From 1.
+            iteration: Number of the iteration, from 1.
+
+        Returns:
+            float64 (sequences,).
         """
         game, inputs = self._game, self._inputs
         found = np.ones(game.n_sequences)
@@ -75,7 +77,7 @@ class Mixture:
         return found
 
     def draw(self) -> list[Policy]:
-        """For each player, the strategy that they follow in a play."""
+        """Draw the strategy that each player follows in a play."""
         game, drawn = self.solution.game, []
         for _ in range(game.n_players):
             with np.errstate(over="ignore"):
@@ -85,7 +87,7 @@ class Mixture:
         return drawn
 
     def average(self) -> Policy:
-        """The average strategy: every iteration's, weighted with its weight and its reach."""
+        """Compute the average of all iterations' strategies, weighted by weight and own reach."""
         form = self._game.form
         cumulative, reach = np.zeros((2, form.n_sequences))
         for iteration, weight in enumerate(self.weights, 1):

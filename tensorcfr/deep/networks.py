@@ -1,6 +1,7 @@
-"""The networks, in JAX: plain perceptrons whose parameters are one vector.
+"""Networks in JAX: multilayer perceptrons with their parameters in one vector.
 
-This is the only module that imports JAX, optax and equinox; :func:`load` imports it.
+This is the only module that imports JAX, optax and equinox.
+:class:`~tensorcfr.deep.learners.NetworkLearner` imports it when it is needed.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from jax import flatten_util
 from ..algorithms import Deep
 
 EPSILON = 1e-6
-"""Added to the standard deviation by which the last hidden layer is divided."""
+"""Number added to the standard deviation by which the last hidden layer is divided."""
 
 
 class Perceptron(eqx.Module):
-    """Layers with rectifiers, then a linear one.
+    """Multilayer perceptron: hidden layers with rectifiers, then a linear layer.
 
     Args:
-        sizes: Features, units of each hidden layer, outputs.
-        skip: Whether a layer adds its input to its output, where both have the same width.
-        normalise: Whether the last hidden layer gets mean 0 and standard deviation 1.
-        key: Random numbers.
+        sizes: Numbers of features, of units of each hidden layer, and of outputs.
+        skip: True if a layer adds its input to its output, provided that their widths are equal.
+        normalise: True if the last hidden layer is normalised to mean 0 and standard deviation 1.
+        key: Random key of JAX for the initial parameters.
     """
 
     layers: list[eqx.nn.Linear]
@@ -44,7 +45,7 @@ class Perceptron(eqx.Module):
         self.skip, self.normalise = skip, normalise
 
     def __call__(self, x: Any) -> Any:
-        """Outputs of one row of features."""
+        """Compute the outputs of one row of features, float32 (outputs,)."""
         for layer in self.layers[:-1]:
             y = jax.nn.relu(layer(x))
             x = x + y if self.skip and x.shape == y.shape else y
@@ -54,13 +55,13 @@ class Perceptron(eqx.Module):
 
 
 class Network:
-    """A network of a given shape: fresh parameters, predictions, training.
+    """Network of a given shape: initialisation, prediction and training.
 
     Args:
-        algorithm: Says layers, learning rate and clipping.
-        width: Features.
-        outputs: Outputs.
-        softmax: Whether the outputs are made probabilities.
+        algorithm: Record with the layers, the learning rate and the clipping.
+        width: Number of features.
+        outputs: Number of outputs.
+        softmax: True if a softmax turns the outputs into probabilities.
     """
 
     def __init__(self, algorithm: Deep, width: int, outputs: int, *, softmax: bool) -> None:
@@ -69,7 +70,7 @@ class Network:
         flatten: Any = flatten_util.ravel_pytree
         parameters, self._unravel = flatten(make(key=jax.random.key(0)))
         self.size = len(parameters)
-        """Parameters."""
+        """Number of parameters."""
         self._make = jax.jit(lambda key: flatten(make(key=key))[0])
         self._softmax = softmax
         self._optimizer = optax.chain(
@@ -80,56 +81,62 @@ class Network:
         self._span = jax.jit(self._train_span)
 
     def fresh(self, number: int) -> np.ndarray:
-        """New parameters, float32 (size,), by a random number of 32 bits."""
+        """Make new parameters from a random 32-bit number; float32 (size,)."""
         return np.array(self._make(jax.random.key(number)), dtype=np.float32)
 
     def predict(
         self, parameters: np.ndarray, features: np.ndarray, legal: np.ndarray
     ) -> np.ndarray:
-        """The outputs, float64 (rows, outputs).
+        """Compute the outputs of a network.
 
         Args:
             parameters: float32 (size,).
             features: float32 (rows, width).
-            legal: bool (rows, outputs): which outputs are actions.
+            legal: bool (rows, outputs): True if the output is an action.
+
+        Returns:
+            float64 (rows, outputs).
         """
         return np.array(self._predict(parameters, features, legal), dtype=np.float64)
 
     def predict_each(
         self, parameters: np.ndarray, features: np.ndarray, legal: np.ndarray
     ) -> np.ndarray:
-        """The outputs of several networks for one row, float64 (networks, outputs).
+        """Compute the outputs of several networks for one row.
 
         Args:
             parameters: float32 (networks, size).
             features: float32 (width,).
-            legal: bool (outputs,).
+            legal: bool (outputs,): True if the output is an action.
+
+        Returns:
+            float64 (networks, outputs).
         """
         found = self._predict_each(parameters, features[None], legal[None])
         return np.array(found, dtype=np.float64)[:, 0]
 
     def begin(self, parameters: np.ndarray) -> Any:
-        """Parameters and the optimizer's memory, for :meth:`train`."""
+        """Return the parameters and the initial optimizer state, for :meth:`train`."""
         vector = jnp.asarray(parameters)
         return vector, self._optimizer.init(vector)
 
     def train(
         self, begun: Any, features: Any, legal: Any, row: Any, weight: Any, total: Any, square: Any
     ) -> tuple[Any, Any]:
-        """Some updates; they may still be under way when this returns.
+        """Start some updates; they may still be running when this returns.
 
         Args:
-            begun: What :meth:`begin` or this function returned.
+            begun: Parameters and optimizer state from :meth:`begin` or an earlier call.
             features: float32 (rows, width).
             legal: bool (rows, outputs).
-            row: As in :class:`tensorcfr.kernels.reservoir.Batches`, like the next three.
-            weight: Likewise.
-            total: Likewise.
-            square: Likewise.
+            row: See :class:`tensorcfr.kernels.reservoir.Batches`.
+            weight: See :class:`tensorcfr.kernels.reservoir.Batches`.
+            total: See :class:`tensorcfr.kernels.reservoir.Batches`.
+            square: See :class:`tensorcfr.kernels.reservoir.Batches`.
 
         Returns:
-            The same after the updates; and float32 (updates,): the mean squared error, weighted,
-            before each.
+            Parameters and optimizer state after the updates; and float32 (updates,): weighted mean
+            squared error before each update.
         """
         found: tuple[Any, Any] = self._span(begun, features, legal, (row, weight, total, square))
         return found
@@ -142,7 +149,8 @@ class Network:
 
     def _train_span(self, begun: Any, features: Any, legal: Any, batches: Any) -> Any:
         def loss(parameters: Any, row: Any, weight: Any, total: Any, square: Any) -> Any:
-            # The weighted squared error of all samples, which are added up by row.
+            # The samples of a batch are summed by row: sum w (f - v)^2 = f (W f - 2 T) + S, with
+            # W, T and S the sums of w, w v and w v^2.
             found = self._outputs(parameters, features[row], legal[row])
             return (found * (weight * found - 2.0 * total)).sum() + square
 
@@ -157,5 +165,5 @@ class Network:
 
 @lru_cache(maxsize=32)
 def make_network(algorithm: Deep, width: int, outputs: int, *, softmax: bool = False) -> Network:
-    """The network of a shape; compiled once for solvers that are alike."""
+    """Make the network of a shape; solvers with equal arguments share it and its compilation."""
     return Network(algorithm, width, outputs, softmax=softmax)

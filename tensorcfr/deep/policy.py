@@ -1,4 +1,4 @@
-"""Strategies that networks play on rules, at infosets that were met and at others."""
+"""Policies of networks on rules, at visited and unvisited infosets."""
 
 from __future__ import annotations
 
@@ -20,36 +20,35 @@ from .learners import Learner, OneInfoset, make_learner, probabilities
 from .state import DeepState
 
 MOST_REMEMBERED = 1 << 26
-"""Numbers that are remembered about infosets that were asked about, at most."""
+"""Maximum number of probabilities that are cached."""
 
 
 class Fits(NamedTuple):
-    """What a player's strategy comes from."""
+    """Fits that determine a player's strategy, and their weights."""
 
     fitted: np.ndarray
-    """(fits, numbers): what each fit predicts by; see
+    """(fits, numbers): numbers from which each fit predicts; see
     :meth:`tensorcfr.deep.learners.Learner.fitted`."""
     weights: np.ndarray
-    """float64 (fits,)."""
+    """float64 (fits,): weight of each fit."""
 
 
 class NetworkPolicy(TablePolicy):
-    """A behaviour strategy of networks: infoset label to action to probability.
+    """Behaviour strategy of networks: mapping of infoset label to action to probability.
 
-    As a mapping it has the infosets that were met.  Called with an
-    :class:`~tensorcfr.model.infoset.Infoset` it also knows others, if their labels say all:
-    features hashed from labels, and one network.  Asked at a history, :meth:`at_history`, it knows
-    all; :func:`tensorcfr.analysis.sampled_values` and
-    :func:`tensorcfr.analysis.local_best_response` ask it there.
+    The mapping contains the visited infosets.  Called with an
+    :class:`~tensorcfr.model.infoset.Infoset`, the policy also answers at unvisited infosets if
+    features are hashed from labels and the strategy has a single network.  Called at a history,
+    :meth:`at_history`, it answers everywhere.  :func:`tensorcfr.analysis.sampled_values` and
+    :func:`tensorcfr.analysis.local_best_response` use histories.
 
     Args:
         game: The game.
-        infosets: The infosets that were met.
-        made: Returns what predicts, and what each player's strategy comes from; called when it is
-            needed first.
-        is_mixture: Whether each play follows one of the fits from its beginning to its end, drawn
-            by weight: then an action's probability depends on the player's own actions before.
-        unplayed: As :attr:`tensorcfr.algorithms.Deep.unplayed`.
+        infosets: The visited infosets.
+        made: Returns the learner and the fits of each player; called on first use.
+        is_mixture: True if each play follows a single fit from beginning to end, drawn by weight.
+            The probability of an action then depends on the player's earlier actions.
+        unplayed: See :attr:`tensorcfr.algorithms.Deep.unplayed`.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class NetworkPolicy(TablePolicy):
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
-        """float64 (sequences,): the strategies at all infosets that were met."""
+        """Strategies at all visited infosets, float64 (sequences,)."""
         found = np.concatenate([np.empty(0), *(self._at(row) for row in range(self._size))])
         found.flags.writeable = False
         return found
@@ -82,29 +81,29 @@ class NetworkPolicy(TablePolicy):
         return _normalised(self._plays(row))
 
     def __call__(self, infoset: Infoset) -> list[float]:
-        """The probabilities at an infoset of the game.
+        """Return the probabilities at an infoset of the game.
 
         Raises:
-            ValueError: The infoset has other actions here; or it was never met, and its label does
-                not say enough; names it.
+            ValueError: The table has other actions for the infoset, or the infoset is unvisited and
+                its label does not determine the strategy; names it.
         """
         if self._row(infoset) is not None:
             return super().__call__(infoset)
         if self._infosets.features_of.needs_state or self._is_mixture:
             raise ValueError(
                 f"no play of {self.game.name} came to infoset {str(infoset)!r}, whose label does "
-                "not say what its networks need: ask at a history, as sampled_values and "
+                "not determine its strategy: ask at a history, as sampled_values and "
                 "local_best_response do"
             )
         here = self._of(infoset, infoset.player, infoset.actions)
         return _normalised(self._play_at(here, infoset.player, None))
 
     def at_history(self, infoset: Infoset, node: Node) -> list[float]:
-        """The probabilities at an infoset, met or not.
+        """Return the probabilities at an infoset, visited or not.
 
         Args:
             infoset: The infoset.
-            node: One of its histories, whose ancestors have not given up their states.
+            node: One of its histories; its ancestors must still store their game states.
         """
         if self._row(infoset) is not None:
             return super().__call__(infoset)
@@ -113,14 +112,18 @@ class NetworkPolicy(TablePolicy):
     def _of(
         self, label: str, player: int, actions: Sequence[object], state: object = None
     ) -> OneInfoset:
-        """An infoset that was not met."""
+        """Make the input of the networks for an unvisited infoset."""
         source = self._infosets.features_of
         output = np.array(source.outputs(label, actions), np.int32)
         return OneInfoset(source.of(player, label, state), output, -1)
 
     def _plays(self, row: int) -> np.ndarray:
-        """float64 (fits, actions): how much each fit plays each action of a row, with its own
-        reach."""
+        """Compute own reaches after each action of a visited infoset.
+
+        Returns:
+            float64 (fits, actions): weight times own reach of each fit if the policy is a mixture;
+            otherwise weight times probability.
+        """
         known = self._remembered.get(row)
         if known is not None:
             return known
@@ -133,13 +136,14 @@ class NetworkPolicy(TablePolicy):
         return self._remember(row, found)
 
     def _plays_below(self, node: Node) -> np.ndarray:
-        """The same at a history."""
+        """Compute the numbers of :meth:`_plays` at a history."""
         row = self._row(node.label)
         if row is not None:
             return self._plays(row)
         known = self._remembered.get(node.label)
         if known is not None:
             return known
+        # Find the player's last own action, whose reaches multiply the strategies at this history.
         before, here = None, node
         while self._is_mixture and here.parent is not None:
             here, step = here.parent, here.index
@@ -172,7 +176,11 @@ class NetworkPolicy(TablePolicy):
 
 
 def _normalised(plays: np.ndarray) -> list[float]:
-    """The strategy of what fits play in all; uniform where they play nothing."""
+    """Sum own reaches over fits, and normalise them; uniform if all are 0.
+
+    Args:
+        plays: float64 (fits, actions).
+    """
     sums = plays.sum(axis=0)
     total = sums.sum()
     found = sums / total if total > 0.0 else np.full(len(sums), 1.0 / len(sums))
@@ -189,8 +197,18 @@ def policy_on_rules(
     is_mixture: bool,
     unplayed: str | None = None,
 ) -> Policy:
-    """Strategies over the infosets of a state on rules; typed as those of compiled games, which
-    they are read like."""
+    """Make the policy of a state on rules.
+
+    It is typed as a policy of a compiled game, because both are read in the same way.
+
+    Args:
+        game: The game.
+        record: The algorithm.
+        state: The state.
+        fits: Fits of each player; or a function that returns a learner and the fits.
+        is_mixture: See :class:`NetworkPolicy`.
+        unplayed: See :class:`NetworkPolicy`; by default the algorithm's option.
+    """
     infosets = RuleInfosets(game, record, state._asdict())
 
     def made() -> tuple[Learner, Sequence[Fits]]:

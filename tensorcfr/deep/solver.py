@@ -1,4 +1,4 @@
-"""The solver of Deep CFR, Single Deep CFR and DREAM."""
+"""Solver of Deep CFR, Single Deep CFR and DREAM."""
 
 from __future__ import annotations
 
@@ -47,43 +47,41 @@ from .policy import Fits, policy_on_rules
 from .state import DeepState, restored
 
 EVERYTHING = 1 << 62
-"""A memory limit that nothing meets."""
+"""Memory limit in bytes that is never reached."""
 
 
 class DeepSolver(SamplingSolver):
-    """A solver whose regrets are predicted by networks; :func:`tensorcfr.solve` is this with stop
-    rules.
+    """Solver with networks that predict regrets; :func:`tensorcfr.solve` adds stop rules.
 
-    Traversals are those of external or outcome sampling, with strategies that stay as they are
-    during an iteration.  They leave samples, to which the networks are fitted, player by player.
-    The networks are evaluated for all infosets at once, after they have been trained; no traversal
-    waits for one.
+    Traversals use external or outcome sampling.  Strategies do not change while a player's
+    traversals run.  The traversals store samples, to which the player's networks are then fitted.
+    After training, the networks are evaluated for all infosets at once, so traversals never wait
+    for a network.
 
-    Given the rules of a game, nothing is compiled: infosets enter a table with their features, and
-    histories a tree, when a traversal first reaches them, as in :class:`tensorcfr.SampledSolver`.
-    A new infoset asks the networks once.
+    If the game is given by its rules, nothing is compiled.  Infosets enter a table with their
+    features, and histories enter a tree, when a traversal first reaches them, as in
+    :class:`tensorcfr.SampledSolver`.  The networks are evaluated once for a new infoset.
 
     Args:
-        game: A compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`; of
-            two players or more.
+        game: A compiled game, or a game by its rules, as for :class:`tensorcfr.SampledSolver`, with
+            at least two players.
         algorithm: A record, or its name; see :class:`tensorcfr.algorithms.Deep`.
         state: The state to continue from, after ``iteration`` iterations; copied.
-        iteration: Iterations that led to ``state``.
-        seed: As for :class:`tensorcfr.SampledSolver`.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.  On
-            rules, histories are forgotten when their share is full, infosets and their features
-            are not.
+        iteration: Number of iterations that led to ``state``.
+        seed: See :class:`tensorcfr.SampledSolver`.
+        memory_limit: Memory limit in bytes; by default the machine's free memory.  On rules,
+            histories are dropped when their share is full; infosets and features are not.
 
     Raises:
-        ValueError: There is no such algorithm; the seed is no seed; the features are not for this
-            game; the game has one player, or networks are to be kept for more than two; on rules,
-            features or baselines take a compiled game.
+        ValueError: The algorithm is unknown, the seed is invalid, or the features are not for this
+            game.  Also if the game has one player, if networks are to be stored for more than two
+            players, or if features or baselines need a compiled game.
         GameError: There is no such game, or its rules break their contract.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
-        MissingExtraError: JAX, optax or equinox is not installed; says what installs them.
+        MissingExtraError: JAX, optax or equinox is not installed; says how to install them.
 
-    On rules, :meth:`step` raises MemoryLimitError when there is no room for another infoset.  An
-    iteration during which an error happens is undone.
+    On rules, :meth:`step` raises MemoryLimitError if there is no room for another infoset.  An
+    iteration that raises an error is undone.
     """
 
     records = Deep
@@ -108,7 +106,7 @@ class DeepSolver(SamplingSolver):
         self._generator, self._training_generator = first_generators(seed)
         self._touched, self._turn_of = np.zeros(2, np.int64), np.zeros(1, np.uint64)
         self._networks: list[list[np.ndarray]] = []
-        """The fits that each iteration's strategies come from, if they are kept."""
+        """Fits behind the strategies of each iteration, if they are stored."""
         self._made: tuple[int, Policy] | None = None
         arrays = None if given is None else given._asdict()
         if game.is_compiled:
@@ -119,9 +117,9 @@ class DeepSolver(SamplingSolver):
             self._cumulative = np.zeros(0)
         self._inputs = self.source.inputs
         self._advantages: Learner = make_learner(record, self._inputs, 1.0)
-        """Predicts advantages, and baselines."""
+        """Learner that predicts advantages and baselines."""
         self._averages: Learner = make_learner(record, self._inputs, 1.0, softmax=True)
-        """Predicts average strategies."""
+        """Learner that predicts average strategies."""
         baselines = players * record.has_baseline_network
         self._parameters: list[np.ndarray]
         self._baseline_parameters: list[np.ndarray]
@@ -129,21 +127,22 @@ class DeepSolver(SamplingSolver):
             [np.zeros(self._advantages.size, self._kind_of_fits) for _ in range(count)]
             for count in (players, baselines)
         )
-        # On rules nothing is known of the utilities yet.
+        # On rules no utilities are known before the first traversal.
         known = not self.source.grows
         self._set_scale(scale_for(record, self.source.largest) if known else 0.0)
         self._samples: list[Samples]
-        """The reservoirs of each player."""
+        """Reservoirs of each player."""
         if given is None:
             self._samples = self._new_samples(self._inputs.sequence.shape[1])
         else:
             self._take(given)
+        # A schedule without traversals compiles the kernels now.
         with telling_limit(self):
             self._sample(np.empty((0, 1)), 0)
         self._look()
 
     def _new_samples(self, width: int) -> list[Samples]:
-        """Empty reservoirs of all players, which share the random numbers and the infosets."""
+        """Make empty reservoirs of all players; they share the generator and the infosets."""
         record = self.algorithm
         return [
             Samples(
@@ -160,7 +159,7 @@ class DeepSolver(SamplingSolver):
 
     @property
     def _width(self) -> int:
-        """Actions for which the reservoirs have room."""
+        """Maximum number of actions of a sample in the reservoirs."""
         return self._samples[0].advantages.values.shape[1]
 
     @property
@@ -169,11 +168,11 @@ class DeepSolver(SamplingSolver):
         return np.float64 if is_table else np.float32
 
     def _set_scale(self, scale: float) -> None:
-        """Set the factor of utilities before training; 0 where it is not known yet."""
+        """Set the factor of utilities before training; 0 if it is not known yet."""
         self._scale = self._advantages.scale = scale
 
     def _look(self) -> None:
-        """Tell the learners which infosets there are."""
+        """Pass the current infosets to the learners; they change on rules only."""
         if self.source.grows:
             self._inputs = self.source.inputs
             self._advantages.inputs = self._averages.inputs = self._inputs
@@ -194,7 +193,15 @@ class DeepSolver(SamplingSolver):
                 self.iteration += 1
 
     def _turn(self, player: int, row: np.ndarray) -> None:
-        """Sample for a player, with the strategies as they are, and fit what was sampled."""
+        """Sample traversals for a player with fixed strategies, and fit the networks to them.
+
+        Args:
+            player: The player to update.
+            row: float64 (1 + parameters,): schedule row of the iteration.
+
+        Raises:
+            TrainingError: There are no samples, or a loss is not finite.
+        """
         record = self.algorithm
         self._add_to_average(player, float(row[0]))
         self._sample(np.repeat(row[None], record.traversals, axis=0), player)
@@ -240,8 +247,19 @@ class DeepSolver(SamplingSolver):
         updates: int,
         what: str,
     ) -> np.ndarray:
-        """Fit to samples, and keep the fit; returns predictions, float64 (infosets, most
-        actions)."""
+        """Fit a network to samples, store the fit, and return its predictions.
+
+        Args:
+            fits: Fits of all players; the player's fit is replaced.
+            player: The player.
+            samples: The samples.
+            infosets_of: The player whose infosets are predicted; None for all players.
+            updates: Number of updates.
+            what: Description of the fit, for errors.
+
+        Returns:
+            float64 (infosets, most actions).
+        """
         learner = self._advantages
         fits[player] = learner.fit(
             samples, infosets_of, fits[player], updates, self._training_generator, what
@@ -254,7 +272,7 @@ class DeepSolver(SamplingSolver):
     def _sample(
         self, schedule: np.ndarray, player: int, generator: np.ndarray | Script | None = None
     ) -> None:
-        """Traverse as often as the schedule has rows, with the strategies as they are."""
+        """Run a traversal for each row of the schedule, with fixed strategies."""
         self._turn_of[0] = player
         state = TraversalState(self.source.table.numbers, np.zeros(1), self._touched)
         generator = self._generator if generator is None else generator
@@ -264,14 +282,15 @@ class DeepSolver(SamplingSolver):
             self._set_scale(scale_for(self.algorithm, self.source.largest))
 
     def _samples_of_turn(self) -> Samples:
-        """Where the traversals leave samples, with room for as many actions as they may meet."""
+        """Return the reservoirs of the updated player, widened if an infoset has more actions."""
         width = self.source.frames.width
         if self.source.grows and self._width < width:
             self._samples = [wider(own, width) for own in self._samples]
         return self._samples[int(self._turn_of[0])]
 
     def _entered(self, infosets: RuleInfosets, row: int, said: Decision, state: object) -> None:
-        """Give a new infoset its features, and the strategy that its player's network plays."""
+        """Set the features of a new infoset, and the strategy and baselines that the networks
+        predict for it."""
         player, label, actions = said
         assert label is not None
         output = np.array(infosets.features_of.outputs(label, actions), np.int32)
@@ -282,6 +301,7 @@ class DeepSolver(SamplingSolver):
         def write(group: int, found: np.ndarray) -> None:
             table.numbers[block + group * count : block + (group + 1) * count] = found
 
+        # Parameters are zeros before the first fit.
         if self._parameters[player].any():
             predicted = self._advantages.predict_at(self._parameters[player][None], here)
             is_action = np.ones(predicted.shape, bool)
@@ -292,9 +312,15 @@ class DeepSolver(SamplingSolver):
                 write(BASELINE + other, predicted[0] / self._scale)
 
     def _add_to_average(self, player: int, weight: float) -> None:
-        """Add the strategies that the player's traversals meet, those of the others, weighted with
-        their reaches; or keep what they come from."""
+        """Add the current strategies of the other players to the average, or store their fits.
+
+        Args:
+            player: The player to update.
+            weight: Averaging weight of the iteration.
+        """
         record = self.algorithm
+        # The fit that the opponent plays in the player's turn is the opponent's strategy of the
+        # iteration.  With two players, each one's fit is thus stored once per iteration.
         if record.keep_networks or (self.source.grows and keeps_networks(record)):
             if player == 0:
                 self._networks.append(list(self._parameters))
@@ -308,18 +334,27 @@ class DeepSolver(SamplingSolver):
                     self._cumulative[own] += weight * reach[own]
 
     def _rows(self, player: int) -> np.ndarray:
-        """int64: the infosets of a player."""
+        """Return the infosets of a player, int64 (infosets of the player,)."""
         found: np.ndarray = np.flatnonzero(self.source.player == player)
         return found
 
     def _has_choices(self, player: int) -> bool:
-        """Whether a player has anything to learn; on rules, one who was never met may have."""
+        """Return whether a player has an infoset of several actions.
+
+        On rules, the answer is True if no infoset of the player has been visited.
+        """
         own = self._rows(player)
         unknown = self.source.grows and not len(own)
         return unknown or bool((self._inputs.sequence[own, 1:] >= 0).any())
 
     def _set(self, group: int, rows: Any, values: np.ndarray) -> None:
-        """Write values by infoset and action where the traversals read them."""
+        """Write numbers by infoset and action to the table that the traversals read.
+
+        Args:
+            group: Group of the table.
+            rows: Infosets to write, as an index.
+            values: float64 (infosets, most actions).
+        """
         numbers, is_action = self.source.table.group(group), self._inputs.is_action[rows]
         numbers[self._inputs.sequence[rows][is_action]] = values[rows][is_action]
         self.source.table.set_group(group, numbers)
@@ -331,14 +366,14 @@ class DeepSolver(SamplingSolver):
 
     @property
     def state(self) -> DeepState:
-        """A copy of what the solver keeps."""
+        """Copy of the solver state."""
         return self._numbers(self._networks)._replace(**self.source.described)
 
     def _numbers(self, kept: list[list[np.ndarray]]) -> DeepState:
-        """A copy of what the solver keeps, without what its infosets are.
+        """Copy the solver state without the description of its infosets.
 
         Args:
-            kept: The fits of all iterations, or none of them.
+            kept: The fits of all iterations to include; may be empty.
         """
         source, players = self.source, self.game.n_players
         size = 0 if source.grows else self._advantages.size
@@ -370,7 +405,7 @@ class DeepSolver(SamplingSolver):
         )
 
     def _stacked(self, fits: list[np.ndarray], least: int = 0) -> np.ndarray:
-        """(fits, most numbers): fits as rows, with zeros behind the shorter ones."""
+        """Stack fits as rows padded with zeros; (fits, largest size, at least ``least``)."""
         most = max(map(len, fits), default=least)
         found: np.ndarray = np.zeros((len(fits), most), self._kind_of_fits)
         for row, fit in zip(found, fits, strict=True):
@@ -378,7 +413,7 @@ class DeepSolver(SamplingSolver):
         return found
 
     def _take(self, state: DeepState) -> None:
-        """The reverse of :attr:`state`, whose arrays are copied; the infosets are there."""
+        """Copy the arrays of a state into the solver, whose infosets must already exist."""
         source = self.source
         self._samples = self._new_samples(state.advantage_values.shape[1])
         put_buffers(state, self._samples)
@@ -405,7 +440,12 @@ class DeepSolver(SamplingSolver):
         self._training_generator[:] = state.training_generator
 
     def _undo(self, before: DeepState, infosets: int) -> None:
-        """Take back an iteration, the infosets included that it has entered."""
+        """Undo an iteration, including the infosets that it entered.
+
+        Args:
+            before: State before the iteration, without stored networks.
+            infosets: Number of infosets before the iteration.
+        """
         if self.source.grows:
             given = self.game, self.algorithm, self.source.described, infosets
             self.source = RuleInfosets(*given, entered=self._entered)
@@ -422,8 +462,10 @@ class DeepSolver(SamplingSolver):
 
     @classmethod
     def policy_of(cls, setting: Setting, state: Any) -> Policy:
-        """The average policy of a state on rules.  A network of it is trained when it is first
-        asked."""
+        """Make the average policy of a state on rules.
+
+        If the average is a network, it is trained when the policy is first queried.
+        """
         game, algorithm = setting.game, setting.algorithm
         if algorithm.has_strategy_network:
 
@@ -452,8 +494,11 @@ class DeepSolver(SamplingSolver):
         return super().current_policy()
 
     def average_policy(self) -> Policy:
-        """The average strategy; a network of it is trained anew, by random numbers of the state,
-        whenever the solver has gone on."""
+        """Return the average strategy.
+
+        If the average is a network, it is trained from scratch after each call of :meth:`step`,
+        with random numbers from the solver state.
+        """
         if self._made is None or self._made[0] != self.iteration:
             if self.source.grows:
                 made = self.policy_of(self.setting, self.state)
@@ -465,12 +510,15 @@ class DeepSolver(SamplingSolver):
         return self._made[1]
 
     def average_probabilities(self) -> np.ndarray:
-        """The average strategy, float64 (sequences,)."""
+        """Return the average strategy, float64 (sequences,)."""
         return self.average_policy().probabilities
 
     def evaluate_exact_average(self) -> Evaluation:
-        """Values and best-response values of the average that Single Deep CFR plays, whatever the
-        algorithm's own average is; unknown on rules."""
+        """Evaluate the exact average strategy, which Single Deep CFR plays.
+
+        The result does not depend on the kind of average of the algorithm.  Values are unknown on
+        rules.
+        """
         return self.source.evaluate(self._exact_average)
 
     def _exact_average(self) -> np.ndarray:
@@ -486,7 +534,7 @@ class DeepSolver(SamplingSolver):
         return strategy
 
     def _average_fits(self) -> list[Fits]:
-        """A network of each player's average strategy; none where there are no samples."""
+        """Train a network of each player's average strategy; a player without samples has none."""
         fits = []
         for found in self._trained():
             kept = [] if found is None else [self._averages.fitted(*found)]
@@ -494,8 +542,15 @@ class DeepSolver(SamplingSolver):
         return fits
 
     def _trained(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
-        """For each player, what :func:`train_average` finds in the samples of the others, whose
-        traversals come to the player's infosets."""
+        """Train the average strategies by :func:`train_average`.
+
+        A player's strategies are sampled in the other players' traversals.
+
+        Returns:
+            For each player the parameters and predictions, or None without samples.
+        """
+        # Training draws from a copy, so that asking for the average does not change later
+        # iterations.
         generator = self._training_generator.copy()
         return [
             train_average(
@@ -521,7 +576,8 @@ class DeepSolver(SamplingSolver):
 
     @property
     def bytes_held(self) -> int | None:
-        """On rules, bytes of infosets, features, histories, networks, and what buffers hold."""
+        """Estimated bytes of infosets, features, histories, networks and samples on rules; None on
+        a compiled game."""
         if not isinstance(self.source, RuleInfosets):
             return None
         samples = sum(filled(one) for own in self._samples for one in reservoirs_of(own))

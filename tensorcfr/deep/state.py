@@ -1,4 +1,4 @@
-"""What a solver with networks keeps between iterations."""
+"""State of a solver with networks between iterations."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .infosets import GameInfosets, RuleInfosets, check_game
 
 
 class DeepState(NamedTuple):
-    """The state of a solver with networks between iterations.
+    """State of a solver with networks between iterations.
 
-    A *fit* is the parameters of a network, float32.  On rules, infosets are in the order in which
-    they were entered, a sequence is an action of one of them, and a fit of a table is its
-    predictions for all sequences, float64.
+    A *fit* is the vector of a network's parameters, float32.  On rules, infosets are in the order
+    of their entry, and a sequence is an action of one of them.  A fit of a table is then the vector
+    of its predictions for all sequences, float64.
     """
 
     def __repr__(self) -> str:
@@ -29,85 +29,95 @@ class DeepState(NamedTuple):
     strategy: np.ndarray
     """float64 (sequences,): behaviour strategy; 1 for the empty sequences of a compiled game."""
     parameters: np.ndarray
-    """(players, numbers): the fits of the advantages; zeros before the first."""
+    """(players, numbers): fits of the advantages; zeros before the first fit."""
     baseline_parameters: np.ndarray
-    """(players, numbers): those of the baselines; (0, 0) without any."""
+    """(players, numbers): fits of the baselines; (0, 0) without baseline networks."""
     networks: np.ndarray
-    """(iterations, players, numbers): the fits that each iteration's strategies come from; none
-    unless they are kept."""
+    """(iterations, players, numbers): fits behind each iteration's strategies; no iterations unless
+    they are stored."""
     features: np.ndarray
-    """float32 (infosets, width)."""
+    """float32 (infosets, width): features of each infoset."""
     advantage_infoset: np.ndarray
-    """int32 (samples,): the infoset of each sample of advantages, the reservoirs of the players one
-    after the other."""
+    """int32 (samples,): infoset of each sample of advantages.  The reservoir of player 0 comes
+    first, then player 1's, ..."""
     advantage_weight: np.ndarray
-    """float64 (samples,): its weight."""
+    """float64 (samples,): weight of each sample."""
     advantage_values: np.ndarray
-    """float64 (samples, most actions): a number for each action; nan where there is none."""
+    """float64 (samples, most actions): advantage of each action; nan if there is no action."""
     advantage_seen: np.ndarray
-    """int64 (players,): samples that were added to each reservoir."""
+    """int64 (players,): number of samples that were offered to each reservoir."""
     average_infoset: np.ndarray
-    """The same of the strategies that a network of the average is trained on; empty without it."""
+    """int32 (samples,): infoset of each sample of strategies, on which a network of the average is
+    trained; empty without such a network."""
     average_weight: np.ndarray
-    """As ``advantage_weight``."""
+    """float64 (samples,): weight of each sample."""
     average_values: np.ndarray
-    """As ``advantage_values``."""
+    """float64 (samples, most actions): probability of each action; nan if there is no action."""
     average_seen: np.ndarray
-    """As ``advantage_seen``."""
+    """int64 (players,): number of samples that were offered to each reservoir."""
     baseline_infoset: np.ndarray
-    """The same of the values that networks of the baselines are trained on; empty without them."""
+    """int32 (samples,): infoset of each sample of values, on which baseline networks are trained;
+    empty without such networks."""
     baseline_weight: np.ndarray
-    """As ``advantage_weight``."""
+    """float64 (samples,): weight of each sample."""
     baseline_values: np.ndarray
-    """As ``advantage_values``."""
+    """float64 (samples, most actions): value of each sampled action; nan otherwise."""
     baseline_seen: np.ndarray
-    """As ``advantage_seen``."""
+    """int64 (players,): number of samples that were offered to each reservoir."""
     touched: np.ndarray
-    """int64 (2,): histories visited, and decision nodes among them."""
+    """int64 (2,): number of visited histories, and of decision nodes among them."""
     generator: np.ndarray
-    """uint64 (4,): random numbers of the traversals."""
+    """uint64 (4,): generator of the traversals."""
     training_generator: np.ndarray
-    """uint64 (4,): random numbers of reservoirs, batches and fresh networks."""
+    """uint64 (4,): generator of reservoirs, batches and new networks."""
 
     # On a compiled game.
     regret: np.ndarray = NOTHING
-    """float64 (sequences,): predicted advantages, from which the next strategy is made."""
+    """float64 (sequences,): predicted advantages, which determine the next strategy."""
     cumulative: np.ndarray = NOTHING
-    """float64 (sequences,): sum over iterations of weight times own reach; for the empty sequences
-    the sum of the weights."""
+    """float64 (sequences,): sum over iterations of averaging weight times own reach; for the empty
+    sequences the sum of the averaging weights."""
     history_values: np.ndarray = NOTHING
-    """float64 (players, histories): the baselines of the step into each history; not there
-    without any."""
+    """float64 (players, histories): baseline of the edge into each history; empty without history
+    baselines."""
 
     # On rules.
     baseline: np.ndarray = NOTHING
-    """float64 (players, sequences): the baselines of each player; (0, sequences) without any."""
+    """float64 (players, sequences): baselines of each player; (0, sequences) without baselines."""
     factor: np.ndarray = NOTHING
     """float64 (1,): factor of utilities before training; 0 before the first traversals."""
     output: np.ndarray = NOTHING
-    """int32 (infosets, most actions): the network's output of each action; -1 where there is
-    none."""
+    """int32 (infosets, most actions): network output of each action; -1 if there is no action."""
     player: np.ndarray = NOTHING
-    """int8 (infosets,): who acts."""
+    """int8 (infosets,): acting player."""
     own: np.ndarray = NOTHING
-    """int64 (infosets,): the player's last sequence before; -1 without one."""
+    """int64 (infosets,): the player's last own sequence; -1 if there is none."""
     kind: np.ndarray = NOTHING
-    """int32 (infosets,): which of the tuples of actions the infoset has."""
+    """int32 (infosets,): index of the infoset's tuple of actions."""
     labels: np.ndarray = NOTHING
-    """uint8: the labels in UTF-8, one after the other."""
+    """uint8 (bytes,): concatenated labels in UTF-8."""
     label_ends: np.ndarray = NOTHING
-    """int64 (infosets,): where each label ends."""
+    """int64 (infosets,): end of each label."""
     actions: np.ndarray = NOTHING
-    """uint8: the labels of the actions of all tuples, in UTF-8, one after the other."""
+    """uint8 (bytes,): concatenated labels of the actions of all tuples in UTF-8."""
     action_ends: np.ndarray = NOTHING
-    """int64: where each action ends."""
+    """int64 (actions,): end of each action's label."""
     kind_ends: np.ndarray = NOTHING
-    """int64 (tuples,): where each tuple ends among the actions."""
+    """int64 (tuples,): end of each tuple among the actions."""
 
 
 def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> DeepState:
-    """The state that arrays came from, checked; as
-    :meth:`tensorcfr.solvers.base.IterativeSolver.restore`."""
+    """Make a state from its arrays, and check them; see
+    :meth:`tensorcfr.solvers.base.IterativeSolver.restore`.
+
+    Args:
+        game: The game.
+        algorithm: The algorithm.
+        kept: Arrays by name.
+
+    Raises:
+        ValueError: The algorithm cannot run on the game, or an array is wrong; names it.
+    """
     check_game(game, algorithm)
     players, is_compiled = game.n_players, game.is_compiled
     infosets: Any = infosets_of(game, kept)

@@ -1,9 +1,9 @@
-"""Games that are never compiled: histories and infosets that are met as plays come to them.
+"""Games that are never compiled: histories and infosets are created when a play first visits them.
 
 A game too large for arrays over all its infosets is played by its rules.  Infosets enter a table
-when they are first visited (:mod:`~tensorcfr.uncompiled.infosets`), histories are made one step at
-a time (:mod:`~tensorcfr.uncompiled.histories`) and enter a tree that grows
-(:mod:`~tensorcfr.uncompiled.tree`), over which the kernels of compiled games traverse.
+when they are first visited (:mod:`~tensorcfr.uncompiled.infosets`).  Histories are made one action
+at a time (:mod:`~tensorcfr.uncompiled.histories`) and enter a growing tree
+(:mod:`~tensorcfr.uncompiled.tree`), which the kernels of compiled games traverse.
 """
 
 from .game import UncompiledGame

@@ -1,4 +1,4 @@
-"""Rules of every kind as a :class:`tensorcfr.Game`, history by history."""
+"""Adapters that present all kinds of rules as a :class:`tensorcfr.Game` of histories."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ BOARDS_KEPT = 4096
 
 
 def as_histories(rules: Rules) -> Game:
-    """The rules as those of a game of histories."""
+    """Return rules as a game of histories."""
     if isinstance(rules, Game):
         return rules
     return DealtHands(rules) if isinstance(rules, PublicTreeGame) else DealtCards(rules)
 
 
 class DealtHands(Game):
-    """A game of private hands whose hands are dealt by chance, player 0 first.
+    """Game of private hands as a game of histories; chance deals the hands, player 0's first.
 
-    What cannot happen, a deal or an outcome of probability 0, is no history.  A state is the
-    indices of the hands dealt so far, the public state, and the steps since the deal, each after a
+    Deals and outcomes of probability 0 are left out.  A game state has the indices of the hands
+    dealt so far, the public state, and a string of the public actions since the deal, each after a
     space.
     """
 
@@ -54,17 +54,18 @@ class DealtHands(Game):
 
     @property
     def name(self) -> str:
-        """As the game of private hands."""
+        """Name of the game."""
         return self.rules.name
 
     def root(self) -> Any:
-        """Nothing dealt yet."""
+        """Return the game state before the deal."""
         return (), self.rules.root(), ""
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
-        """The deal, then the public tree."""
+        """Return the deal of the next hand, or the node of the public tree."""
         deal, public, done = state
         if len(deal) < self.n_players:
+            # Sum the joint probabilities over the hands of the players who come later.
             left = self._prior[deal]
             weights = left.reshape(len(left), -1).sum(axis=1)
             weights /= weights.sum()
@@ -86,7 +87,7 @@ class DealtHands(Game):
         return Chance({outcome: p for outcome, p in given.items() if p > 0.0})
 
     def next(self, state: Any, action: Any) -> Any:
-        """One more hand, or one more public step."""
+        """Return the game state after a hand is dealt or a public action is taken."""
         deal, public, done = state
         if len(deal) < self.n_players:
             return (*deal, action), public, done
@@ -94,10 +95,11 @@ class DealtHands(Game):
 
 
 class DealtCards(Game):
-    """A game of cards history by history: two hands, the betting, the cards of the board.
+    """Card game as a game of histories: two hands, the betting, the cards of the board.
 
-    A state is the numbers of the hands dealt so far, the cards of each deal since, the state of the
-    betting, and the steps since the deal, each after a space.
+    A game state has the indices of the hands dealt so far, the cards of each deal since, and the
+    state of the betting.  It ends with a string of the actions and cards since the deal, each
+    after a space.
     """
 
     def __init__(self, rules: CardGame) -> None:
@@ -108,11 +110,13 @@ class DealtCards(Game):
         self._runouts: dict[int, np.ndarray] = {}
         self._on_boards: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
-    # The first play counts the deals, and not the constructor: files name games that nobody plays.
+    # Deals are counted in the first play, not in the constructor: many games that files name are
+    # never played.
 
     @cached_property
     def _pairs(self) -> np.ndarray | None:
-        """Weights of the pairs of hands, where the rules choose the boards."""
+        """Weights of the pairs of hands, float64 (hands, hands), if the rules list the boards;
+        otherwise None."""
         return Dealing(self.rules).pairs if self.rules.boards else None
 
     @cached_property
@@ -125,20 +129,22 @@ class DealtCards(Game):
 
     @property
     def name(self) -> str:
-        """As the game of cards."""
+        """Name of the game."""
         return self.rules.name
 
     def _apart(self, hand: np.ndarray) -> np.ndarray:
-        """Bool (hands of player 1,): those without a card of a hand of player 0."""
+        """Return a mask of player 1's hands, bool (hands,): True if they share no card with a hand
+        of player 0."""
         other = self._hands[1]
         return ~(other[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
 
     def root(self) -> Any:
-        """Nothing dealt yet."""
+        """Return the game state before the deal."""
         return (), (), self.rules.root(), ""
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
-        """The two hands, then the betting and the board."""
+        """Return the deal of a hand, the next decision of the betting, the deal of board cards, or
+        the terminal."""
         held, dealt, betting, done = state
         if len(held) < 2:
             weights = self._first
@@ -226,7 +232,7 @@ class DealtCards(Game):
         return scale
 
     def next(self, state: Any, action: Any) -> Any:
-        """One more hand, the next cards, or one more bet."""
+        """Return the game state after a hand or board cards are dealt, or after an action."""
         held, dealt, betting, done = state
         if len(held) < 2:
             return (*held, action), dealt, betting, done

@@ -1,4 +1,4 @@
-"""The random numbers of the kernels, one at a time in Python."""
+"""Random numbers of the kernels' generator, one at a time in Python."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from ..kernels.random import fill
 
 AHEAD = 4096
-"""Numbers that one call of the kernel makes, at most."""
+"""Maximum number of random numbers per call of the kernel."""
 FEWEST = 64
-"""Numbers that the first call makes: a few plays need few."""
+"""Number of random numbers in the first call: a few plays need few."""
 
 
 def draws(state: np.ndarray) -> Iterator[float]:
-    """The numbers in [0, 1) of a generator of :mod:`tensorcfr.kernels.random`.
+    """Yield the numbers in [0, 1) of a generator of :mod:`tensorcfr.kernels.random`.
 
     Args:
-        state: uint64 (4,): the state to begin with; copied.
+        state: uint64 (4,): initial state of the generator; copied.
     """
     state, count = state.copy(), FEWEST
     while True:
@@ -31,9 +31,13 @@ def draws(state: np.ndarray) -> Iterator[float]:
 
 
 def sample_action(strategy: Sequence[float], number: float) -> int:
-    """The action that a number uniform in [0, 1) draws; never one of probability 0."""
+    """Return the index of the action that a uniform number in [0, 1) selects.
+
+    An action of probability 0 is never selected.
+    """
     if len(strategy) == 2:
         return int(number >= strategy[0])
+    # If the probabilities sum to slightly less than 1, the last positive action is selected.
     chosen = 0
     for index, probability in enumerate(strategy):
         if probability > 0.0:

@@ -1,4 +1,4 @@
-"""A game that is played by its rules."""
+"""Games that are played by their rules."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .dealt import as_histories
 
 
 class UnknownRules(Game):
-    """Rules that a file names and does not hold: a strategy can be read, and no game played.
+    """Placeholder for rules that a file names but does not contain.
+
+    A strategy can be read from the file, but the game cannot be played.
 
     Args:
         name: Name of the game.
@@ -40,53 +42,53 @@ class UnknownRules(Game):
         )
 
     def node(self, state: Any) -> Any:
-        """Refuse to play, as :meth:`root`."""
+        """Refuse to play; see :meth:`root`."""
         return self.root()
 
 
 class UncompiledGame:
-    """A game by its rules, with nothing in memory that grows with it.
+    """Game that is given by its rules; its memory does not depend on the size of the game.
 
     >>> UncompiledGame("leduc(ranks=13)")
     <UncompiledGame leduc(ranks=13): 2 players>
 
     Args:
-        source: What :func:`tensorcfr.compile_game` takes: a name, a game of your own, a file, a
-            game of OpenSpiel or pygambit.
+        source: A source that :func:`tensorcfr.compile_game` takes: a name, a game of your own, a
+            file, or a game of OpenSpiel or pygambit.
         parameters: Parameters of a built-in game.
 
     Raises:
         GameError: There is no such game.
-        TypeError: This is no source of a game.
+        TypeError: The source has none of these forms.
         OSError: A file cannot be read.
     """
 
     name: str
-    """How the game was asked for."""
+    """Name with which the game was requested."""
     rules: Game
-    """The rules, history by history."""
+    """Rules as a game of histories."""
     n_players: int
     """Number of players."""
     source: str | None
-    """A text that finds the rules again; None for a game of your own."""
+    """Text from which the rules can be found again; None for a game of your own."""
     unit = 1.0
-    """The unit of the utilities: they are taken as they are."""
+    """Unit of the utilities: they are not rescaled."""
     zero_sum = None
-    """Not known of rules; a compiled game has looked at all of its terminals."""
+    """Unknown, because no terminals were enumerated; a compiled game knows it."""
     constant_sum = None
-    """Likewise."""
+    """Unknown, because no terminals were enumerated."""
     is_compiled = False
-    """The opposite of :attr:`tensorcfr.model.game.CompiledGame.is_compiled`."""
+    """False; see :attr:`tensorcfr.model.game.CompiledGame.is_compiled`."""
     layout = "rules"
-    """What its solvers are found by."""
+    """Key of its solvers in :attr:`tensorcfr.algorithms.Record.solvers`."""
     chunks = None
-    """A game that is not compiled has no chunks."""
+    """None: an uncompiled game has no chunks."""
     tied_to = None
-    """And shares no strategies with another game."""
+    """None: an uncompiled game shares no strategies with another game."""
     is_of_cards = False
-    """And has no hands that are known before they are met."""
+    """False: an uncompiled game does not know its hands in advance."""
     usual = Usual()
-    """And no units but its own."""
+    """Defaults without other units."""
 
     def __init__(self, source: Any, **parameters: Any) -> None:
         if isinstance(source, UncompiledGame):
@@ -101,16 +103,17 @@ class UncompiledGame:
 
     @property
     def digest(self) -> str:
-        """What solutions compare games by: name and players, for rules cannot be compared."""
+        """Text by which solutions compare games: the name and the number of players, because rules
+        cannot be compared."""
         return f"{self.name}, {self.n_players} players, not compiled"
 
     @property
     def caveat(self) -> str:
-        """What promises about algorithms depend on here."""
+        """Condition for the guarantees of algorithms in this game."""
         return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
 
     def settled(self, number: float) -> float:
-        """The number itself; compiled games know which numbers are rounding."""
+        """Return the number unchanged; a compiled game rounds numbers near 0 to 0."""
         return number
 
     def __getattr__(self, name: str) -> Any:

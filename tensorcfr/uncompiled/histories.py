@@ -1,8 +1,8 @@
-"""Histories made one step at a time from the rules; each is checked when it is made.
+"""Histories made one action at a time from the rules, and checked when they are made.
 
-A play goes from node to node: ``node.children[k]``, or :meth:`Histories.step` where that is None.
-Histories near the root are kept while there is room, so that the rules are asked about them once;
-the others are made again whenever a play reaches them.
+A play moves from node to node: to ``node.children[k]``, or to :meth:`Histories.step` if that is
+None.  Histories near the root are stored while there is room, so the rules are queried once for
+each.  Other histories are made again whenever a play reaches them.
 """
 
 from __future__ import annotations
@@ -34,63 +34,64 @@ from .game import UncompiledGame
 from .infosets import NO_SEQUENCE, InfosetTable
 
 MOST_JOINED = 10_000
-"""Outcomes of the one draw for all chance nodes at the root, at most."""
+"""Maximum number of outcomes of the joint draw for all chance nodes at the root."""
 MOST_ENDS = 10_000
-"""Terminals that are kept, one for each tuple of utilities."""
+"""Maximum number of stored terminals; there is one for each tuple of utilities."""
 
 
 Entered = Callable[[int, Decision, object], None]
-"""What is called with a new infoset: its row, what the rules say there, and their state."""
+"""Callback for a new infoset.  Arguments: its row, the decision that the rules returned, and the
+game state of the rules."""
 
 
 @dataclass(slots=True, init=False, eq=False, repr=False)
 class Node:
-    """A history.  Which fields it has depends on who acts."""
+    """History.  Only the fields that its actor needs are set."""
 
     actor: int
-    """Who acts; ``CHANCE`` or ``TERMINAL`` otherwise."""
+    """Acting player, or ``CHANCE`` or ``TERMINAL``."""
     parent: Node | None
-    """The history before; None for the root."""
+    """Previous history; None for the root."""
     index: int
-    """Number of the step from there."""
+    """Index of the action or outcome from the parent to this history."""
     depth: int
-    """Steps since the root."""
+    """Number of actions and outcomes since the root."""
     utilities: tuple[float, ...]
-    """Terminals: what each player gets."""
+    """Terminals: utility of each player."""
     state: Any
-    """The state of the rules; None once all children are kept, and where it was given up."""
+    """Game state of the rules.  None once all children are stored, or after it was given up."""
     edges: Sequence[Any]
-    """The actions, or the outcomes."""
+    """Actions of a decision, or outcomes of a chance node."""
     count: int
-    """How many."""
+    """Number of edges."""
     children: Sequence[Node | None]
-    """Those that are kept.  A history that is itself not kept keeps none: a tuple."""
+    """Stored children, None for others.  A tuple of None if this history is not stored itself."""
     label: str
-    """Decisions: the label of the infoset."""
+    """Decisions: label of the infoset."""
     row: int
-    """Decisions: its row in the table."""
+    """Decisions: row of the infoset in the table."""
     first: int
-    """Decisions: the sequence of the first action."""
+    """Decisions: sequence of the first action."""
     passed: int
-    """Chance: how many further chance nodes the draw passes."""
+    """Chance: number of further chance nodes that the draw covers."""
     threshold: Sequence[float] | None
-    """Chance: probability with which a draw of an outcome's column stays with it; None where all
-    outcomes are equally likely."""
+    """Chance: probability with which a draw of an outcome's column selects this outcome; None if
+    all outcomes are equally likely."""
     alias: Sequence[int]
-    """Chance: the outcome to which a draw of the column goes otherwise."""
+    """Chance: outcome that a draw of the column selects otherwise."""
     slot: int
-    """In a growing tree: where the first child is, or will be."""
+    """In a growing tree: slot of the first child."""
     missing: int
-    """In a growing tree: how many children it has not."""
+    """In a growing tree: number of missing children."""
 
 
 class Histories:
-    """The histories of a game, and the table that its infosets enter.
+    """Histories of a game, and the table of their infosets.
 
     Args:
         game: The game.
         table: The table.
-        room: How many histories may be kept.
+        room: Maximum number of histories to store.
         entered: Called with each infoset that enters the table.
     """
 
@@ -107,7 +108,7 @@ class Histories:
         self.n_players = rules.n_players
         self._node: Callable[[Any], Any] = rules.node
         self._next = rules.next
-        # Of rules whose states are large: to do a step without a copy.
+        # Rules with large game states may offer `advance`, which modifies a state in place.
         self._advance: Callable[[Any, Any], Any] | None = getattr(rules, "advance", None)
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
@@ -119,12 +120,16 @@ class Histories:
     # --------------------------------------------------------------------------------- nodes
 
     def step(self, node: Node, index: int) -> Node:
-        """The history after an action or an outcome, which is not among ``node.children``.
+        """Make the history after an action or outcome that is not in ``node.children``.
+
+        Args:
+            node: The history before.
+            index: Index of the action or outcome.
 
         Raises:
             GameError: The rules break their contract, or the history is too long; names it.
-            ImperfectRecallError: The player who acts there forgets an own action.
-            InfosetsFullError: There is no room for its infoset.
+            ImperfectRecallError: The player who acts at the new history forgets an own action.
+            InfosetsFullError: The table has no room for its infoset.
         """
         child = self.follow(node, index)
         keeps = self.room > 0 and type(node.children) is list
@@ -138,9 +143,14 @@ class Histories:
         return child
 
     def follow(self, node: Node, index: int, *, leaves: bool = False) -> Node:
-        """As :meth:`step`; the history is not kept, and has no ``children``.
+        """Make the history after an action or outcome without storing it; see :meth:`step`.
 
-        If ``leaves``, ``node`` may give up its state; a node that has none gets it again.
+        The new node has no ``children``.
+
+        Args:
+            node: The history before.  If its game state was given up, it is recomputed.
+            index: Index of the action or outcome.
+            leaves: True if ``node`` may give up its game state, which is then modified in place.
         """
         state, edge = node.state, node.edges[index]
         try:
@@ -157,7 +167,8 @@ class Histories:
             raise_named(error, lambda: self.where(child))
 
     def _state_of(self, node: Node, advance: Callable[[Any, Any], Any]) -> Any:
-        """The state of the rules at a history that gave it up, from the last one that has it."""
+        """Recompute the game state at a history that gave it up, from its nearest ancestor with a
+        game state."""
         edges: list[Any] = []
         while node.state is None and node.parent is not None:
             edges.extend(_steps_into(node))
@@ -165,13 +176,14 @@ class Histories:
         if node.state is None:
             state = self.game.rules.root()
         else:
+            # `_next` copies the ancestor's state, so the rest may be done in place.
             state = self._next(node.state, edges.pop())
         for edge in reversed(edges):
             state = advance(state, edge)
         return state
 
     def _make(self, state: Any, parent: Node | None, index: int) -> Node:
-        """The node of a state."""
+        """Make the node of a game state, and check it."""
         said = self._node(state)
         kind = type(said)
         if kind is Terminal and (end := self._known_end(said[0])) is not None:
@@ -190,6 +202,7 @@ class Histories:
             player, label, actions = said
             own = _own(node, player)
             row = table.rows.get(label) if type(label) is str else None
+            # Fast path: identity of the tuple of actions implies that they were checked before.
             if row is None:
                 row = self._enter(said, node)
             elif (
@@ -215,7 +228,7 @@ class Histories:
         return node
 
     def _enter(self, said: Decision, node: Node) -> int:
-        """The row of a new infoset."""
+        """Check a new infoset, enter it into the table, and return its row."""
         here = partial(self.where, node)
         player, label, actions = said
         check_infoset(said, self.n_players, here)
@@ -228,15 +241,15 @@ class Histories:
         return row
 
     def _known_end(self, given: Any) -> Node | None:
-        """The terminal that pays this, if it was met: one for all histories, while there are
-        few."""
+        """Return the stored terminal with these utilities; None if there is none."""
         try:
             return self._ends.get(given)
         except TypeError:
-            return None  # A list, say.
+            return None  # Not hashable, such as a list.
 
     def _end(self, given: Any, node: Node) -> Node:
-        """The terminal that pays this, at a history."""
+        """Make a terminal, check its utilities, and store it for other histories if there is
+        room."""
         end = Node()
         end.actor = TERMINAL
         end.utilities = checked_utilities(given, self.n_players, partial(self.where, node))
@@ -245,13 +258,13 @@ class Histories:
         return end
 
     def _outcomes(self, given: Any, node: Node) -> tuple[tuple[Any, ...], list[float]]:
-        """The outcomes of a chance node and their probabilities, checked."""
+        """Check the outcomes of a chance node, and return them with their probabilities."""
         here = partial(self.where, node)
         chances = check_chance(given, here)
         return tuple(chances), checked_outcomes(chances, here)
 
     def where(self, node: Node) -> str:
-        """The name of a history in error messages."""
+        """Return the name of a history for error messages."""
         labels: list[object] = []
         while node.parent is not None:
             labels.extend(_steps_into(node))
@@ -261,8 +274,17 @@ class Histories:
     # -------------------------------------------------------------------------------- chance
 
     def draw(self, node: Node, number: float) -> int:
-        """The outcome of a chance node, from a number that is uniform in [0, 1); as
-        :func:`tensorcfr.kernels.alias.draw_by_alias`."""
+        """Draw an outcome of a chance node; see :func:`tensorcfr.kernels.alias.draw_by_alias`.
+
+        Args:
+            node: The chance node.
+            number: Random number, uniform in [0, 1).
+
+        Returns:
+            Index of the outcome.
+        """
+        # The integer part selects a column; the fractional part chooses between the column's
+        # outcome and its alias.
         threshold = node.threshold
         point = number * node.count
         column = int(point)
@@ -278,16 +300,17 @@ class Histories:
             node.threshold, node.alias = alias_table(probabilities)
 
     def _joined(self, root: Node) -> Node:
-        """The root, whose draw passes all chance nodes that follow each other there.
+        """Join consecutive chance nodes at the root into a single draw, and return the root.
 
-        Compiled games join chance nodes everywhere; here those below the root are drawn one by
-        one, because to know what follows takes a look at all their outcomes.
+        Compiled games join chance nodes everywhere.  Here chance nodes below the root are drawn
+        separately, because joining them requires the children of all their outcomes.
         """
         if root.actor == TERMINAL:
             return root
         root.children = [None] * root.count
         if root.actor != CHANCE:
             return root
+        # Each entry of `ends` has a probability, the outcomes from the root on, and a history.
         ends: list[tuple[float, tuple[Any, ...], Node]] = [(1.0, (), root)]
         passed = -1
         while passed + 1 != self._joins and all(end.actor == CHANCE for _, _, end in ends):
@@ -315,16 +338,16 @@ class Histories:
 
 
 def _steps_into(node: Node) -> Sequence[Any]:
-    """The actions or outcomes between a history and its parent, the last one first."""
+    """Return the actions or outcomes between a history and its parent, the last one first."""
     above = node.parent
     assert above is not None
     edge = above.edges[node.index]
-    # The joined draw at the beginning has several outcomes in one.
+    # An edge of the joint draw at the root is a tuple of outcomes.
     return edge[::-1] if above.actor == CHANCE and above.passed else (edge,)
 
 
 def _own(node: Node, player: int) -> int:
-    """A player's last sequence before a history, or ``NO_SEQUENCE``."""
+    """Return a player's last sequence before a history, or ``NO_SEQUENCE``."""
     above = node.parent
     while above is not None:
         if above.actor == player:
@@ -334,7 +357,11 @@ def _own(node: Node, player: int) -> int:
 
 
 def alias_table(probabilities: Sequence[float]) -> tuple[list[float], list[int]]:
-    """The table of :func:`tensorcfr.kernels.alias.make_alias_tables` for one draw."""
+    """Make the table of :func:`tensorcfr.kernels.alias.make_alias_tables` for one draw.
+
+    Returns:
+        Threshold and alias of each outcome.
+    """
     count = len(probabilities)
     threshold, alias = np.empty(count), np.empty(count, np.uint32)
     make_alias_tables(np.array([0, count]), np.array(probabilities), threshold, alias)

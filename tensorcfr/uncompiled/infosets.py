@@ -1,4 +1,4 @@
-"""The infosets that were met, and the numbers of each, in a table that grows."""
+"""Growing table of visited infosets and their numbers."""
 
 from __future__ import annotations
 
@@ -17,73 +17,74 @@ from ..kernels.traversal import HEADER, LAST_VISIT
 from ..rules import Decision
 
 NO_SEQUENCE = -1
-"""The own sequence of a player who has not acted yet."""
+"""Last own sequence of a player who has not acted yet."""
 REGRETS, STRATEGY, CUMULATIVE, BASELINE = range(4)
-"""Groups of numbers in the block of an infoset, in any table: one number per action each; further
-baselines follow the first."""
+"""Indices of the groups of numbers of an infoset.  Each group has one number per action.  The
+groups of the other players' baselines follow the first."""
 BYTES_PER_INFOSET = 320
-"""Of an infoset beside its label and its numbers: its rows here, and its places in the dictionary
-of labels and in that of an adapter."""
+"""Estimated bytes per infoset, in addition to its label and numbers: its rows here, and its entries
+in the dictionary of labels and in an adapter's dictionary."""
 BYTES_IN_STATE = 32
-"""Of an infoset in a state, beside its label and its numbers."""
+"""Estimated bytes per infoset in a solver state, in addition to its label and numbers."""
 BYTES_PER_NUMBER = 10
-"""Of a number, with its share of the room ahead."""
+"""Estimated bytes per number, including its share of reserved memory."""
 
 
 def make_room(numbers: np.ndarray, size: int) -> None:
-    """Make an array at least so long, in place: zeros are added, a quarter more than were there.
+    """Enlarge an array in place to at least ``size`` elements; zeros are appended.
 
-    Nothing may look into it at the time: it moves.
+    No view of the array may exist at the time, because its memory moves.
     """
     if size > len(numbers):
+        # Grow by a quarter at least, so that the total cost of copying stays linear.
         numbers.resize((max(size, len(numbers) * 5 // 4), *numbers.shape[1:]), refcheck=False)
 
 
 class InfosetsFullError(Exception):
-    """One infoset more would go beyond the limit; the solver says so in full."""
+    """Another infoset would exceed the memory limit.  The solver replaces it by a full message."""
 
 
 class OutOfTimeError(Exception):
-    """An iteration under way is given up, because its time is over."""
+    """The time limit was reached during an iteration, which is aborted."""
 
 
 class InfosetTable:
-    """A table of infosets by label; a new one gets the next row.
+    """Table of infosets by label; a new infoset gets the next row.
 
-    Its numbers are blocks with headers, as traversals have them; see
-    :mod:`tensorcfr.kernels.traversal`.
+    The numbers of an infoset are a block with a header; see :mod:`tensorcfr.kernels.traversal`.
 
     Args:
-        groups: Groups of numbers of an infoset: 3, and one for each player with baselines; 0 to
-            keep labels alone.
-        limit: Bytes that the table may take.
-        beside: Bytes that are kept elsewhere for each infoset, which count here.
+        groups: Number of groups of an infoset: 3, plus one for each player with baselines; 0 to
+            store labels only.
+        limit: Memory limit of the table in bytes.
+        beside: Bytes per infoset that other arrays take, and that count towards the limit.
     """
 
     def __init__(self, groups: int = 3, *, limit: float = np.inf, beside: int = 0) -> None:
         self.groups, self.limit, self.beside = groups, limit, beside
         self.rows: dict[str, int] = {}
-        """The row of each label."""
+        """Row of each label."""
         self.numbers = np.zeros(64 if groups else 0)
-        """The blocks of all rows; grows in place."""
+        """Blocks of all rows, float64; the array grows in place."""
         self.player = array("b")
-        """Who acts, by row."""
+        """Acting player, by row."""
         self.first = array("q", [0])
-        """The sequence of the first action, by row; and where the next row's will begin."""
+        """Sequence of the first action, by row; the last element is the number of sequences."""
         self.own = array("q")
-        """The acting player's sequence before, by row, or ``NO_SEQUENCE``: all histories of an
-        infoset have the same (perfect recall)."""
+        """Last own sequence of the acting player, by row, or ``NO_SEQUENCE``.  It is the same for
+        all histories of an infoset (perfect recall)."""
         self.kind = array("i")
-        """The number of its tuple of actions, by row."""
+        """Index of the infoset's tuple of actions in ``kinds``, by row."""
         self.kinds: list[Sequence[Hashable]] = []
-        """Each distinct tuple of actions, as the rules gave it last."""
+        """Distinct tuples of actions; each is the object that the rules returned last."""
         self.names: list[tuple[str, ...]] = []
-        """The labels of these."""
+        """Labels of the actions of each tuple in ``kinds``."""
         self._kind_of: dict[tuple[str, ...], int] = {}
         self._kind_by_id: dict[int, int] = {}
-        """The number of each of ``kinds``, by the object's id: rules often give the same object."""
+        """Index of each object in ``kinds``, by its id.  Rules often return the same object, and
+        then its labels need not be compared."""
         self.bytes_held = 0
-        """Bytes that the table takes, about."""
+        """Estimated memory of the table in bytes."""
         self._characters = 0
 
     def __len__(self) -> int:
@@ -91,17 +92,17 @@ class InfosetTable:
 
     @property
     def n_sequences(self) -> int:
-        """Actions of all infosets."""
+        """Number of sequences: actions of all infosets."""
         return self.first[-1]
 
     def enter(self, player: int, label: str, actions: Sequence[Hashable], own: int) -> int:
-        """A new row.
+        """Add an infoset with a uniform strategy, and return its row.
 
         Args:
-            player: Who acts.
-            label: The infoset's label.
-            actions: What they can do, all different.
-            own: Their last sequence.
+            player: The acting player.
+            label: Label of the infoset.
+            actions: The player's actions, all different.
+            own: The player's last own sequence, or ``NO_SEQUENCE``.
 
         Raises:
             InfosetsFullError: The table is full.
@@ -130,11 +131,13 @@ class InfosetTable:
         return row
 
     def kind_of(self, actions: Sequence[Hashable]) -> int | None:
-        """The number of a tuple of actions, if it is one of ``kinds``, the very same object."""
+        """Return the index of a tuple of actions in ``kinds``, compared by identity; otherwise
+        None."""
         return self._kind_by_id.get(id(actions))
 
     def _meet(self, actions: Sequence[Hashable]) -> int:
-        """The number of actions that are no such object."""
+        """Return the index of a tuple of actions with the same labels; add the tuple if it is
+        new."""
         names = tuple(map(str, actions))
         kind = self._kind_of.setdefault(names, len(self.names))
         if kind == len(self.names):
@@ -144,27 +147,29 @@ class InfosetTable:
         return kind
 
     def _give(self, kind: int, actions: Sequence[Hashable]) -> None:
-        """Keep the actions of a kind as the rules gave them last."""
+        """Store the object that the rules returned last for a tuple of actions."""
+        # Drop the id of the object that is released: a new object could get the same id.
         self._kind_by_id.pop(id(self.kinds[kind]), None)
         self.kinds[kind] = actions
         self._kind_by_id[id(actions)] = kind
 
     def block(self, row: int) -> int:
-        """Where the numbers of a row begin, after their header; of the next row, too."""
+        """Return the offset of a row's numbers, after their header.  ``row`` may be the next new
+        row."""
         return HEADER * (row + 1) + self.groups * self.first[row]
 
     def check_again(self, row: int, said: Decision, own: int, here: Callable[[], str]) -> None:
         """Check another history of an infoset against its row.
 
         Args:
-            row: The row.
-            said: What the rules say at the history.
-            own: The acting player's last sequence there.
+            row: Row of the infoset.
+            said: The decision that the rules returned at the history.
+            own: The acting player's last own sequence at the history.
             here: Names the history in errors.
 
         Raises:
-            GameError: It has another player or other actions.
-            ImperfectRecallError: The player did something else before.
+            GameError: The history has another player or other actions.
+            ImperfectRecallError: The player has another last own sequence there.
         """
         (player, label, actions), kind = said, self.kind[row]
         if player != self.player[row]:
@@ -197,44 +202,47 @@ class InfosetTable:
     # ------------------------------------------------------------------------------ as arrays
 
     def group(self, index: int) -> np.ndarray:
-        """A copy of one group of all infosets, float64 (sequences,)."""
+        """Copy one group of all infosets, float64 (sequences,)."""
         return self.numbers[self._places(index)]
 
     def set_group(self, index: int, numbers: np.ndarray) -> None:
-        """The reverse of :meth:`group`."""
+        """Set one group of all infosets from an array, float64 (sequences,)."""
         self.numbers[self._places(index)] = numbers
 
     def _places(self, index: int) -> np.ndarray:
-        """int64 (sequences,): where the numbers of a group are."""
+        """Compute the offsets of a group's numbers, int64 (sequences,)."""
         first = np.array(self.first, np.int64)
         counts = np.diff(first)
+        # As in `block`, for all rows.  Within a block, group `index` begins after `index` groups of
+        # as many numbers as the infoset has actions.
         block = HEADER * np.arange(1, len(first)) + self.groups * first[:-1]
         return np.repeat(block + index * counts - first[:-1], counts) + np.arange(first[-1])
 
     def last(self) -> np.ndarray:
-        """A copy of the last visits, float64 (infosets,)."""
+        """Copy the sums of averaging weights at the last visits, float64 (infosets,)."""
         return self.numbers[self._last_visits()]
 
     def set_last(self, numbers: np.ndarray) -> None:
-        """The reverse of :meth:`last`."""
+        """Set the sums of averaging weights at the last visits, float64 (infosets,)."""
         self.numbers[self._last_visits()] = numbers
 
     def _last_visits(self) -> np.ndarray:
-        """int64 (infosets,): where the last visits are."""
+        """Compute the offsets of the last visits in the headers, int64 (infosets,)."""
         first = np.array(self.first[:-1], np.int64)
         header = HEADER - int(LAST_VISIT)
         return header + HEADER * np.arange(len(first)) + self.groups * first
 
     @property
     def bytes_in_state(self) -> int:
-        """Bytes that a state and its policy take, about: labels, which are joined with an eighth
-        of room ahead, and numbers once more, with those of the policy and where each is found."""
+        """Estimated bytes of a solver state and its policy."""
+        # Numbers: a copy of all groups, the policy's probabilities, and offsets to read them.
+        # Labels: joined in a buffer that reserves an eighth more than it needs.
         numbers = (self.groups + 3) * self.n_sequences
         return self._characters * 9 // 8 + BYTES_IN_STATE * len(self) + 8 * numbers
 
     @property
     def described(self) -> dict[str, np.ndarray]:
-        """The infosets without their numbers, as arrays; :meth:`of` takes them back."""
+        """Infosets as arrays by name, without their numbers; :meth:`of` reads them."""
         labels, label_ends = _packed(self.rows)
         actions, action_ends = _packed(name for own in self.names for name in own)
         return {
@@ -252,16 +260,16 @@ class InfosetTable:
     def of(
         cls, arrays: Mapping[str, Any], n_players: int, groups: int = 3, *, beside: int = 0
     ) -> InfosetTable:
-        """A table of the infosets of :attr:`described`, in order, checked.
+        """Make a table from the arrays of :attr:`described`, and check them.
 
         Args:
             arrays: The arrays, by name.
             n_players: Number of players.
-            groups: As for the class, like the next one.
-            beside: Likewise.
+            groups: Number of groups of an infoset; see the class.
+            beside: Bytes per infoset that other arrays take; see the class.
 
         Raises:
-            ValueError: An array is not what it should be; names it.
+            ValueError: An array has a wrong shape, dtype or number; names it.
         """
         table = cls(groups, beside=beside)
         names = _texts(arrays, "actions", "action_ends")
@@ -288,8 +296,12 @@ class InfosetTable:
 
 
 def _packed(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
-    """The bytes of some texts after each other, uint8, and where each ends, int64 (texts,).  No
-    text is held twice meanwhile: labels may be most of what there is."""
+    """Concatenate texts in UTF-8.
+
+    Returns:
+        The bytes, uint8, and the end of each text, int64 (texts,).
+    """
+    # Labels may take most of the memory, so never hold a second list of them.
     joined, ends = bytearray(), array("q")
     for text in texts:
         joined += text.encode("utf-8", "surrogatepass")
@@ -298,7 +310,16 @@ def _packed(texts: Iterable[str]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _texts(arrays: Any, key: str, ends: str) -> list[str]:
-    """The texts of an array of bytes and the ends of each."""
+    """Decode the texts of an array of bytes.
+
+    Args:
+        arrays: Arrays by name.
+        key: Name of the array of bytes, uint8.
+        ends: Name of the array of the ends of texts, int64 (texts,).
+
+    Raises:
+        ValueError: An array has a wrong dtype or shape, or is not UTF-8; names it.
+    """
     blob = arrays[key]
     if blob.dtype != np.uint8 or blob.ndim != 1:
         raise ValueError(f"{key} is {blob.dtype} {blob.shape}, not bytes")
@@ -314,7 +335,11 @@ def _texts(arrays: Any, key: str, ends: str) -> list[str]:
 
 
 def _rising(arrays: Any, key: str, end: int) -> np.ndarray:
-    """Where each of some pieces ends, the last one at ``end``."""
+    """Return an array of ends, int64 (pieces,), after checking that it rises to ``end``.
+
+    Raises:
+        ValueError: The array has a wrong dtype or shape, falls, or ends elsewhere; names it.
+    """
     ends: np.ndarray = arrays[key]
     if ends.dtype != np.int64 or ends.ndim != 1:
         raise ValueError(f"{key} is {ends.dtype} {ends.shape}, not a row of int64")

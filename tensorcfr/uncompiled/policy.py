@@ -1,4 +1,4 @@
-"""Strategies over the infosets that a table holds."""
+"""Policies over the infosets of a growing table."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from .infosets import InfosetTable
 
 
 class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
-    """A behaviour strategy: infoset label to action to probability.
+    """Behaviour strategy: mapping of infoset label to action to probability.
 
-    As a mapping it has the infosets that were visited.  Called with an
-    :class:`~tensorcfr.model.infoset.Infoset` it knows all of them: elsewhere every action is
-    equally likely.  So it is a policy for :func:`tensorcfr.evaluate` on the compiled game.
+    The mapping contains the visited infosets.  Called with an
+    :class:`~tensorcfr.model.infoset.Infoset`, the policy also answers at unvisited infosets, with
+    equal probabilities.  It can therefore be passed to :func:`tensorcfr.evaluate` with the compiled
+    game.
 
     Args:
         game: The game.
@@ -40,11 +41,11 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
 
     def _row(self, label: Any) -> int | None:
         row = self._table.rows.get(label)
-        # The table may have grown since.
+        # The table may have grown since the policy was made.
         return row if row is not None and row < self._size else None
 
     def _names(self, row: int) -> tuple[str, ...]:
-        """The actions of an infoset."""
+        """Return the actions of an infoset."""
         return self._table.names[self._table.kind[row]]
 
     def _at(self, row: int) -> list[float]:
@@ -52,10 +53,10 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
         return self.probabilities[first[row] : first[row + 1]].tolist()
 
     def __call__(self, infoset: Infoset) -> list[float]:
-        """The probabilities at an infoset of the game, visited or not.
+        """Return the probabilities at an infoset of the game, visited or not.
 
         Raises:
-            ValueError: The infoset has other actions here; names it.
+            ValueError: The table has other actions for the infoset; names it.
         """
         row = self._row(infoset)
         if row is None:
@@ -84,17 +85,18 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
         return self._size
 
     def first_of(self, player: int, most: int | None = None) -> dict[str, dict[str, float]]:
-        """As :meth:`tensorcfr.model.policy.Policy.first_of`, of the infosets that were met."""
+        """Return the first visited infosets of a player; see
+        :meth:`tensorcfr.model.policy.Policy.first_of`."""
         players = self._table.player
         own = (label for row, label in enumerate(self) if players[row] == player)
         return {label: self[label] for label in islice(own, most)}
 
     def count_of(self, player: int) -> int:
-        """How many infosets of a player were met."""
+        """Return the number of visited infosets of a player."""
         return int(np.count_nonzero(np.array(self._table.player[: self._size]) == player))
 
     def rows(self, player: int) -> Iterator[InfosetRows]:
-        """As :meth:`tensorcfr.model.policy.Policy.rows`, of the infosets that were met."""
+        """Yield a player's visited infosets; see :meth:`tensorcfr.model.policy.Policy.rows`."""
         table = self._table
         by_count: dict[int, tuple[list[int], list[str]]] = {}
         for row, label in enumerate(self):
@@ -110,15 +112,16 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
 
     @property
     def n_rows(self) -> int:
-        """Number of probabilities, one for each action of each infoset that was met."""
+        """Number of probabilities: the number of actions of all visited infosets."""
         return self._table.first[self._size]
 
     def at(self, numbers: np.ndarray) -> np.ndarray:
-        """The probabilities at some numbers of :meth:`rows`."""
+        """Return the probabilities at the sequence numbers of :meth:`rows`."""
         return self.probabilities[numbers]
 
     def to_dict(self, player: int | None = None) -> dict[str, dict[str, float]]:
-        """As :meth:`tensorcfr.model.policy.Policy.to_dict`, of the infosets that were met."""
+        """Return the visited infosets as a dictionary; see
+        :meth:`tensorcfr.model.policy.Policy.to_dict`."""
         return dict(self) if player is None else self.first_of(player)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Policies in any form, asked at histories that are made from the rules."""
+"""Policies in any form as functions of histories."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ from .game import UncompiledGame
 from .histories import Histories, Node
 
 Strategy = Callable[[Node], list[float]]
-"""The probabilities of the actions at a decision, in order."""
+"""Function that maps a decision node to the probabilities of its actions, in their order."""
 MOST_REMEMBERED = 1_000_000
-"""Infosets whose probabilities are remembered, at most."""
+"""Maximum number of infosets whose probabilities are cached."""
 
 
 def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Strategy:
-    """A policy as a function of histories; it is asked about an infoset once, while there is room.
+    """Convert a policy to a function of histories.
+
+    The policy is queried once per infoset while the cache has room.
 
     Args:
-        histories: The game.
-        policy: A function, see :data:`tensorcfr.model.infoset.Strategies`; a mapping of infoset
-            label to action label to probability, a policy of a compiled game among them; for games
-            of OpenSpiel, one of its policies; or what looks at histories, by a method
+        histories: The histories of the game.
+        policy: A function, see :data:`tensorcfr.model.infoset.Strategies`; or a mapping of infoset
+            label to action label to probability, such as a policy of a compiled game.  It may also
+            be a policy of OpenSpiel, for its games, or an object with a method
             ``at_history(infoset, node)``.
-        name: The name of the argument in errors.
+        name: Name of the argument in errors.
 
     Raises:
-        TypeError: It is none of these.
+        TypeError: The policy has none of these forms.
     """
     ask = _asker(histories.game, policy, name)
     table = histories.table
@@ -48,7 +50,7 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
 
 
 def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
-    """What asks a policy about an infoset, of which a history is at hand."""
+    """Return a function that queries a policy at an infoset and one of its histories."""
     if hasattr(policy, "at_history"):
         return lambda infoset, node: policy.at_history(infoset, node)
     if hasattr(policy, "action_probabilities"):

@@ -1,8 +1,9 @@
-"""A tree of histories that grows: a history enters it when a traversal first comes to it.
+"""Growing tree of histories: a history enters it when a traversal first reaches it.
 
-The arrays are those of a compiled game, :class:`~tensorcfr.kernels.traversal.TraversalTree`, and so
-the kernels are those of compiled games.  They return where they meet a history that is missing;
-:meth:`GrowingTree.enter` asks the rules about it, and they go on.
+The arrays have the layout of a compiled game, :class:`~tensorcfr.kernels.traversal.TraversalTree`,
+so the same kernels traverse both.  A kernel returns when it reaches a missing history.
+:meth:`GrowingTree.run` then makes the history from the rules and calls the kernel again, which
+continues.
 """
 
 from __future__ import annotations
@@ -34,59 +35,60 @@ from .histories import Histories, Node
 from .infosets import InfosetsFullError, make_room
 
 RECORD = Struct("=6I")
-"""The fields of :data:`~tensorcfr.kernels.traversal.HISTORY_NODE`."""
+"""Packed form of a :data:`~tensorcfr.kernels.traversal.HISTORY_NODE`."""
 AT_CHANCE, AT_TERMINAL, WITHOUT_BLOCK = map(int, (CHANCE_NODE, TERMINAL_NODE, NO_BLOCK))
-"""Values of its fields, as Python's numbers."""
+"""Special numbers of its fields, as Python integers."""
 SLOT = Struct("=I")
-"""An element of the list of parents."""
+"""Packed form of an element of the list of parents."""
 BYTES_PER_SLOT = 40
-"""Of a history, entered or not: its node and its place in the list of parents."""
+"""Estimated bytes per history, entered or not, for its node and its parent's number."""
 BYTES_PER_OUTCOME = 20
-"""Of an outcome of chance besides."""
+"""Estimated additional bytes per chance outcome."""
 BYTES_PER_OPEN = 300
-"""Of a history some of whose children are missing."""
+"""Estimated additional bytes per history with missing children."""
 BYTES_PER_STATE = 1700
-"""Of the state of its rules, where it has one."""
+"""Estimated bytes per game state of the rules that a history stores."""
 SHARE_OF_KEPT = 0.75
-"""Share of its limit up to which a tree keeps histories for good."""
+"""Share of the memory limit that is filled with permanent histories."""
 BETWEEN_LOOKS = 64
-"""Histories that are entered between two looks at memory and clock."""
+"""Number of pauses of the kernel between two checks of memory and clock."""
 MOST_PAYOFFS = 10_000
-"""Tuples of utilities that are looked up, so that equal ones are one row."""
+"""Maximum number of tuples of utilities that are deduplicated."""
 
 
 class Sizes(NamedTuple):
-    """How much of the arrays is in use."""
+    """Numbers of used elements of the arrays."""
 
     histories: int
-    """Nodes."""
+    """Number of nodes, including the slots of missing children."""
     chance: int
-    """Chance nodes among them."""
+    """Number of chance nodes."""
     outcomes: int
-    """Outcomes of these."""
+    """Number of chance outcomes."""
     rows: int
-    """Rows of utilities."""
+    """Number of rows of utilities."""
 
 
 class GrowingTree:
-    """The histories that traversals came to, in flat arrays.
+    """Histories that traversals have reached, in flat arrays.
 
-    Beyond three quarters of its limit a tree keeps a history only until it is full: then the next
-    iteration begins with those that came before.  So it holds the histories that are met first,
-    which are those that are met often.
+    Once the tree has filled three quarters of its memory limit, new histories are temporary.  When
+    it is full, the next iteration starts without the temporary ones.  The permanent histories are
+    therefore those reached first, and these are visited most often.
 
     Args:
         histories: Makes histories from the rules.
         groups: Groups of numbers of an infoset.
-        tries: Whether traversals draw which own actions they try.
-        returns: Whether a traversal may come to a history several times.  If not, and the rules can
-            ``advance`` a state (those of OpenSpiel), a history has one from its second visit on.
+        tries: True if traversals draw the own actions to try.
+        returns: True if one traversal may visit a history several times.  If not, and the rules can
+            ``advance`` a state in place (those of OpenSpiel), a history stores its state only from
+            its second visit on.
     """
 
     limit: float = np.inf
-    """Bytes that the tree should take; one iteration may take more."""
+    """Memory limit in bytes; a single iteration may exceed it."""
     most: float = np.inf
-    """Bytes beyond which an iteration is given up."""
+    """Number of bytes beyond which an iteration is aborted."""
 
     def __init__(
         self, histories: Histories, *, groups: int, tries: bool = False, returns: bool = True
@@ -95,10 +97,11 @@ class GrowingTree:
         joined, first_outcome = np.zeros(16, np.uint32), np.zeros(17, np.uint32)
         outcome, threshold = np.zeros((64, 2), np.uint32), np.zeros(64)
         utility = np.zeros((16, histories.n_players))
-        # For kernels; those of compiled trees are read-only, too, and one kernel serves both.
+        # In compiled trees this array is read-only, which numba makes part of its type: with the
+        # same type, one compiled kernel serves both.
         utility.flags.writeable = False
         self._chances: tuple[np.ndarray, ...] = joined, first_outcome, outcome, threshold
-        """The arrays over chance nodes, and those over their outcomes."""
+        """Arrays over chance nodes and over chance outcomes."""
         self.arrays = TraversalTree(
             node=np.zeros(64, HISTORY_NODE),
             utility=utility,
@@ -115,25 +118,26 @@ class GrowingTree:
             outcome=outcome,
             threshold=threshold,
         )
-        """The tree; its arrays grow in place."""
+        """Arrays of the tree; they grow in place."""
         self.frames: Frames = new_frames(
             16, 4, histories.n_players, log=1024, groups=groups, tries=tries
         )
-        """The path of the traversal under way."""
+        """Path of the current traversal."""
         self._histories, self._chance, self._outcomes, self._rows = Sizes(1, 0, 0, 0)
         self._deepest = len(self.frames.path) - 1
-        """The deepest history that the frames have room for, and one more."""
+        """Smallest depth of a history for which the frames are too short."""
         self._parents = array("I", [0])
-        """The parent of each history."""
+        """Slot of the parent of each history."""
         self._open: dict[int, Node] = {}
-        """The histories some of whose children are missing."""
+        """Histories with missing children, by slot."""
         self._states = 0
-        """How many of them have a state."""
+        """Number of histories in ``_open`` that store a game state."""
         self._payoffs: dict[tuple[float, ...], int] = {}
         self._kept: Sizes | None = None
-        """The sizes from which on histories are forgotten again."""
+        """Sizes of the permanent part of the arrays; None while all histories are permanent."""
         self._border: list[int] = []
-        """The histories that were kept when they were missing, and have been entered since."""
+        """Slots of the permanent part that were filled after it was closed.  Their histories are
+        temporary."""
         self._look()
         root = histories.root
         self._put(0, root)
@@ -145,7 +149,7 @@ class GrowingTree:
 
     @property
     def bytes_held(self) -> int:
-        """Bytes that the tree takes, about."""
+        """Estimated memory of the tree in bytes."""
         return (
             BYTES_PER_SLOT * self._histories
             + BYTES_PER_OUTCOME * self._outcomes
@@ -160,18 +164,20 @@ class GrowingTree:
         arguments: Callable[[], tuple[Any, ...]],
         look: Callable[[], None],
     ) -> None:
-        """Call a kernel until all of its iterations are done.  Whenever it waits, enter the history
-        for which it does, make room for its log, or forget histories if there is no room.
+        """Call a kernel until all of its iterations are done.
+
+        Whenever the kernel pauses, enter the history that it needs, enlarge its log, or drop the
+        temporary histories.
 
         Args:
-            kernel: The kernel, as machine code.
-            arguments: What it takes; asked again whenever the frames are others.
-            look: Called now and then, to give up by an error.
+            kernel: Compiled kernel; returns True when it is done.
+            arguments: Returns the arguments of the kernel; called again after the frames change.
+            look: Called every :data:`BETWEEN_LOOKS` pauses; raises an error to abort.
 
         Raises:
             GameError: The rules break their contract; names the history.
             ImperfectRecallError: The player who acts at a history forgets an own action.
-            InfosetsFullError: There is no room for an infoset, or for more histories.
+            InfosetsFullError: The memory limit leaves no room for an infoset or a history.
         """
         frames, given, entered = self.frames, arguments(), 0
         while not kernel(*given):
@@ -185,17 +191,22 @@ class GrowingTree:
             entered += 1
             if entered % BETWEEN_LOOKS == 0:
                 look()
-            if self.frames is not frames:  # The path has become longer, or wider.
+            if self.frames is not frames:  # The frames were enlarged for a longer or wider path.
                 frames, given = self.frames, arguments()
 
     def _enter(self, slot: int) -> None:
-        """Ask the rules about a missing history, and put it into its place."""
+        """Make a missing history from the rules, and fill its slot."""
         parent_slot = self._parents[slot]
         parent = self._open[parent_slot]
+        # Permanent histories stay open after the permanent part is closed: their temporary
+        # children must be made again after they are dropped.
         kept = 0 if self._kept is None else self._kept.histories
         missing = parent.missing
+        # The parent may give up its state if it has no other missing child, or if the traversal
+        # does not come back to it: it can be recomputed on a later visit.
         first = not self.returns and missing == parent.count
         leaves = parent_slot >= kept and (first or missing == 1)
+        # `follow` may store or remove the parent's state.
         self._states -= parent.state is not None
         child = self.histories.follow(parent, slot - parent.slot, leaves=leaves)
         self._states += parent.state is not None
@@ -205,6 +216,7 @@ class GrowingTree:
                 self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
                 kept = self._histories
             if held > self.limit:
+                # Pause the kernel after this iteration, so that temporary histories are dropped.
                 self.frames.cursor[STOPS] = 1
                 if held > self.most:
                     raise InfosetsFullError
@@ -219,7 +231,7 @@ class GrowingTree:
         self._put(slot, child)
 
     def forget(self) -> None:
-        """Drop the histories that are not kept for good, if the tree is full."""
+        """Drop the temporary histories if the tree is full."""
         self.frames.cursor[STOPS] = 0
         if self._kept is None or self.bytes_held <= self.limit:
             return
@@ -239,7 +251,7 @@ class GrowingTree:
         self._histories, self._chance, self._outcomes, self._rows = self._kept
 
     def _put(self, slot: int, node: Node) -> None:
-        """Write a history where it belongs, and make places for its children."""
+        """Write a history to its slot, and reserve consecutive slots for its children."""
         actor, at = node.actor, RECORD.size * slot
         if actor == TERMINAL:
             payoff = self._payoff(node.utilities)
@@ -264,20 +276,21 @@ class GrowingTree:
             RECORD.pack_into(self._nodes, at, actor, first, count, block, 0, 0)
 
     def _make_places(self, histories: int) -> None:
-        """Make the array of nodes at least so long."""
+        """Enlarge the array of nodes to at least ``histories`` elements."""
         if histories > INDEX_LIMIT:
             raise InfosetsFullError  # Indices have 32 bits.
+        # Release the view: numpy cannot safely resize an array whose memory is in use.
         self._nodes = memoryview(b"")
         make_room(self.arrays.node, histories)
         self._look()
 
     def _look(self) -> None:
-        """Look at the bytes of the nodes, which must not move from now on."""
+        """Make a view of the bytes of the nodes; their array must not be resized while it lives."""
         self._nodes = self.arrays.node.view(np.uint8).data
         self._room = len(self.arrays.node)
 
     def _payoff(self, utilities: tuple[float, ...]) -> int:
-        """The row of a terminal's utilities."""
+        """Return the row of a terminal's utilities in ``arrays.utility``."""
         row = self._payoffs.get(utilities)
         if row is None:
             row, array = self._rows, self.arrays.utility
@@ -286,12 +299,18 @@ class GrowingTree:
             array[row] = utilities
             array.flags.writeable = False
             self._rows = row + 1
+            # Rows of temporary histories are dropped with them, so they are not shared.
             if self._kept is None and row < MOST_PAYOFFS:
                 self._payoffs[utilities] = row
         return row
 
     def _draw(self, node: Node, first: int) -> int:
-        """The number of a chance node, whose outcomes lead to the nodes from ``first`` on."""
+        """Add the outcomes of a chance node, and return the number of the chance node.
+
+        Args:
+            node: The chance node.
+            first: Slot of the child after its first outcome.
+        """
         count, chance = node.count, self._chance
         begin, end = self._outcomes, self._outcomes + count
         sizes = (chance + 1, chance + 2, end, end)
@@ -308,7 +327,7 @@ class GrowingTree:
         return chance
 
     def _make_frames(self, node: Node) -> None:
-        """Make frames for the path to a history, and for its actions."""
+        """Replace the frames by larger ones that fit the path to a history and its actions."""
         frames = self.frames
         depth, width = len(frames.path), frames.width
         more = new_frames(

@@ -558,7 +558,7 @@ def test_bad_games_and_features() -> None:
     goofspiel = compile_game("goofspiel(cards=3)")
     with pytest.raises(ValueError, match="no public tree, which features 'public'"):
         DeepSolver(goofspiel, DEEP_CFR(features="public", **TABLE))
-    with pytest.raises(ValueError, match="keep_networks is for two players"):
+    with pytest.raises(ValueError, match="keep_networks supports two players only"):
         DeepSolver(compile_game("kuhn(players=3)"), SD_CFR(keep_networks=True, **TABLE))
     state = table(DEEP_CFR(**TABLE)).state
     with pytest.raises(ValueError, match="features is \\(5, 8\\); kuhn has 12 infosets"):
@@ -598,8 +598,11 @@ def test_states_with_spoilt_buffers_are_refused() -> None:
             DeepSolver(KUHN, solver.algorithm, state=state._replace(**changes), iteration=3)
 
     infoset, weight, seen = (getattr(state, f"average_{n}") for n in ("infoset", "weight", "seen"))
-    refused("average_infoset holds what is no infoset", average_infoset=infoset + np.int32(12))
-    refused("average_infoset holds what is no infoset", average_infoset=-1 - infoset)
+    refused(
+        "average_infoset holds a number that is not an infoset",
+        average_infoset=infoset + np.int32(12),
+    )
+    refused("average_infoset holds a number that is not an infoset", average_infoset=-1 - infoset)
     refused("average_weight holds a weight that is not posi", average_weight=0 * weight)
     refused("average_seen must count the samples of 2 res", average_seen=-seen)
     refused("average_seen must count the samples of 2 res", average_seen=seen[:1])

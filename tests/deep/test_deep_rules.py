@@ -311,13 +311,13 @@ def test_what_cannot_be_had() -> None:
     with pytest.raises(ValueError, match=r"features is float32 \(\d+, 100\); .* \(\d+, 512\)"):
         DeepSolver("kuhn", table, state=narrow)
     outputs = state._replace(output=state.output + 64)
-    with pytest.raises(ValueError, match="output holds what no action has"):
+    with pytest.raises(ValueError, match="output holds a number that no action has"):
         DeepSolver("kuhn", table, state=outputs)
     solver = DeepSolver("kuhn", table(traversals=2), seed=1)
     solver.step(1)
     state = solver.state
     fewer = np.where(np.arange(2) < 1, state.output, -1).astype(np.int32)
-    with pytest.raises(ValueError, match="output holds what no action has"):
+    with pytest.raises(ValueError, match="output holds a number that no action has"):
         DeepSolver("kuhn", solver.algorithm, state=state._replace(output=fewer))
 
 
