@@ -1,4 +1,4 @@
-"""Games in chunks on many machines; needs ``tensorcfr[cluster]``."""
+"""Solver of chunked games on several machines; needs ``tensorcfr[cluster]``."""
 
 from .solver import ClusterSolver, traffic_of
 

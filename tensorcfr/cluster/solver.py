@@ -1,8 +1,8 @@
-"""A solver of a game in chunks whose chunks lie in the workers of a cluster.
+"""Solver of a chunked game whose chunks are in the workers of a cluster.
 
-The trunk stays here.  In every pass only the reaches of the trunk's last sequences go to the
-workers, and the values of the chunks' entries come back.  These are added in the order of the
-chunks, as they are where one process does all the work, so that the bits are the same.
+The solver's process has the trunk.  In every pass it sends the reaches of the trunk's last
+sequences to the workers, and receives the values of the chunks' entries.  It adds these in the
+order of the chunks, as a solve in one process does, so that the bits are equal.
 """
 
 from __future__ import annotations
@@ -40,41 +40,40 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 LEAST_SECONDS = 1.0
-"""Seconds between two snapshots, at least."""
+"""Minimum time between two snapshots in seconds."""
 SNAPSHOT_SHARE = 0.05
-"""Share of the time that snapshots may take."""
+"""Maximum share of the time that snapshots take."""
 MOST_LOSSES = 10
-"""Losses between two snapshots after which a solve gives up."""
+"""Maximum number of lost workers between two snapshots; beyond it, the solve fails."""
 
 
 class ClusterSolver(Solver):
-    """A :class:`tensorcfr.Solver` whose chunks lie in the workers of
-    a cluster of Dask distributed.
+    """:class:`tensorcfr.Solver` with its chunks in the workers of a Dask cluster.
 
-    Every worker has a share of consecutive chunks and the arrays over it.  Now and then the solver
-    fetches these arrays, a *snapshot*: when its state is asked for, and so often that they take a
-    twentieth of the time.  A worker that is lost is replaced, all shares go back to the last
-    snapshot, and the iterations since then are run again, with the same bits.
+    Every worker has a share of consecutive chunks and its solver arrays.  The solver fetches these
+    arrays, a *snapshot*, when its state is read, and at intervals, so that snapshots take at most a
+    twentieth of the time.  If a worker is lost, it is replaced, all shares are reset to the last
+    snapshot, and the iterations since then are run again with the same bits.
 
     Use it as a context manager, or call :meth:`close`.
 
     Args:
         game: A game that was compiled with ``cut``.
-        algorithm: A name or a record of this library; workers do not know others.
+        algorithm: A name or record of this library; workers do not know other algorithms.
         cluster: A client of Dask distributed, or the address of a scheduler; see
             :func:`tensorcfr.solve`.
-        precision: As for :class:`tensorcfr.Solver`.
-        locks: Likewise.
-        threads: Threads of each worker, and of this process where it goes on alone.
-        state: Arrays to go on from.
-        iteration: Iterations that ``state`` has behind it.
-        memory_limit: Bytes that may be taken here; by default the machine's free memory.
+        precision: See :class:`tensorcfr.Solver`.
+        locks: See :class:`tensorcfr.Solver`.
+        threads: Number of threads of each worker, and of this process after :meth:`close`.
+        state: Initial arrays.
+        iteration: Number of iterations that led to ``state``.
+        memory_limit: Memory limit of this process in bytes; by default the machine's free memory.
         state_dir: A directory for the snapshots, in files that are mapped into memory.
 
     Raises:
-        ValueError: As for :class:`tensorcfr.Solver`; the client is closed; a worker has another
-            version, or compiles another game; the algorithm is not of this library.
-        TypeError: The game is not cut, or ``cluster`` is no cluster.
+        ValueError: See :class:`tensorcfr.Solver`.  Also if the client is closed, if a worker has
+            another version or compiles another game, or if the algorithm is not of this library.
+        TypeError: The game is not cut, or ``cluster`` is not a cluster.
         MissingExtraError: Dask distributed is not installed.
         MemoryLimitError: The arrays would not fit, here or in a worker.
         ClusterError: No scheduler answers, or it has no workers.
@@ -101,7 +100,7 @@ class ClusterSolver(Solver):
             self._check(state_dir, memory_limit)
             self._directory = None if state_dir is None else Path(state_dir)
             self._safe, self._safe_iteration = self._state, self.iteration
-            """The last snapshot."""
+            """Last snapshot."""
             self._spare: State | None = None
             self._losses = 0
             self._end = int(game.chunks.first[0])
@@ -109,7 +108,7 @@ class ClusterSolver(Solver):
                 client, game, self.algorithm, self.precision, self._locks, self._threads
             )
             self.traffic = self._workers.traffic
-            """Bytes that went over the wire."""
+            """Bytes that were sent and received so far."""
             self._state = _trunk_of(self._safe, self._end)
             self._passes = _ClusterPasses(
                 self.form, self.algorithm, self._state, self._scale, self._locks, self._workers
@@ -123,7 +122,7 @@ class ClusterSolver(Solver):
         self._snapshot_at, self._snapshot_seconds = time.perf_counter(), 0.0
 
     def _check(self, state_dir: str | Path | None, memory_limit: int | None) -> None:
-        """Refuse algorithms that workers do not know, and snapshots that do not fit."""
+        """Refuse algorithms that workers do not know, and snapshots that do not fit in memory."""
         if self.algorithm.name not in PUBLISHED:
             raise ValueError(
                 f"{self.algorithm.name} is an algorithm of your own, which workers do not know"
@@ -131,7 +130,7 @@ class ClusterSolver(Solver):
         limit = free_memory() if memory_limit is None else memory_limit
         form, record = self.form, self.algorithm
         needed = bytes_of_passes(form, record, self.precision, self._threads)
-        # A snapshot is whole before the one before it is given up.
+        # A snapshot is complete before the previous one is released, so both take memory.
         needed += bytes_kept(form, record, self.precision)
         if state_dir is None and needed > limit:
             raise MemoryLimitError(f"snapshots of {self.game.name}", needed, limit)
@@ -143,10 +142,10 @@ class ClusterSolver(Solver):
         self.close()
 
     def close(self) -> None:
-        """Let the workers go.
+        """Release the workers.
 
-        The solver is then one of this process alone, at the last snapshot: where :attr:`state` was
-        last looked at, or earlier.
+        The solver then continues in this process, from the last snapshot.  This is the iteration at
+        which :attr:`state` was last read, or a later snapshot.
         """
         if self._workers is not None:
             workers, self._workers = self._workers, None
@@ -160,9 +159,12 @@ class ClusterSolver(Solver):
     def step(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once.
 
+        Args:
+            iterations: Number of iterations.
+
         Raises:
-            ValueError: ``iterations`` is no whole number from 0.
-            ClusterError: The cluster is lost.  The solver is back in this process, at the last
+            ValueError: ``iterations`` is not a whole number from 0.
+            ClusterError: The cluster was lost.  The solver is then in this process, at the last
                 snapshot.
         """
         if self._workers is None:
@@ -179,14 +181,25 @@ class ClusterSolver(Solver):
 
     @property
     def state(self) -> State:
-        """The arrays over trunk and chunks, which are fetched from the workers."""
+        """Arrays over trunk and chunks; a snapshot is fetched if they have changed."""
         if self._workers is not None and self._safe_iteration != self.iteration:
             self._at(self.iteration, self._snapshot)
         return self._safe
 
     def _at(self, goal: int, work: Callable[[], T]) -> T:
-        """Do some work at an iteration, which is run up to first; begin again from the last
-        snapshot where a worker is lost."""
+        """Run to an iteration and call a function there; retry from the last snapshot if a worker
+        is lost.
+
+        Args:
+            goal: The iteration.
+            work: The function.
+
+        Returns:
+            The result of the function.
+
+        Raises:
+            ClusterError: Too many workers were lost.
+        """
         while True:
             try:
                 if self.iteration < goal:
@@ -201,7 +214,7 @@ class ClusterSolver(Solver):
                     raise
 
     def _replace_workers(self) -> None:
-        """Find workers for the shares that have none, and set all shares to the last snapshot."""
+        """Assign missing shares to workers, and reset all shares to the last snapshot."""
         assert self._workers is not None
         while self._losses <= MOST_LOSSES:
             try:
@@ -219,12 +232,13 @@ class ClusterSolver(Solver):
         )
 
     def _snapshot(self) -> None:
-        """Fetch the arrays of all shares."""
+        """Make a snapshot from the trunk and the arrays of all shares."""
         assert self._workers is not None
         started = time.perf_counter()
         if self._directory is None:
             new = aligned
-            self._policies.clear()  # Their arrays are not written to again.
+            # A new snapshot has new arrays, so the arrays of earlier policies never change.
+            self._policies.clear()
         else:
             self._other_files = self._other_files or MappedFiles(self._directory, "other")
             new = self._other_files.new
@@ -239,7 +253,7 @@ class ClusterSolver(Solver):
         self._snapshot_seconds = self._snapshot_at - started
 
     def _detach_policies(self) -> None:
-        # Iterations change the arrays of the workers; those here change with a snapshot.
+        # Iterations change the workers' arrays only; arrays in this process change by a snapshot.
         if self._workers is None:
             super()._detach_policies()
 
@@ -253,7 +267,7 @@ class ClusterSolver(Solver):
 
 
 class _ClusterPasses(Passes):
-    """Passes that do the trunk here, and leave the chunks to workers."""
+    """Passes that process the trunk in this process, and the chunks in workers."""
 
     def __init__(
         self,
@@ -268,11 +282,12 @@ class _ClusterPasses(Passes):
         self._workers = workers
 
     def run(self, turns: Turns) -> None:
-        """Passes, one after the other."""
+        """Run passes in sequence."""
         first = self._form.trunk.player_sequences[:2]
         arrays = {name: own for name, own in turns._asdict().items() if np.ndim(own)}
         for t in range(len(turns.row)):
             turn = turns._replace(**{name: own[t : t + 1] for name, own in arrays.items()})
+            # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.
             nobody = np.zeros_like(turn.descends)
             self._run_trunk(turn._replace(updates=nobody))
             totals = self.kept.cumulative.trunk[first] if turns.against_average else None
@@ -280,16 +295,17 @@ class _ClusterPasses(Passes):
             self._run_trunk(turn._replace(descends=nobody))
 
     def _run_trunk(self, turn: Turns) -> None:
-        """The trunk's stages of a pass: this process is the first of two threads, has none of the
-        chunks, and waits for nobody."""
+        """Run the stages of a pass in the trunk."""
         counters = new_counters(1)
+        # Pretend to be the first of two threads while all chunks are already done by the second, so
+        # that this thread takes no chunk and never waits.
         counters[0, 1:3] = self.parts, 2
         self.share(turn, 0, 0, 2, counters)
 
     def judge_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """All stages of an evaluation, with the chunks' part from the workers."""
+        """Run all stages of an evaluation; the workers evaluate the chunks."""
         self.judge_stage(DOWN, weight, floor, expected, best)
         current = weight.chunks is not self.kept.cumulative.chunks
         self._workers.judge(current, floor, self.trunk, expected)
@@ -297,11 +313,16 @@ class _ClusterPasses(Passes):
 
 
 def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) -> Traffic:
-    """Bytes of an iteration within a span of iterations, told beforehand.
+    """Compute the traffic of one iteration in advance.
 
-    Every iteration sends the reaches of both players' entries and gets their values, once.  The
-    first iteration after a call of :meth:`ClusterSolver.step` sends those of player 0 once more
-    where the players are updated in turn.
+    Every iteration sends the reaches of both players' entries, and receives their values, once.
+    With alternating updates, the first iteration of a call of :meth:`ClusterSolver.step` sends the
+    reaches of player 0 a second time, which is not counted here.
+
+    Args:
+        shares: The shares of all workers.
+        algorithm: The algorithm.
+        precision: Precision of the arrays.
     """
     size = floats_of(np.dtype(precision)).itemsize
     sent = sum(len(own) for share in shares for own in share.down)
@@ -312,14 +333,14 @@ def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) ->
 
 
 def _trunk_of(state: State, end: int) -> State:
-    """The first numbers of a state, up to ``end``: those of the trunk; copies."""
+    """Copy the numbers of the trunk of a state; they are the first ``end`` numbers."""
     own = numbers_of(state, 0, end)
     found = state._replace(**own)
     return State(*(array.copy() for array in found))
 
 
 def _copy_trunk(source: State, target: State, end: int) -> None:
-    """Copy the numbers of the trunk; ``target`` is modified in place."""
+    """Copy the numbers of the trunk to ``target``, which is modified in place."""
     put_numbers(target, 0, end, numbers_of(source, 0, end))
     target.floor[:] = source.floor
     target.trunk[:] = source.trunk

@@ -1,5 +1,4 @@
-"""The part of a solve on a cluster that runs in its workers: a share of the chunks, with the
-solver's arrays over it."""
+"""Code of a cluster solve that runs in the workers: a share of the chunks and its solver arrays."""
 
 from __future__ import annotations
 
@@ -26,39 +25,39 @@ from ..storage.game import unpack_game
 from ..storage.recipes import KEY
 
 StateNumbers = dict[str, np.ndarray]
-"""Some consecutive numbers of the arrays of a :class:`State` by name; see :func:`numbers_of`."""
+"""Consecutive numbers of the arrays of a :class:`State` by name; see :func:`numbers_of`."""
 
 
 class ShareOrder(NamedTuple):
-    """The share that a worker is to make."""
+    """Description of the share that a worker must make."""
 
     name: str
-    """The game."""
+    """Name of the game."""
     recipe: np.ndarray | None
-    """How to compile the game, as in its file; None for games of one's own."""
+    """Recipe to compile the game, uint8, as in its file; None for a game of the user."""
     share: Share | None
-    """For these the share itself."""
+    """Share itself, if there is no recipe."""
     begin: int
-    """The first chunk."""
+    """First chunk."""
     end: int
-    """The chunk after the last one."""
+    """Chunk after the last one."""
     algorithm: Algorithm
-    """It goes over the wire by name."""
+    """Algorithm; it is sent by name."""
     precision: str
     """Precision of the arrays."""
     locks: ChunkLocks | None
     """Locks of the share."""
     threads: int
-    """Threads that work on it."""
+    """Number of threads of the worker."""
     versions: str
-    """The versions that the solver runs with, as :func:`tensorcfr._util.machine.versions`."""
+    """Software versions of the solver; see :func:`tensorcfr._util.machine.versions`."""
 
 
 class ShareWorker:
-    """A share of a game's chunks, with the solver's arrays over it.
+    """Share of a game's chunks, with its solver arrays, in a worker.
 
     Args:
-        order: Which share.
+        order: Description of the share.
 
     Raises:
         ValueError: This process has other versions, or compiles another game.
@@ -78,13 +77,14 @@ class ShareWorker:
         needed = bytes_of_passes(self._form, record, order.precision, order.threads)
         if needed > (limit := free_memory()):
             raise MemoryLimitError(f"a share of {order.name}", needed, limit)
-        # Kernels are compiled for arrays that can be written to; those from the wire cannot.
+        # Kernels are compiled for writable arrays, but received arrays are read-only.
         locks = order.locks and ChunkLocks(*(array.copy() for array in order.locks))
         self._rule = record.rule
         scale = bucket_scales(self._form, dtype)
         self._state = first_state(self._form, record.rule, dtype, locks)
         self._passes = Passes(self._form, record, self._state, scale, locks, order.threads)
-        # The weights in the averages, which others play against.
+        # Sums of averaging weights at the players' empty sequences.  They replace the trunk, which
+        # this process does not have, and normalise averages that others play against.
         self._totals = totals = aligned(self._form.trunk.n_sequences, floats_of(dtype))
         kept = self._passes.kept
         self._passes.kept = kept._replace(
@@ -93,7 +93,7 @@ class ShareWorker:
         )
 
     def numbers(self, begin: int, end: int) -> StateNumbers:
-        """Numbers ``begin`` to ``end - 1`` of the arrays; copies."""
+        """Copy the numbers ``begin`` to ``end - 1`` of the arrays."""
         found = numbers_of(self._state, begin, end)
         return {name: array.copy() for name, array in found.items()}
 
@@ -102,25 +102,25 @@ class ShareWorker:
         put_numbers(self._state, begin, end, numbers)
 
     def scale_average(self, factor: float) -> None:
-        """Multiply the cumulative strategy."""
+        """Multiply the cumulative strategy by a factor."""
         self._state.scale_average(factor)
 
     def work(self, order: bytes, message: np.ndarray) -> np.ndarray:
-        """A pass through the chunks.
+        """Run a pass through the chunks of the share.
 
         Args:
-            order: A pass, pickled: :class:`~tensorcfr.kernels.pass_arrays.Turns`.
+            order: The pass, a pickled :class:`~tensorcfr.kernels.pass_arrays.Turns`.
             message: The result of :func:`reaches_for`.
 
         Returns:
-            For the players who are updated, one after the other, the values of their entries; then
-            the forecast values likewise.
+            Float array: for each updated player the values of the entries, then for each updated
+            player the forecast values, if the rule forecasts.
         """
         turns, passes = pickle.loads(order), self._passes
         self._enter(message, turns.descends[0], averages=turns.against_average)
         counters = new_counters(1)
-        counters[0, 0] = 1  # The way down the trunk is done.
-        # The first thread, which does the trunk, is in another process.
+        counters[0, 0] = 1  # The forward pass of the trunk is done.
+        # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
         run_together(
             lambda thread: passes.share(turns, thread, thread + 1, passes.threads + 1, counters),
             passes.threads,
@@ -136,16 +136,16 @@ class ShareWorker:
     def judge(
         self, current: bool, floor: float, message: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The part of an evaluation that is in the chunks.
+        """Evaluate strategies in the chunks of the share.
 
         Args:
-            current: Whether to judge the strategies that are played next, not the averages.
+            current: True to evaluate the current strategies, not the averages.
             floor: Share of every strategy that is uniform.
             message: The result of :func:`reaches_for` for both players.
 
         Returns:
-            For both players, one after the other, the best-response values of their entries, and
-            float64 (chunks, players): expected values from the terminals of each chunk.
+            Float array of the best-response values of the entries, player 0's first; and float64
+            (chunks, players): expected values from the terminals of each chunk.
         """
         self._enter(message, np.ones(2, dtype=bool), averages=False)
         weight = self._state.played(self._rule)[0] if current else self._state.averages
@@ -155,7 +155,7 @@ class ShareWorker:
         return np.concatenate(up), expected[:-1]
 
     def _enter(self, message: np.ndarray, descends: np.ndarray, *, averages: bool) -> None:
-        """Put the reaches of a message where the kernels find them."""
+        """Copy the reaches of a message to the arrays that the kernels read."""
         bounds, at = self._form.trunk.player_sequences, 0
         players = np.flatnonzero(descends)
         trunk = self._passes.trunk
@@ -175,18 +175,18 @@ def reaches_for(
     faced: np.ndarray | None = None,
     totals: np.ndarray | None = None,
 ) -> np.ndarray:
-    """The numbers of the trunk that a share needs in a pass.
+    """Collect the numbers of the trunk that a share needs in a pass.
 
     Args:
         share: The share.
-        descends: bool (players,): whose reaches are needed.
+        descends: bool (players,): True for players whose reaches are needed.
         reach: float (trunk sequences,): own reaches.
-        faced: float (trunk sequences,): where the players face averages, the reaches of these.
-        totals: float (players,): likewise, the sums of the weights in the averages.
+        faced: float (trunk sequences,): reaches of the averages, if players play against averages.
+        totals: float (players,): sums of the averaging weights, if players play against averages.
 
     Returns:
-        One array, in the floats of ``reach``: for each of these players the own reaches at
-        ``share.down``; for each the reaches faced; for each the sum of the weights.
+        One array with the dtype of ``reach``.  It has the own reaches at ``share.down`` for each of
+        these players, then the reaches of the averages, then the sums of the averaging weights.
     """
     players = np.flatnonzero(descends)
     parts = [reach[share.down[player]] for player in players]
@@ -197,12 +197,12 @@ def reaches_for(
 
 
 def numbers_of(state: State, begin: int, end: int) -> StateNumbers:
-    """Numbers ``begin`` to ``end - 1`` of all arrays; views.
+    """Return views of the numbers ``begin`` to ``end - 1`` of all arrays of a state.
 
     Args:
         state: The state.
-        begin: A multiple of :data:`~tensorcfr.model.chunks.ROW`.
-        end: Likewise.
+        begin: First number, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
+        end: Number after the last one, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
     """
     return {
         "regret": state.regret[begin:end],
@@ -215,17 +215,17 @@ def numbers_of(state: State, begin: int, end: int) -> StateNumbers:
 
 
 def put_numbers(state: State, begin: int, end: int, numbers: StateNumbers) -> None:
-    """Set the numbers that :func:`numbers_of` views; the state is modified in place."""
+    """Set the numbers ``begin`` to ``end - 1`` of a state in place; see :func:`numbers_of`."""
     for name, own in numbers_of(state, begin, end).items():
         own[...] = numbers[name]
 
 
 @lru_cache(maxsize=1)
 def _compiled(name: str, recipe: bytes) -> ChunkedForm:
-    """The game of a recipe, which the shares in this process have in common.
+    """Compile the game of a recipe; the shares in this process use the same object.
 
     Raises:
-        ValueError: Another game is compiled.
+        ValueError: The recipe gives another game in this process.
     """
     try:
         return unpack_game({KEY: np.frombuffer(recipe, dtype=np.uint8)}).chunks

@@ -1,4 +1,4 @@
-"""The workers of a solve on a cluster, each with a share of the chunks."""
+"""Handle of the workers of a cluster solve, each with a share of the chunks."""
 
 from __future__ import annotations
 
@@ -27,41 +27,43 @@ if TYPE_CHECKING:
     from distributed import Client
 
 PIECE = 1 << 18
-"""Numbers of each array of a solver in one message, at most; workers keep room for a message."""
+"""Maximum count of numbers of each solver array in one message.  Workers need memory for one
+message."""
 REPLACEMENT_SECONDS = 30.0
-"""Seconds to wait for a worker in the place of one that was lost."""
+"""Seconds to wait for a replacement of a lost worker."""
 POLL_SECONDS = 0.5
 """Seconds to wait for an answer before checking that the worker is alive."""
 
 
 class LostWorkerError(Exception):
-    """A worker is gone, and with it the numbers of its shares."""
+    """A worker was lost, and with it the numbers of its shares."""
 
 
 @dataclass
 class Traffic:
-    """Bytes of numbers between a solver and its workers, without those of the protocol."""
+    """Bytes of numbers between a solver and its workers, without protocol overhead."""
 
     down: int = 0
-    """Reaches, from the solver to the workers, in passes and evaluations."""
+    """Bytes of reaches from the solver to the workers, in passes and evaluations."""
     up: int = 0
-    """Values, from the workers to the solver."""
+    """Bytes of values from the workers to the solver."""
     snapshots: int = 0
-    """Numbers of snapshots, in both directions."""
+    """Bytes of snapshots, in both directions."""
 
 
 class Workers:
-    """The workers of a solve, each with a share of the chunks.
+    """Workers of a solve, each with a share of the chunks.
 
-    They are *actors* of Dask: objects that live in a worker and are called without the scheduler.
+    Each share is an *actor* of Dask: an object in a worker whose methods are called without the
+    scheduler.
 
     Args:
-        client: A client, which is closed in the end.
+        client: A client; :meth:`close` closes it.
         game: The game.
         record: The algorithm.
-        precision: Of the arrays.
+        precision: Precision of the arrays.
         locks: Locked infosets, or None.
-        threads: Threads of each worker.
+        threads: Number of threads of each worker.
     """
 
     def __init__(
@@ -101,17 +103,17 @@ class Workers:
         self._addresses = [""] * len(self.shares)
 
     def close(self) -> None:
-        """Let the workers go, and close the client."""
+        """Release the workers, and close the client."""
         self._futures.clear()
         self._actors.clear()
         close(self._client)
 
     def start_missing(self) -> None:
-        """Make the shares that no worker has, each in a worker that has few.
+        """Make each missing share in the worker that has the fewest shares.
 
         Raises:
             ClusterError: There are no workers, or there is no scheduler.
-            LostWorkerError: A worker was lost meanwhile.
+            LostWorkerError: A worker was lost in the meantime.
         """
         missing = [k for k, actor in enumerate(self._actors) if actor is None]
         addresses = self._wait_for_workers()
@@ -128,40 +130,51 @@ class Workers:
                 actor=True,
                 pure=False,
             )
-        # Actors find their client in the context in which they are received.
+        # A received actor takes the current client as its client.
         with self._client.as_current():
             for k in missing:
                 self._actors[k] = self._made(k)
 
     def ask(self, method: str, arguments: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
-        """Call a method in all workers at the same time.
+        """Call a method of all shares in parallel.
 
         Args:
-            method: Of :class:`~tensorcfr.cluster.worker.ShareWorker`.
-            arguments: For each share; none by default.
+            method: Name of a method of :class:`~tensorcfr.cluster.worker.ShareWorker`.
+            arguments: Arguments for each share; none by default.
 
         Returns:
             The answers, in the order of the shares.
 
         Raises:
-            LostWorkerError: A worker is gone.
+            LostWorkerError: A worker was lost.
         """
         given = arguments or [()] * len(self.shares)
         calls = [self._call(k, method, *own) for k, own in enumerate(given)]
-        # All answers, so that no worker is at work when this returns.
+        # Wait for all answers, so that no worker is still computing after an error.
         answers = [self._answer(k, call) for k, call in enumerate(calls)]
         if any(actor is None for actor in self._actors):
             raise LostWorkerError
         return answers
 
     def work(self, turn: Turns, trunk: TrunkScratch, totals: np.ndarray | None) -> None:
-        """A pass through all chunks; the values are put where the trunk finds them."""
+        """Run a pass through all chunks, and write the values of the entries to the trunk.
+
+        Args:
+            turn: The pass.
+            trunk: Scratch arrays of the trunk; entry values are modified in place.
+            totals: float (players,): sums of the averaging weights, if players play against
+                averages.
+
+        Raises:
+            LostWorkerError: A worker was lost.
+        """
         descends, updates = turn.descends[0], np.flatnonzero(turn.updates[0])
         faced = trunk.faced if turn.against_average else None
         messages = [
             reaches_for(share, descends, trunk.reach, faced, totals) for share in self.shares
         ]
-        order = pickle.dumps(turn)  # Dask takes as long for each array of a tuple.
+        # Dask has a constant overhead per array, so send the arrays of the tuple as one object.
+        order = pickle.dumps(turn)
         answers = self.ask("work", [(order, message) for message in messages])
         values = [trunk.entry_value, trunk.entry_forecast]
         for share, message, answer in zip(self.shares, messages, answers, strict=True):
@@ -175,7 +188,10 @@ class Workers:
             self.traffic.up += answer.nbytes
 
     def judge(self, current: bool, floor: float, trunk: TrunkScratch, expected: np.ndarray) -> None:
-        """The chunks' part of an evaluation; see :meth:`ShareWorker.judge`."""
+        """Evaluate strategies in all chunks; see :meth:`ShareWorker.judge`.
+
+        Entry values of ``trunk`` and ``expected`` are modified in place.
+        """
         everybody = np.ones(2, dtype=bool)
         messages = [reaches_for(share, everybody, trunk.reach) for share in self.shares]
         answers = self.ask("judge", [(current, floor, message) for message in messages])
@@ -186,7 +202,7 @@ class Workers:
             self.traffic.up += values.nbytes + own.nbytes
 
     def fetch(self, state: State) -> None:
-        """Put the numbers of all shares into a state, piece by piece."""
+        """Copy the numbers of all shares to a state in place, piece by piece."""
         for pieces in self._pieces():
             answers = self.ask("numbers", [own for _, own in pieces])
             for (begin, (first, last)), numbers in zip(pieces, answers, strict=True):
@@ -194,7 +210,7 @@ class Workers:
                 self.traffic.snapshots += sum(array.nbytes for array in numbers.values())
 
     def put(self, state: State) -> None:
-        """Set the numbers of all shares to those of a state, piece by piece."""
+        """Copy the numbers of a state to all shares, piece by piece."""
         for pieces in self._pieces():
             given = [
                 (first, last, numbers_of(state, begin + first, begin + last))
@@ -205,8 +221,12 @@ class Workers:
                 self.traffic.snapshots += sum(array.nbytes for array in numbers.values())
 
     def _pieces(self) -> Iterator[list[tuple[int, tuple[int, int]]]]:
-        """The numbers of all shares, some of each at a time: for each share what is
-        to be added to its numbers for those of the solver, and from where on and up to where."""
+        """Divide the numbers of all shares into pieces.
+
+        Yields:
+            For each share the offset of its numbers in the solver's arrays, and the range of the
+            piece in the share's own numbers.  The range is empty if the share has no numbers left.
+        """
         for at in range(0, max((end - begin for begin, end, _ in self._bounds), default=0), PIECE):
             yield [
                 (
@@ -217,10 +237,13 @@ class Workers:
             ]
 
     def _wait_for_workers(self) -> list[str]:
-        """The workers that are there, as many as there are shares if they come in time.
+        """Wait until there is a worker for each share, or until the time is over.
+
+        Returns:
+            The addresses of the workers.
 
         Raises:
-            ClusterError: There are none.
+            ClusterError: There are no workers.
         """
         deadline = time.monotonic() + REPLACEMENT_SECONDS
         while len(found := workers_of(self._client)) < len(self.shares):
@@ -235,10 +258,10 @@ class Workers:
         return found
 
     def _made(self, k: int) -> Any:
-        """The actor of a share that a worker is about to make.
+        """Wait for the actor of a share, and return it.
 
         Raises:
-            LostWorkerError: The worker is gone.
+            LostWorkerError: The worker was lost.
         """
         while True:
             try:
@@ -247,7 +270,7 @@ class Workers:
                 if self._addresses[k] not in workers_of(self._client):
                     raise LostWorkerError from None
             except Exception as error:
-                # Dask has many errors for a worker that is gone.
+                # Dask raises various errors if a worker was lost.
                 address = self._addresses[k]
                 if isinstance(error, OSError) or address not in workers_of(self._client):
                     raise LostWorkerError from None
@@ -255,19 +278,22 @@ class Workers:
                 raise
 
     def _call(self, k: int, method: str, *given: Any) -> Any:
-        """The answer to come of a share's worker; None if the worker is gone."""
+        """Start a call to a share, and return its future; None if the worker was lost."""
         try:
             return getattr(self._actors[k], method)(*given)
         except RuntimeError:
             return None
 
     def _answer(self, k: int, call: Any) -> Any:
-        """An answer; the share has no actor any more if the worker is gone."""
+        """Wait for the answer of a call.
+
+        If the worker was lost, clear the share's actor and return None.
+        """
         while call is not None:
             try:
                 return call.result(timeout=POLL_SECONDS)
             except TimeoutError:
-                # Calls that a worker took with it may never be answered.
+                # A call to a lost worker may never be answered, so check the worker.
                 if self._futures[k].status == "finished" and self._client.status == "running":
                     continue
             except OSError:

@@ -39,6 +39,8 @@ def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
       learning', ICML 2009).
     * ``"auto"``: the first of the first three kinds that the game has.
 
+    Features of every kind distinguish any two infosets.
+
     Args:
         game: The game.
         kind: One of these kinds, or features given by the user.

@@ -1,4 +1,5 @@
-"""Equilibria that hold off the path: quasi-perfect ones and quantal responses of small games."""
+"""Equilibrium refinements off the path: quasi-perfect equilibria and quantal responses of small
+games."""
 
 from .perturbed_programs import QuasiPerfect, quasi_perfect
 from .quantal import QuantalResponse, quantal_responses

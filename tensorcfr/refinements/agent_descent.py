@@ -1,10 +1,10 @@
-"""The solver of mirror descent at every infoset on its own.
+"""Solver of independent mirror descent at every infoset.
 
-An infoset behind many mistakes has a small counterfactual reach, so that its regrets
-are mostly from iterations in which the others still came, with other hands.  Values *given that the
-infoset is reached* have no such weight.  Steps are small: strategies, and what the others bring to
-an infoset, change slowly and settle on and off the path alike.  A floor keeps every infoset within
-reach, and a temperature keeps strategies from going in circles.
+An infoset behind many mistakes has a small counterfactual reach.  Its regrets mostly come from
+early iterations, in which the others still reached it, with other hands.  Values *given that the
+infoset is reached* do not have this weight.  Steps are small, so strategies and the others' ranges
+at an infoset change slowly and converge both on and off the path.  A floor keeps every infoset
+reachable, and a temperature prevents cycles of strategies.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ from ..solvers.kept import Expected
 from ..solvers.scales import carry_up
 
 ARRAYS = 20
-"""Arrays over the sequences, at most at a time."""
+"""Maximum number of arrays over the sequences that exist at the same time."""
 NOTHING = 1e-9
-"""A scale up to this share of the largest one is 0, but for rounding."""
+"""Largest relative size of a scale that is treated as a rounding error, and so as 0."""
 
 
 class AgentState(NamedTuple):
-    """What the solver carries from one iteration to the next; float64 (sequences,)."""
+    """State of the solver between iterations; all arrays are float64 (sequences,)."""
 
     def __repr__(self) -> str:
         return arrays_in_line(self)
 
     strategy: np.ndarray
-    """The strategies after the last iteration."""
+    """Strategies after the last iteration."""
     advantage: np.ndarray
-    """By how much every action was better than the strategy in the last iteration, given that the
-    infoset is reached, over the infoset's scale."""
+    """Value of each action minus value of the strategy in the last iteration, given that the
+    infoset is reached, divided by the infoset's scale."""
     change: np.ndarray
-    """The sum over iterations of the squares of the largest change of an advantage at the infoset:
-    the larger it is, the smaller are steps."""
+    """Sum over iterations of the squared largest change of an advantage at the infoset.  The step
+    size falls with it."""
     cumulative: np.ndarray
-    """The weighted sum of own reaches."""
+    """Weighted sum of own reaches."""
 
 
 class AgentSolver(IterativeSolver):
-    """Mirror descent at every infoset on values given that it is reached, one player after the
-    other.
+    """Mirror descent at every infoset on values given that it is reached.  Players are updated in
+    turn.
 
     Args:
-        game: A game of any number of players, laid out.
+        game: A flat game of any number of players.
         algorithm: ``"mmd-agent"``.
         state: The state to continue from, after ``iteration`` iterations; copied.
-        iteration: Iterations that led to ``state``.
-        memory_limit: Bytes that the solver may take; by default the machine's free memory.
+        iteration: Number of iterations that led to ``state``.
+        memory_limit: Memory limit in bytes; by default the machine's free memory.
 
     Raises:
         ValueError: There is no such algorithm.
@@ -90,6 +90,7 @@ class AgentSolver(IterativeSolver):
         evaluation.realization_plan(game.form, uniform, self._reach)
         scale = self._scales()
         largest = scale.max(initial=0.0) or 1.0
+        # Infosets with a scale of 0 get the largest one: nothing is at stake, and 0 cannot divide.
         counts = scale > NOTHING * largest
         self._stakes = scale.min(where=counts, initial=largest)
         self._scale = np.where(counts, scale, largest)
@@ -112,11 +113,17 @@ class AgentSolver(IterativeSolver):
         self.iteration += iterations
 
     def _move(self, player: int, is_first: bool) -> None:
-        """A step at all infosets of a player, from the deepest up."""
+        """Update the strategies of a player at all infosets.
+
+        Args:
+            player: The player.
+            is_first: True in the first iteration.
+        """
         form, value, others = self.game.form, self._value, self._others.of(player, self._reach)
         value[form.of_player(player)] = 0.0
         evaluation.add_payoffs(form, player, self._reach, value)
         begin = form.player_infosets[player]
+        # From the deepest bucket up, because each infoset adds its value to its parent sequence.
         for b in reversed(range(*form.player_buckets[player : player + 2])):
             lanes, first = form.bucket_lanes[b], form.bucket_sequence[b]
             here = slice(form.bucket_infoset[b], form.bucket_infoset[b] + lanes)
@@ -130,7 +137,8 @@ class AgentSolver(IterativeSolver):
             advantage = np.zeros_like(q)
             np.divide((q - mean) * self.game.unit, reach, out=advantage, where=reach > 0.0)
             advantage /= scale
-            # The first iteration has no prediction.
+            # Optimism: predict that the advantages change as they last did.  There is no earlier
+            # advantage in the first iteration.
             ahead = 0.0 * advantage if is_first else advantage - before
             change += np.square(ahead).max(axis=0)
             strategy[:] = self._moved(strategy, advantage + ahead, change, scale)
@@ -140,19 +148,32 @@ class AgentSolver(IterativeSolver):
     def _moved(
         self, strategy: np.ndarray, towards: np.ndarray, change: np.ndarray, scale: np.ndarray
     ) -> np.ndarray:
-        """The next strategies of some infosets, float64 (actions, infosets)."""
+        """Compute the next strategies of some infosets.
+
+        Args:
+            strategy: float64 (actions, infosets): current strategies.
+            towards: float64 (actions, infosets): predicted advantages.
+            change: float64 (actions, infosets): squared changes; see :class:`AgentState`.
+            scale: float64 (infosets,): scale of each infoset.
+
+        Returns:
+            float64 (actions, infosets).
+        """
         record = self.algorithm
         alpha = record.alpha + record.heat * self._stakes
         rate = record.eta / np.sqrt(1.0 + change)
-        with np.errstate(divide="ignore"):  # Without a floor an action may be given up for ever.
+        with np.errstate(divide="ignore"):  # Without a floor a probability may become 0 for good.
             logs = (np.log(strategy) + rate * towards) / (1.0 + rate * alpha / scale)
         moved = np.exp(logs - logs.max(axis=0))
         moved *= (1.0 - record.floor) / moved.sum(axis=0)
         return np.asarray(moved + record.floor / len(moved))
 
     def _scales(self) -> np.ndarray:
-        """The scale of each infoset, float64 (infosets,): the largest size of its value given that
-        it is reached, over all own strategies, when the others play uniformly."""
+        """Compute the scale of each infoset, float64 (infosets,).
+
+        The scale is the largest absolute value of the infoset given that it is reached, over all
+        own strategies, when the others play uniformly.
+        """
         form, paid = self.game.form, np.zeros(self.game.n_sequences)
         of, found = form.owners[0], np.zeros(form.n_infosets)
         for player in range(form.n_players):

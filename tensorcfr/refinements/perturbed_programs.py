@@ -1,21 +1,24 @@
 """Quasi-perfect equilibria of two-player zero-sum games, as fractions.
 
 Every sequence ``s`` of a player is played with an own reach of at least ``e ** |s|``, where ``|s|``
-is the number of its actions: whoever trembles often does so seldom.  The equilibria of these
-perturbed games are linear programs whose right-hand sides and objectives are polynomials in ``e``;
-a limit for ``e -> 0`` is a quasi-perfect equilibrium of the game, hence sequential, and perfect in
-the normal form (Miltersen and Sørensen).
+is the number of its actions.  Several trembles in one play are therefore much less likely than one.
+The equilibria of these perturbed games solve linear programs whose right-hand sides and objectives
+are polynomials in ``e``.  A limit for ``e -> 0`` is a quasi-perfect equilibrium of the game.  It is
+therefore sequential, and perfect in the normal form (Miltersen and Sørensen).
 
 A basis of the program is *stable* if it is optimal for all small ``e``.  HiGHS finds an optimal
-basis for a number ``e``; it is then solved in fractions, with a column for every power of ``e``,
-and is stable if the first coefficient that is not 0 is positive in every variable and every reduced
-cost.  Otherwise a smaller ``e`` is tried (Farina, Gatti and Sandholm).
+basis for a number ``e``.  The basis is then solved in fractions, with a column for every power of
+``e``.  It is stable if the first nonzero coefficient of every variable and every reduced cost is
+positive.  Otherwise a smaller ``e`` is tried (Farina, Gatti and Sandholm).
 
-Sources: P. B. Miltersen, T. B. Sørensen, "Computing a quasi-perfect equilibrium of a two-player
-game", Economic Theory 42, 2010; G. Farina, N. Gatti, T. Sandholm, "Practical exact algorithm for
-trembling-hand equilibrium refinements in games", NeurIPS 2018; E. van Damme, "A relation between
-perfect equilibria in extensive form games and proper equilibria in normal form games",
-International Journal of Game Theory 13, 1984.
+Sources:
+
+* P. B. Miltersen, T. B. Sørensen, "Computing a quasi-perfect equilibrium of a two-player game",
+  Economic Theory 42, 2010.
+* G. Farina, N. Gatti, T. Sandholm, "Practical exact algorithm for trembling-hand equilibrium
+  refinements in games", NeurIPS 2018.
+* E. van Damme, "A relation between perfect equilibria in extensive form games and proper equilibria
+  in normal form games", International Journal of Game Theory 13, 1984.
 """
 
 from __future__ import annotations
@@ -35,41 +38,41 @@ from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 
 FIRST, LAST, FALL = Fraction(1, 20), Fraction(1, 10**4), 2
-"""The first and the last ``e`` that are tried, and by what it is divided from one to the next."""
+"""First and last ``e`` to try, and the divisor between consecutive ones."""
 LARGEST = 1_000
-"""Sequences of a game, at most.  In longer plays the least own reaches are near the tolerance of
-HiGHS, whose bases are then no longer optimal, as in Leduc."""
+"""Maximum number of sequences of a game.  In longer plays, such as Leduc's, the minimum own reaches
+are near the tolerance of HiGHS, whose bases are then no longer optimal."""
 POSITIVE = 1e-7
-"""What counts as more than 0 in the solution of HiGHS, as a share of the least own reach."""
+"""Threshold for positive numbers in the solution of HiGHS, relative to the minimum own reach."""
 DENOMINATOR = 10**6
-"""The largest denominator of a payoff entry that is read as a fraction of small numbers."""
+"""Largest denominator of a payoff entry that is converted to a simple fraction."""
 
 
 @dataclass(frozen=True)
 class QuasiPerfect:
-    """A quasi-perfect equilibrium, exact."""
+    """Exact quasi-perfect equilibrium."""
 
     policy: Policy
-    """The strategies, rounded."""
+    """Strategies, rounded to floats."""
     probabilities: dict[str, dict[str, Fraction]]
-    """The strategies: infoset label to action to probability."""
+    """Strategies: infoset label to action to probability."""
     value: Fraction
-    """What player 0 gets."""
+    """Expected utility of player 0."""
     trembles: Fraction
-    """The ``e`` at which HiGHS found the basis, which is optimal for all small ``e``."""
+    """Number ``e`` at which HiGHS found the basis, which is optimal for all small ``e``."""
     reaches: tuple[tuple[Fraction, ...], ...]
-    """Own reaches in equilibria with trembles, by sequence: the coefficients of the powers of
-    ``e``, from 0.  They prove what the strategies are a limit of."""
+    """Own reaches in the perturbed equilibria, by sequence: coefficients of the powers of ``e``,
+    from 0.  They prove that the strategies are a limit of perturbed equilibria."""
 
 
 @checked()
 def quasi_perfect(game: Flat) -> QuasiPerfect:
-    """A quasi-perfect equilibrium of a small two-player zero-sum game, as fractions.
+    """Compute a quasi-perfect equilibrium of a small two-player zero-sum game, as fractions.
 
-    After a mistake of the opponent the player goes on with a best response, and no strategy is
-    dominated.  Payoffs times chance are read as fractions with denominators of at most a million
-    where these equal them to rounding, and otherwise as the floats that they are.  Time grows with
-    the third power of the sequences: about 10 seconds for 900.
+    After a mistake of the opponent, each player continues with a best response, and no strategy is
+    dominated.  Payoffs times chance probabilities are converted to fractions with denominators of
+    at most a million if the fraction equals the float to rounding.  Other floats are converted
+    exactly.  Time grows with the third power of the number of sequences: about 10 seconds for 900.
 
     >>> from tensorcfr import compile_game
     >>> found = quasi_perfect(compile_game("kuhn"))
@@ -77,12 +80,14 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
     (Fraction(-1, 18), {'pass': Fraction(1, 1), 'bet': Fraction(0, 1)})
 
     Args:
-        game: The game, laid out, with at most 1,000 sequences.
+        game: A flat game with at most 1,000 sequences.
+
+    Returns:
+        The equilibrium.
 
     Raises:
-        ValueError: The game is too large, has not two players, or its utilities have no constant
-            sum.
-        MissingExtraError: scipy or python-flint is not installed; says what installs it.
+        ValueError: The game is too large, does not have two players, or is not constant-sum.
+        MissingExtraError: scipy or python-flint is not installed; says how to install it.
         RuntimeError: No basis that HiGHS found is stable.
     """
     check_zero_sum(game)
@@ -105,10 +110,19 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
 def _result(
     game: FlatGame, program: _Program, reaches: np.ndarray, trembles: Fraction
 ) -> QuasiPerfect:
-    """The limit of own reaches, an object array (sequences, powers) of fractions."""
+    """Make the result from perturbed own reaches.
+
+    Args:
+        game: The game.
+        program: The perturbed programs of the game.
+        reaches: Fractions (sequences, powers): own reaches as polynomials in ``e``.
+        trembles: The number ``e`` at which the basis was found.
+    """
     limits = [Fraction(1)] * game.n_sequences
     for infoset, at in enumerate(program.sequences):
         above = reaches[program.above[infoset]]
+        # For `e -> 0`, the ratio of two polynomials tends to the ratio of their coefficients at the
+        # lowest power of the denominator.
         order = int(np.flatnonzero(above)[0])
         for s in at:
             limits[s] = reaches[s, order] / above[order]
@@ -132,17 +146,19 @@ def _result(
 
 
 class _Side(NamedTuple):
-    """One player's part of the program."""
+    """Sequences and infosets of one player."""
 
     first: int
-    """The player's first sequence, the empty one."""
+    """First sequence, the empty one."""
     size: int
-    """Sequences."""
+    """Number of sequences."""
     infosets: range
+    """Infosets of the player."""
 
 
 class _Program:
-    """The perturbed programs of a game, with fractions for payoffs and polynomials in ``e``."""
+    """Perturbed programs of a game, with payoffs as fractions and own reaches as polynomials in
+    ``e``."""
 
     def __init__(self, game: FlatGame) -> None:
         form = game.form
@@ -166,7 +182,7 @@ class _Program:
             for infoset in range(game.n_infosets)
         ]
         length = np.zeros(game.n_sequences, dtype=int)
-        for infoset in range(game.n_infosets):  # Those before an infoset have smaller numbers.
+        for infoset in range(game.n_infosets):  # Earlier infosets have smaller numbers.
             length[self.sequences[infoset]] = length[self.above[infoset]] + 1
         self.length = length
         self.least = _zeros(game.n_sequences, int(length.max()) + 1)
@@ -174,8 +190,14 @@ class _Program:
             self.least[s, k] = Fraction(k > 0)
 
     def stable(self, trembles: Fraction) -> np.ndarray | None:
-        """Own reaches for all small ``e``, an object array (sequences, powers) of fractions, from
-        an optimal basis for one; None if it is not stable."""
+        """Compute own reaches for all small ``e`` from an optimal basis for a single ``e``.
+
+        Args:
+            trembles: The single ``e``.
+
+        Returns:
+            Object array (sequences, powers) of fractions; None if the basis is not stable.
+        """
         least = np.where(self.length > 0, float(trembles) ** self.length, 0.0)
         found = optimum(self.game, least)
         has_more = found.reach - least > POSITIVE * np.maximum(least, float(trembles) ** 3)
@@ -184,18 +206,25 @@ class _Program:
         return self._solve(own, other)
 
     def _basis(self, has_more: np.ndarray, is_tight: np.ndarray) -> tuple[list[int], list[int]]:
-        """The sequences of either player that are in a basis: those that have more than the least
-        own reach, and of the others without slack as many as make the system square."""
+        """Select the sequences of each player that are in a basis.
+
+        All sequences above the minimum own reach are in it.  Other sequences without slack are
+        added until the system is square.
+
+        Args:
+            has_more: bool (sequences,): True if the own reach exceeds the minimum.
+            is_tight: bool (sequences,): True if the slack is 0.
+        """
         chosen = []
         for player in range(2):
             side = self.sides[player]
             at = np.arange(side.first, side.first + side.size)
-            # Those that must be in it come first: elimination takes the first ones that it can.
+            # Required sequences come first, because elimination selects the earliest ones.
             chosen.append([*at[has_more[at]].tolist(), *at[is_tight[at] & ~has_more[at]].tolist()])
         system = self._system(*chosen)
         rows, columns = (1 + len(side.infosets) for side in self.sides)
         values = list(range(len(chosen[0]), len(chosen[0]) + columns))
-        # Constraints and values of infosets are in every basis, before all others.
+        # Constraints and values of infosets are in every basis, so they come before sequences.
         by_column = _independent(system, values + list(range(len(chosen[0]))))
         across = [list(line) for line in zip(*system, strict=True)]
         by_row = _independent(across, list(range(len(system))))
@@ -204,8 +233,15 @@ class _Program:
         return own, other
 
     def _system(self, own: list[int], other: list[int]) -> list[list[Fraction]]:
-        """The rows of the constraints of player 0, then of some sequences of player 1; the columns
-        of some sequences of player 0, then of the values of player 1."""
+        """Make the matrix of the linear system of a basis.
+
+        Rows are the constraints of player 0, then sequences of player 1.  Columns are sequences of
+        player 0, then the values of player 1's infosets.
+
+        Args:
+            own: Sequences of player 0 in the basis.
+            other: Sequences of player 1 in the basis.
+        """
         lines = _constraints(self, 0, own)
         width = 1 + len(self.sides[1].infosets)
         lines = [line + [Fraction(0)] * width for line in lines]
@@ -221,7 +257,12 @@ class _Program:
         return lines + below
 
     def _solve(self, own: list[int], other: list[int]) -> np.ndarray | None:
-        """Own reaches for all small ``e`` from a basis; None if it is not square, or not stable."""
+        """Compute own reaches for all small ``e`` from a basis.
+
+        Returns:
+            Object array (sequences, powers) of fractions; None if the system is not square or is
+            singular, or if the basis is not stable.
+        """
         system, least, powers = self._system(own, other), self.least, self.least.shape[1]
         if len(system) != len(own) + 1 + len(self.sides[1].infosets):
             return None
@@ -246,7 +287,7 @@ class _Program:
         return reach if all(map(_is_positive, inside)) else None
 
     def _rest(self, player: int) -> np.ndarray:
-        """What the least own reaches leave of every constraint: ``e - E l``."""
+        """Compute ``e - E l``, the right side of every constraint less the minimum own reaches."""
         lines = 1 + len(self.sides[player].infosets)
         found = _zeros(lines, self.least.shape[1])
         found[0, 0] = Fraction(1)
@@ -257,7 +298,8 @@ class _Program:
         return found
 
     def _slacks(self, reach: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
-        """What more of a sequence would lose, for all small ``e``."""
+        """Compute the reduced cost of each sequence as a polynomial in ``e``: the loss per unit of
+        additional own reach."""
         first, second = self.sides
         found = _zeros(*reach.shape)
         for row, column, v in self.payoff:
@@ -273,8 +315,16 @@ class _Program:
 
 
 def _constraints(program: _Program, player: int, sequences: list[int]) -> list[list[Fraction]]:
-    """The constraints of a player's own reaches, some columns: row 0 is the empty sequence; in the
-    row of an infoset its actions have 1, and the sequence that leads there has -1."""
+    """Make some columns of the constraints of a player's own reaches.
+
+    Row 0 is the empty sequence.  In the row of an infoset, its actions have 1, and its parent
+    sequence has -1.
+
+    Args:
+        program: The perturbed programs.
+        player: The player.
+        sequences: Sequences of the columns.
+    """
     side, at = program.sides[player], {s: column for column, s in enumerate(sequences)}
     found = [[Fraction(0)] * len(sequences) for _ in range(1 + len(side.infosets))]
     if side.first in at:
@@ -289,26 +339,26 @@ def _constraints(program: _Program, player: int, sequences: list[int]) -> list[l
 
 
 def fraction_of(number: float) -> Fraction:
-    """The simplest fraction that equals a number to rounding, or the float itself."""
+    """Convert a number to a simple fraction that equals it to rounding, or else exactly."""
     simple = Fraction(number).limit_denominator(DENOMINATOR)
     return simple if abs(float(simple) - number) <= 1e-14 * abs(number) else Fraction(number)
 
 
 def _zeros(rows: int, columns: int) -> np.ndarray:
-    """An object array of fractions."""
+    """Make an object array (rows, columns) of zero fractions."""
     found = np.empty((rows, columns), dtype=object)
     found[:] = Fraction(0)
     return found
 
 
 def _is_positive(polynomial: np.ndarray) -> bool:
-    """Whether a polynomial in ``e``, by coefficients, is at least 0 for all small ``e``."""
+    """Return whether a polynomial in ``e``, by coefficients, is at least 0 for all small ``e``."""
     leading = next((c for c in polynomial.tolist() if c), 0)
     return leading >= 0
 
 
 def _matrix(lines: Any) -> Any:
-    """Fractions as a matrix of python-flint."""
+    """Convert rows of fractions to a matrix of python-flint."""
     flint = needs(*FLINT)
     found = flint.fmpq_mat(len(lines), len(lines[0]))
     for row, line in enumerate(lines):
@@ -319,7 +369,12 @@ def _matrix(lines: Any) -> Any:
 
 
 def _independent(lines: list[list[Fraction]], order: list[int]) -> list[int]:
-    """Columns that are independent and as many as can be, the first ones in an order."""
+    """Select a maximal set of linearly independent columns, preferring early ones in an order.
+
+    Args:
+        lines: Rows of the matrix.
+        order: Columns in the order of preference.
+    """
     reduced, rank = _matrix([[line[c] for c in order] for line in lines]).rref()
     found, at = [], 0
     for row in range(rank):
@@ -330,8 +385,15 @@ def _independent(lines: list[list[Fraction]], order: list[int]) -> list[int]:
 
 
 def _solution(lines: list[list[Fraction]], right: np.ndarray) -> np.ndarray | None:
-    """The solution of a square system for every column of the right side, an object array; None if
-    the system is singular."""
+    """Solve a square system for every column of the right side.
+
+    Args:
+        lines: Rows of the matrix.
+        right: Object array (rows, columns) of fractions.
+
+    Returns:
+        Object array (rows, columns) of fractions; None if the system is singular.
+    """
     try:
         solved = _matrix(lines).solve(_matrix(right.tolist()))
     except ZeroDivisionError:

@@ -1,10 +1,10 @@
-"""Agent quantal response equilibria, traced from uniform play on.
+"""Agent quantal response equilibria, traced from uniform play.
 
-In the logit equilibrium of rationality ``lambda`` the odds of two actions are ``exp(lambda d)``,
-where ``d`` is the difference of their values given that the infoset is reached and that everybody
-plays the equilibrium.  With ``lambda = 0`` it is uniform play; from there one branch of equilibria
-leads, as ``lambda`` grows, to a sequential equilibrium.  The branch is followed by a predictor,
-its tangent, and a corrector, Newton's method across it, so that it may turn back on the way.
+In the logit equilibrium of rationality ``lambda`` the odds of two actions are ``exp(lambda d)``.
+Here ``d`` is the difference of their values, given that the infoset is reached and that everybody
+plays the equilibrium.  With ``lambda = 0`` it is uniform play.  As ``lambda`` grows, a branch of
+equilibria leads from there to a sequential equilibrium.  The branch is traced by a predictor, its
+tangent, and a corrector, Newton's method across the tangent.  It may turn back on the way.
 
 Sources: R. D. McKelvey, T. R. Palfrey, "Quantal response equilibria for extensive form games",
 Experimental Economics 1, 1998; T. L. Turocy, "Computing sequential equilibria using agent quantal
@@ -27,23 +27,24 @@ from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 
 LARGEST = 500
-"""Odds of a game, at most: sequences less infosets.  A step takes as many evaluations, twice."""
+"""Maximum number of odds of a game: sequences minus infosets.  Each Newton step evaluates the game
+twice per odds."""
 DIFFERENCE = 1e-6
-"""By how much logarithms of odds are changed for derivatives."""
+"""Change of the logarithms of odds for central differences."""
 NEAR = 1e-11
-"""What is left of the equations where Newton's method ends, over 1 + the largest number."""
+"""Largest residual at which Newton's method stops, relative to 1 + the largest coordinate."""
 FIRST, LEAST, MOST_NEWTON, MOST_STEPS = 0.03, 1e-7, 8, 20_000
-"""The first and the least length of a step, steps of Newton's method, and steps of a trace."""
+"""First and minimum step length, and maximum numbers of Newton steps and of steps of a trace."""
 
 
 @dataclass(frozen=True)
 class QuantalResponse:
-    """A point of the branch."""
+    """Point of the branch of quantal response equilibria."""
 
     rationality: float
-    """``lambda``, per unit of utility: 1 over the temperature."""
+    """``lambda`` per unit of utility: 1 over the temperature."""
     policy: Policy
-    """The equilibrium."""
+    """Equilibrium."""
 
 
 @checked()
@@ -51,10 +52,10 @@ def quantal_responses(
     game: Flat,
     rationality: Annotated[Sequence[float], Several(Number(0, finite=True), ordered=True)],
 ) -> tuple[QuantalResponse, ...]:
-    """Agent quantal response equilibria (logit) on the branch that begins at uniform play.
+    """Compute agent quantal response equilibria (logit) on the branch from uniform play.
 
-    Where the branch turns back, the first point on it with a ``lambda`` is taken.  Payoffs may
-    have any sums, and any number of players.
+    If the branch turns back, the first point with the requested ``lambda`` is taken.  The game may
+    have any number of players and any sums of payoffs.
 
     >>> from tensorcfr import compile_game
     >>> one, other = quantal_responses(compile_game("kuhn"), [1.0, 100.0])
@@ -64,16 +65,16 @@ def quantal_responses(
     1.0
 
     Args:
-        game: The game, laid out, with at most 500 sequences more than infosets.
-        rationality: Values of ``lambda``, in any order.
+        game: A flat game; sequences minus infosets must be at most 500.
+        rationality: Numbers for ``lambda``, in any order.
 
     Returns:
-        One equilibrium for each of them, in their order.
+        An equilibrium for each ``lambda``, in the same order.
 
     Raises:
-        ValueError: The game is too large, or there is no ``lambda``, or one that is no number from
-            0.
-        RuntimeError: The branch cannot be followed so far; says to where it was.
+        ValueError: The game is too large, ``rationality`` is empty, or a ``lambda`` is not a
+            number from 0.
+        RuntimeError: The branch cannot be traced so far; names the last ``lambda`` on it.
     """
     branch = _Branch(game)
     if (odds := int(branch.moves.sum())) > LARGEST:
@@ -89,8 +90,11 @@ def quantal_responses(
 
 
 class _Branch:
-    """A place on the branch: logarithms of the odds of actions against the first one of their
-    infoset, then ``lambda``."""
+    """Position on the branch.
+
+    ``point``, float64 (odds + 1,), has the logarithms of the odds of each action against the first
+    action of its infoset, then ``lambda``.
+    """
 
     def __init__(self, game: Flat) -> None:
         self.infosets = _Infosets(game)
@@ -103,24 +107,27 @@ class _Branch:
         self.tangent = self.tangent_at(self.point, ahead)
 
     def strategy(self, odds: np.ndarray) -> np.ndarray:
-        """Behaviour strategies with some logarithms of odds, float64 (sequences,)."""
+        """Compute behaviour strategies from logarithms of odds, float64 (sequences,)."""
         logs = np.zeros(len(self.moves))
         logs[self.moves] = odds
-        # That of the first action is 0, so that the largest is at least 0.
+        # The logarithm of each first action is 0, so the largest one is at least 0.
         weights = np.exp(logs - self.infosets.largest(logs))
         return np.asarray(weights / self.infosets.sum_up(weights))
 
     def better(self, odds: np.ndarray) -> np.ndarray:
-        """By how much actions are better than the first one, given that infosets are reached."""
+        """Compute action values minus the value of the infoset's first action, float64 (odds,).
+
+        Values are given that the infoset is reached.
+        """
         advantage = self.infosets.advantages(self.strategy(odds))
         return np.asarray((advantage - advantage[self.first])[self.moves])
 
     def rest(self, point: np.ndarray) -> np.ndarray:
-        """What is left of the equations; 0 at an equilibrium."""
+        """Compute the residuals of the equations, float64 (odds,); 0 at an equilibrium."""
         return np.asarray(point[:-1] - point[-1] * self.better(point[:-1]))
 
     def derivatives(self, point: np.ndarray) -> np.ndarray:
-        """Those of the equations, float64 (odds, odds + 1)."""
+        """Compute the Jacobian matrix of the residuals, float64 (odds, odds + 1)."""
         odds, n = point[:-1], len(point) - 1
         found = np.empty((n, n + 1))
         for k in range(n):
@@ -133,14 +140,27 @@ class _Branch:
         return found
 
     def tangent_at(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
-        """The direction of the branch, of length 1, on the side of another one."""
+        """Compute the unit tangent of the branch at a point.
+
+        Args:
+            point: float64 (odds + 1,): the point.
+            before: float64 (odds + 1,): a direction; the tangent has a positive component along it.
+        """
+        # The tangent is in the null space of the Jacobian matrix; the last row fixes its sign.
         system = np.vstack([self.derivatives(point), before])
         found = np.linalg.solve(system, np.append(np.zeros(len(point) - 1), 1.0))
         return np.asarray(found / np.linalg.norm(found))
 
     def corrected(self, point: np.ndarray, across: np.ndarray) -> np.ndarray | None:
-        """An equilibrium by Newton's method from a point, with steps across a direction; None if it
-        does not come near one."""
+        """Find an equilibrium near a point by Newton's method.
+
+        Args:
+            point: float64 (odds + 1,): initial point.
+            across: float64 (odds + 1,): direction to which all steps are orthogonal.
+
+        Returns:
+            The equilibrium, float64 (odds + 1,); None if the method does not converge.
+        """
         for _ in range(MOST_NEWTON):
             rest = self.rest(point)
             if np.abs(rest).max() <= NEAR * (1.0 + np.abs(point).max()):
@@ -156,8 +176,11 @@ class _Branch:
         return None
 
     def go_to(self, aim: float) -> np.ndarray:
-        """Follow the branch to the first equilibrium with a ``lambda``, and return its
-        strategies."""
+        """Trace the branch to the first equilibrium with a ``lambda``, and return its strategies.
+
+        Raises:
+            RuntimeError: The branch cannot be traced so far.
+        """
         lambdas = np.append(np.zeros(len(self.point) - 1), 1.0)
         for _ in range(MOST_STEPS):
             if self.point[-1] == aim:
@@ -166,6 +189,7 @@ class _Branch:
                 break
             ahead = self.point + self.length * self.tangent
             if ahead[-1] >= aim > self.point[-1]:
+                # The step would pass the goal: shorten it, and keep lambda fixed in the corrector.
                 share = (aim - self.point[-1]) / (ahead[-1] - self.point[-1])
                 ahead = self.point + share * self.length * self.tangent
                 ahead[-1] = aim
@@ -176,6 +200,7 @@ class _Branch:
                 self.length /= 2
                 continue
             tangent = self.tangent_at(found, self.tangent)
+            # A sharp turn may mean that the corrector jumped to another branch.
             if tangent @ self.tangent < 0.9:
                 self.length /= 2
                 continue
@@ -186,8 +211,10 @@ class _Branch:
 
 
 class _Infosets:
-    """The infosets of a game, as arrays over its sequences; the empty sequence of each player
-    counts as an infoset with one action."""
+    """Infosets of a game, as arrays over its sequences.
+
+    The empty sequence of each player counts as an infoset with one action.
+    """
 
     def __init__(self, game: FlatGame) -> None:
         self.game, self.others = game, OthersReach(game)
@@ -195,20 +222,27 @@ class _Infosets:
         self.of = np.where(of < 0, game.n_infosets + np.cumsum(of < 0) - 1, of)
 
     def sum_up(self, numbers: np.ndarray) -> np.ndarray:
-        """The sum of the numbers of all actions of an infoset, at each of its sequences."""
+        """Sum numbers over the actions of each infoset; float64 (sequences,), the sum at each
+        action."""
         found: np.ndarray = np.bincount(self.of, numbers)[self.of]
         return found
 
     def largest(self, numbers: np.ndarray) -> np.ndarray:
-        """The largest number of all actions of an infoset, from 0, at each of its sequences."""
+        """Compute the maximum of 0 and the numbers of each infoset's actions; float64
+        (sequences,), the maximum at each action."""
         found = np.zeros(self.of.max() + 1)
         np.maximum.at(found, self.of, numbers)
         return found[self.of]
 
     def advantages(self, strategy: np.ndarray) -> np.ndarray:
-        """By how much every action is better than the strategy given that its infoset is reached,
-        in the game's unit of utility; 0 where nobody can come, or with too small a probability for
-        a float."""
+        """Compute action values minus the value of the strategy, given that infosets are reached.
+
+        Args:
+            strategy: float64 (sequences,): behaviour strategies.
+
+        Returns:
+            float64 (sequences,) in the unit of utility; 0 if the reach is 0 or underflows.
+        """
         own, value = np.zeros((2, len(strategy)))
         put_values(self.game.form, strategy, own, value)
         reach = np.append(self.others.everywhere(own), np.ones(self.game.n_players))[self.of]

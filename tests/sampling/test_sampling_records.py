@@ -86,7 +86,7 @@ def test_a_rule_of_ones_own() -> None:
         ("pdcfr+", "in every iteration"),
         ("pcfr+", "leans on the last instantaneous regret"),
         ("pcfr+gradient", "forecast takes the values of the whole tree"),
-        ("hedge", "weights of exponents"),
+        ("hedge", "exponential weights"),
         ("cfr-avg", "it plays against averages"),
         ("lp", "the variant must be one of CFR, not lp"),
         ("external_sampling", "the variant must be one of CFR, not external_sampling"),
