@@ -1,7 +1,7 @@
 """Games on which the default algorithm may stall: nearly equal actions, payoffs of different size.
 
 python -m scripts.stalls measure VERSION   exploitability at some marks; appends to stalls.csv
-python -m scripts.stalls write             the table of docs/results/variants.md
+python -m scripts.stalls write             the table of docs/results/stalls.md
 python -m scripts.stalls climb SEED        matrices that a random search finds
 
 Every second game of the list is to choose a rule on; the others are to judge it.  Iterations do not
@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from support.random_games import keyed, random_game  # noqa: E402
 
 RESULTS = ROOT / "docs" / "figures" / "stalls.csv"
-PAGE = ROOT / "docs" / "results" / "variants.md"
+PAGE = ROOT / "docs" / "results" / "stalls.md"
 MARKS = (100, 300, 1_000, 3_000, 10_000)
 RIVALS = ("sapcfr+", "cfr+", "dcfr")
 DEFAULT = "paced-cfr+"

@@ -71,7 +71,10 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Farina et al. 2021, Meng et al. 2026" + RISING, (0.0, math.inf), gains=False, numbers=None
     ),
     rules.PACED_PLUS: RegretBound(
-        "docs/newer-variants.md", (rules.LEAST_POWER, math.inf), gains=False, numbers=None
+        "Zinkevich et al. 2007, docs/newer-variants.md",
+        (rules.LEAST_POWER, math.inf),
+        gains=False,
+        numbers=None,
     ),
     rules.PREDICTIVE_DISCOUNTED_PLUS: RegretBound(
         "Xu et al. 2024", (5.0, math.inf), gains=False, numbers={"alpha": 2.3}

@@ -44,11 +44,6 @@ def test_round_trip_through_plain_values(name: str) -> None:
     assert from_dict(changed.to_dict()) == changed
 
 
-def test_what_was_written_before_there_was_a_choice_of_opponents() -> None:
-    older = {key: value for key, value in CFR.to_dict().items() if key != "against"}
-    assert from_dict(older) == CFR
-
-
 def test_weights_of_iterations() -> None:
     t = np.array([3.0, 4.0, 5.0])
     np.testing.assert_array_equal(CFR_PLUS.weights(t), t)

@@ -532,7 +532,7 @@ def test_rules_in_a_file_of_python_are_told_how_they_are_given() -> None:
 
 
 def test_parameters_are_for_names() -> None:
-    with pytest.raises(TypeError, match=r"^parameters ranks are for built-in games"):
+    with pytest.raises(TypeError, match=r"^parameters ranks are only for built-in games"):
         compile_game(Said({}), ranks=3)
 
 

@@ -269,7 +269,8 @@ def test_a_budget_counts_what_comes_and_what_was_taken(monkeypatch: pytest.Monke
         assert own.spent == taken - memory.NOISE
         with pytest.raises(MemoryLimitError, match=r"that needs at least 68\.0 MiB"):
             memory.reserve(30 * MIB, "that")
-    memory.reserve(1 << 60)  # Nothing is limited outside.
+    with pytest.raises(MemoryLimitError, match=r"this needs at least 1024 PiB"):
+        memory.reserve(1 << 60)  # Outside, the free memory is the limit.
 
 
 def test_what_is_taken_is_measured() -> None:

@@ -208,7 +208,7 @@ def test_payoffs_that_are_no_fractions() -> None:
 
 
 def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ValueError, match=r"for two players, and kuhn\(players=3\) has 3"):
+    with pytest.raises(ValueError, match=r"needs two players, and kuhn\(players=3\) has 3"):
         exact_equilibrium(compile_game("kuhn(players=3)"))
     with pytest.raises(ValueError, match="target=0 asks for an exact equilibrium, and kuhn"):
         solve(compile_game("kuhn(players=3)"), target=0)

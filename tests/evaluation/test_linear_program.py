@@ -206,7 +206,7 @@ def test_reaches_a_little_below_zero_are_zero(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_three_players_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"for two players, and kuhn\(players=3\) has 3"):
+    with pytest.raises(ValueError, match=r"needs two players, and kuhn\(players=3\) has 3"):
         equilibrium(compile_game("kuhn", players=3))
 
 

@@ -124,7 +124,7 @@ def test_files_are_found_by_their_suffix(tmp_path: Path, monkeypatch: pytest.Mon
     copy = tmp_path / "COPY.EFG"
     copy.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert compile_game(copy).digest == compile_game(str(copy)).digest == game.digest
-    with pytest.raises(TypeError, match=r"^parameters ranks are for built-in games"):
+    with pytest.raises(TypeError, match=r"^parameters ranks are only for built-in games"):
         compile_game(path, ranks=3)
     with pytest.raises(FileNotFoundError):
         compile_game("nowhere.efg")

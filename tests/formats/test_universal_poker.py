@@ -164,7 +164,7 @@ def test_a_text_needs_no_openspiel(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     solution = solve(compile_game(text), "cfr+", iters=2)
     assert Solution.load(solution.save(tmp_path / "leduc.npz")).game.name == solution.game.name
     assert UncompiledGame(text).source == solution.game.name
-    with pytest.raises(TypeError, match="parameters suits are for built-in games"):
+    with pytest.raises(TypeError, match="parameters suits are only for built-in games"):
         compile_game(text, suits=3)
     with pytest.raises(MissingExtraError):
         compile_game(text.replace("limit", "nolimit"))

@@ -223,7 +223,7 @@ def test_the_package_lists_each_name_once() -> None:
 def test_the_arrays_are_where_compile_game_says() -> None:
     """It named a module without any."""
     text = tensorcfr.compile_game.__doc__ or ""
-    (module,) = re.findall(r"Its arrays are those of :mod:`([\w.]+)`", text)
+    (module,) = re.findall(r":mod:`([\w.]+)` declares all arrays", text)
     assert hasattr(importlib.import_module(module), "HistoryTree")
 
 

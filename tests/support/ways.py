@@ -838,7 +838,7 @@ def expected(name: str, way_name: str, look: str) -> Refused | Hole | Weak | Non
         if look == "arrays":
             return MET
     if look in ("resolve", "play") and kind == "histories":
-        words = "games of two players" if players > 2 else "no game of private hands"
+        words = "games of two players" if players > 2 else "not a game of private hands"
         return Refused(ValueError, words)
     if way.kind == "samples" and look == "policy by label":
         return SAMPLED
@@ -865,7 +865,7 @@ def refused_solve(name: str, way_name: str) -> Refused | None:
             ValueError, "only games of two can be cut|cannot cut .*: cut= needs private hands"
         )
     if way.kind == "subgames" and kind == "histories":
-        return Refused(ValueError, "zero-sum|of two players|no game of private hands")
+        return Refused(ValueError, "zero-sum|of two players|not a game of private hands")
     return None
 
 

@@ -596,7 +596,7 @@ class TestProcesses:
                 for child in multiprocessing.active_children():
                     os.kill(child.pid or 0, signal.SIGKILL)
 
-        with pytest.raises(SweepError, match="ended abruptly: killed"):
+        with pytest.raises(SweepError, match="ended abruptly: it was killed"):
             sweep(path, ["kuhn"], ["cfr", "cfr+"], time_limit=600, processes=2, progress=kill)
         assert max(row.iteration for row in read_sweep(path)) >= 100
 

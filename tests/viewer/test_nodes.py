@@ -330,7 +330,7 @@ def test_search() -> None:
     assert desk.nodes.search("jh CC")[0]["infoset"].startswith("Jh cc")
     assert desk.nodes.search("  ") == desk.nodes.search("zz") == []
     assert desk.nodes.place("Jh cc/Js") == first["node"]
-    with pytest.raises(ValueError, match="no infoset 'zz'"):
+    with pytest.raises(ValueError, match="no infoset or line 'zz'"):
         desk.nodes.place("zz")
 
 

@@ -390,10 +390,11 @@ class CardNodes(PublicNodes):
     def _pairs(self, node: int) -> np.ndarray:
         """Return the factor from the weights of two hands to the probability of a node, up to
         :meth:`share`; float64 (hands of player 0, hands of player 1)."""
-        if not self._is_scaled(node):
-            return self.dealing.apart
-        found: np.ndarray = self.dealing.apart / self._by_hand.scale(self.deals(node))
-        return found
+        # Positive entries of `apart` may differ from 1 where boards were drawn before the hands.
+        disjoint = (self.dealing.apart > 0.0).astype(np.float64)
+        if self._is_scaled(node):
+            disjoint /= self._by_hand.scale(self.deals(node))
+        return disjoint
 
     def _hides_board(self, node: int) -> bool:
         """Return whether a board that was drawn before the hands is still face down."""
