@@ -200,7 +200,7 @@ def test_the_form() -> None:
         assert ask(served, "/api/form/about")[0] == 403
         assert api(served, "/api/form/about")["kind"] == "form"
         assert ask(served, "/api/about", x_token=served.token)[:2] == (404, "not found")
-        for body, reason in (({"board": "x"}, "the spot has no ranges"), ([], "is an object")):
+        for body, reason in (({"board": "x"}, "the spot has no ranges"), ([], "must be an object")):
             assert reason in api(served, "/api/form/size", body)["error"]
         refused = ask(served, "/api/form/solve", method="POST", body=b"[]", x_token=served.token)
         assert refused[:2] == (400, "expected an object")
