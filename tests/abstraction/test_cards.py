@@ -210,7 +210,7 @@ def test_measured_in_the_full_game(tmp_path: Path) -> None:
             (lambda player, board, hands: np.arange(len(hands)), None),
             r"buckets\[0\] separates 5c and 5d before the board",
         ),
-        ((None, lambda player, board, hands: np.arange(len(hands))), "apart on"),
+        ((None, lambda player, board, hands: np.arange(len(hands))), "separates 5c and 5d on"),
     ],
 )
 def test_wrong_buckets(buckets: Any, words: str) -> None:

@@ -261,7 +261,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert report.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
     with pytest.raises(ValueError, match="by needs one of board, river, or a function"):
         report.by("turn")
-    with pytest.raises(ValueError, match="boards must all have as many cards"):
+    with pytest.raises(ValueError, match="boards must all have the same number of cards"):
         solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)
 
     path = save_spot(SPOT, tmp_path / "spot.toml")
