@@ -52,7 +52,7 @@ class Sums(Mapping[str, InfosetSums]):
     >>> from tensorcfr import compile_game, solve
     >>> solution = solve(compile_game("leduc"), "cfr", iters=1)
     >>> {action: round(regret, 4) for action, regret in solution.sums["Js"].regret.items()}
-    {'check': 0.0079, 'raise': -0.0079}
+    {'call': 0.0079, 'raise': -0.0079}
 
     Args:
         setting: The game, the algorithm and the locks.
