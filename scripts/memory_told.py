@@ -49,12 +49,12 @@ NOLIMIT = "nolimit_poker(stacks=20, raises='50%,a', bets='50%,a', deals=(3,), fl
 CASES = (
     ("bluff(dice=(2,1))", "cfr", "float64"),
     ("bluff(dice=(2,1), faces=7)", "cfr+", "float64"),
-    ("bluff(dice=(2,1), faces=7)", "pcfr+gradient", "float64"),
+    ("bluff(dice=(2,1), faces=7)", "pcfr+", "float64"),
     ("bluff(dice=(2,1), faces=7)", "dcfr", "float32"),
     ("liars_dice(faces=9)", "cfr", "float64"),
     ("liars_dice(faces=8)", "hedge", "float64"),
     ("nl_leduc", "cfr+", "float64"),
-    ("nl_leduc", "cfr-avg", "float64"),
+    ("nl_leduc", "dcfr", "float64"),
     ("nl_leduc", "external_sampling", "float64"),
     ("nl_leduc(stack=16)", "outcome_sampling(baseline=0.5)", "float64"),
     ("liars_dice(faces=8)", "chance_sampling", "float64"),
@@ -206,7 +206,7 @@ def _status(key: str) -> int:
 
 IN_FILES = (
     ("bluff(dice=(2,2))", "cfr+", "float64"),
-    ("bluff(dice=(2,2))", "pcfr+gradient", "float64"),
+    ("bluff(dice=(2,2))", "pcfr+", "float64"),
     ("bluff(dice=(2,2))", "dcfr", "float32"),
 )
 """Games in chunks whose state is in files."""

@@ -114,7 +114,7 @@ MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, BEF
 """Those of the pictures."""
 BY_GAME = ("cfr+", "dcfr", "pdcfr+", FORMER, DEFAULT)
 """Those of the tables game by game."""
-JUDGED = ("lcfr", "icfr+", "pcfr+gradient", "rtcfr+", *MAIN)
+JUDGED = ("lcfr", "icfr+", "rtcfr+", *MAIN)
 """All that are judged."""
 ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, BEFORE, SINGLE)
 """What is judged on games of cards."""

@@ -93,19 +93,6 @@ PCFR_PLUS = Algorithm(
 """Predictive CFR+ with local predictions: every infoset uses its last instantaneous regrets as the
 prediction."""
 
-PCFR_PLUS_GRADIENT = Algorithm(
-    "pcfr+gradient",
-    rules.PREDICTIVE_PLUS_GRADIENT,
-    formula="R <- [R + r]+; strategy from [R + r']+, where r' are the regrets against the same "
-    "opponents when the player already plays the new strategy further down; average weighted by "
-    "t^2",
-    source="G. Farina, C. Kroer, T. Sandholm, 'Faster game solving via predictive Blackwell "
-    "approachability: connecting regret matching and mirror descent', AAAI 2021",
-    average_power=2.0,
-)
-"""Predictive CFR+ as published: the last utility gradient is the prediction, and its values are
-propagated upwards under the new strategies."""
-
 PDCFR_PLUS = Algorithm(
     "pdcfr+",
     rules.PREDICTIVE_DISCOUNTED_PLUS,
@@ -254,28 +241,6 @@ HEDGE = Algorithm(
 over the range of the counterfactual values.  This range is often much smaller than the range of the
 payoffs, so larger numbers for ``eta`` are worth trying.  ``eta`` is per unit of payoff.  If payoffs
 exceed 1e12, or all are below 1e-12, it is per ``CompiledGame.unit``, about the largest payoff."""
-
-CFR_AVG = Algorithm(
-    "cfr-avg",
-    rules.REGRET_MATCHING,
-    formula="R <- R + r, where r are the regrets against the others' average strategies; strategy "
-    "from [R]+; uniform average",
-    source="N. Brown, A. Bakhtin, A. Lerer, Q. Gong, 'Combining deep reinforcement learning and "
-    "search for imperfect-information games', NeurIPS 2020 (appendix on CFR-AVG)",
-    against="average",
-)
-"""CFR-AVG on a full game: opponents' reaches are those of their average strategies.
-
-The paper searches a few moves deep.  It evaluates the leaves of the search under the average
-strategies, but computes reaches down to them under the current strategies.  A search of the full
-game has no such leaves, so the paper's CFR-AVG equals CFR there.  Its modified form also equals
-CFR: it adds ``t`` times the value under the average of ``t`` iterations, less ``t - 1`` times the
-value under the average before.  Payoffs are linear in an opponent's reach, so the difference is the
-value under strategy ``t``.
-
-This record instead uses the average reaches at every terminal, as OpenSpiel's value function solver
-does with ``beliefs_for_average``.  It is for study: it has no guarantee, and does not converge to
-an equilibrium of Kuhn or Leduc poker."""
 
 CFR_D = Decomposition(
     "cfr-d",

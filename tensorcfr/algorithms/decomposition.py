@@ -58,10 +58,9 @@ class Decomposition(Record):
             object.__setattr__(self, "cut", tuple(self.cut))
         for option, found in (("variant", self.variant), ("inner", self.inner)):
             rule = found.rule
-            if found.against != "current" or rule.forecast or rule.memory or rule.payoff:
+            if rule.memory or rule.payoff:
                 raise ValueError(
-                    f"{self.name}: {option} must keep regrets alone, against current strategies; "
-                    f"{found.name} does not"
+                    f"{self.name}: {option} must keep regrets alone; {found.name} does not"
                 )
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102

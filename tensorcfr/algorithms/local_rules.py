@@ -224,9 +224,6 @@ DCFR_DISCOUNTED_PLUS = LocalRule(
     matches_regret=True,
 )
 PREDICTIVE_PLUS = LocalRule("predictive regret matching+", _predictive_plus)
-PREDICTIVE_PLUS_GRADIENT = LocalRule(
-    "predictive regret matching+ on gradients", _regret_matching_plus, forecast=True
-)
 PREDICTIVE_DISCOUNTED_PLUS = LocalRule(
     "predictive discounted regret matching+",
     _predictive_discounted_plus,

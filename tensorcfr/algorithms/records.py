@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeGuard
 import numpy as np
 
 from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Whole
-from ..errors import suggest
+from ..errors import OldFileError, suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
 from .theorems import promise
@@ -31,11 +31,10 @@ DEFAULTS: Mapping[str, Any] = {
     "average_growth": 1.0,
     "floor": 0.0,
     "floor_fall": 0.0,
-    "against": "current",
     "passes_up": "played",
 }
 """Default values of options.  Descriptions omit an option that has its default."""
-KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "against", "passes_up")
+KNOWN_OPTIONS = ("delay", "restart_base", "floor", "floor_fall", "passes_up")
 """Options that other solvers also support, or refuse with a message of their own.  These solvers do
 not pass over a sequence form."""
 
@@ -105,11 +104,6 @@ class Algorithm(Record):
     floor_fall: Annotated[float, Number(0, finite=True)] = 0.0
     """``f``: iteration ``t`` plays with the floor ``e / t ** f``.  A falling floor leads to
     equilibria that hold off the path, too; see ``docs/off-the-path.md``."""
-    against: Annotated[str, OneOf(("current", "average"))] = "current"
-    """Opponents' strategies for a player's values and regrets.  ``"current"`` uses the current
-    strategies.  ``"average"`` uses the average so far, including the current strategies with their
-    weight in it.  While all weights are 0 there is no average, and the current strategies are
-    used."""
     passes_up: Annotated[str, OneOf(("played", "new"))] = "played"
     """Strategy that determines the value an infoset passes to earlier decisions: the one that the
     iteration played (``"played"``), or the one just computed (``"new"``; Li et al. 2019)."""
@@ -305,6 +299,15 @@ class Algorithm(Record):
             "functions": functions,
             **{key: p for key, p in super().options.items() if key not in self.scheduled},
         }
+
+    def updated(self, values: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: D102
+        # Up to 0.16.0, players could play against the others' average strategies.
+        if values.get("against", "current") != "current":
+            raise OldFileError(
+                f"{self.name} was written with against={values['against']!r}, an option that "
+                "tensorcfr 0.17.0 removed: load it with tensorcfr 0.16.0"
+            )
+        return values
 
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
         # The digest of one and the same rule differs between versions of Python; the rules of this

@@ -53,8 +53,8 @@ class Sampling(Record):
     Sampled iterations do not visit most infosets.  A local rule can therefore be sampled only if
     an instantaneous regret of 0 changes nothing: the sums of CFR, CFR+ and Linear CFR, and your
     own rules with this property.  Rules are refused if they discount in every iteration, predict
-    the next regret from the last one (noise under sampling), forecast, exponentiate or store more
-    than a regret.
+    the next regret from the last one (noise under sampling), exponentiate or store more than a
+    regret.
     """
 
     is_sampled = True
@@ -254,14 +254,10 @@ def _why_not(variant: Algorithm) -> str:
         return "it changes the payoffs of all sequences in every iteration"
     if callable(variant.floor) or variant.floor > 0:
         return "its strategy has a floor; sampled variants play by regret matching"
-    if variant.against != "current":
-        return "it plays against averages; sampling draws from the strategies of one iteration"
     if beyond := variant.beyond:
         return f"its {beyond[0]} is for passes over the whole game"
     if rule.memory:
         return f"its rule keeps more than a regret ({', '.join(rule.memory)})"
-    if rule.forecast:
-        return "its forecast takes the values of the whole tree"
     if rule.exponential:
         return "its rule uses exponential weights; sampled variants play by regret matching"
     # Compile nothing for a check: call the Python function behind a compiled step.

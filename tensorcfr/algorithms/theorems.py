@@ -64,9 +64,6 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
     ),
     rules.DISCOUNTED_PLUS: RegretBound("Xu et al. 2024", (4.0, math.inf), numbers={"alpha": 1.5}),
     rules.PREDICTIVE_PLUS: RegretBound("Farina et al. 2021" + RISING, (0.0, math.inf), gains=False),
-    rules.PREDICTIVE_PLUS_GRADIENT: RegretBound(
-        "Farina et al. 2021" + RISING, (0.0, math.inf), gains=False
-    ),
     rules.ASYMMETRIC_PREDICTIVE_PLUS: RegretBound(
         "Farina et al. 2021, Meng et al. 2026" + RISING, (0.0, math.inf), gains=False, numbers=None
     ),
@@ -83,7 +80,7 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Freund, Schapire 1999; Brown et al. 2017", gains=False, numbers=None
     ),
 }
-"""Theorems by local rule.  ``gains`` is False for rules with forecasts and for exponential weights
+"""Theorems by local rule.  ``gains`` is False for predictive rules and for exponential weights
 with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
 
 
@@ -193,9 +190,7 @@ def missing(record: Algorithm) -> str:
     bound = BOUNDS.get(_plain(record.rule))
     given, power = record.parameters, record.average_power
     reason = ""
-    if record.against != "current":
-        reason = "regrets are against the others' averages"
-    elif record.passes_up != "played":
+    if record.passes_up != "played":
         reason = "infosets pass up the value of a strategy that nobody has played"
     elif callable(record.floor) or record.floor > 0.0:
         reason = (
@@ -233,7 +228,6 @@ def _of_last_iterate(record: Algorithm) -> str | None:
     sentence, power = known
     plain = (
         record.passes_up == "played"
-        and record.against == "current"
         and not callable(record.floor)
         and record.floor == 0.0
         and not any(map(callable, record.parameters.values()))
@@ -253,8 +247,6 @@ def _observed(record: Algorithm) -> str:
     """
     known: Any = ALGORITHMS.get(record.name) if record.name in PUBLISHED else None
     bound, power = BOUNDS.get(_plain(record.rule)), record.average_power
-    if record.against != "current":
-        return "  Observed with regret matching on Kuhn and Leduc poker: it does not converge."
     if (
         known is None
         or getattr(known, "rule", None) != record.rule

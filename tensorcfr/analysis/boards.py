@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -146,7 +145,8 @@ def solve_boards(
             with ``"check check *"``, a board has a row for each card.
         algorithm: As for :func:`tensorcfr.solve`.
         target: As for :func:`tensorcfr.solve`: ``"0.5%"`` of the pot, which is the default, or
-            ``"0.1 chips"``. This version reads a bare number as per cent, with a warning.
+            ``"0.1 chips"``. A bare number is refused, because up to version 0.16.0 it was read as
+            per cent.
         precision: As for :func:`tensorcfr.solve`.
         threads: As for :func:`tensorcfr.solve`.
         equity: Whether to compute equities, which takes at most a second for a flop.
@@ -169,9 +169,7 @@ def solve_boards(
     record = asked_algorithm(algorithm, spot, precision)
     precision = asked_precision(precision, spot, record)
     if isinstance(target, (int, float)):
-        told = f"target={target!r} is read as per cent of the pot: write '{target!r}%'"
-        warnings.warn(told, DeprecationWarning, stacklevel=3)
-        target = f"{target!r}%"
+        raise ValueError(f"target={target!r} needs a unit: '{target!r}%' or '{target!r} chips'")
     chips = own_amount("target", target or spot.usual.target or 0.0, spot)
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")

@@ -94,8 +94,6 @@ def regrets(
     A player's regrets are taken against the strategies that their update used: with alternating
     updates, the players before them already have new strategies. After every iteration there is one
     pass over the whole game for each player, about as much work as CFR itself in two-player games.
-    For an algorithm that plays against averages, regrets are also taken against the strategies
-    played; it stores other numbers, and the theorems do not apply to it.
 
     >>> from tensorcfr import compile_game
     >>> (point,) = regrets(compile_game("kuhn"), "cfr", checkpoints=[100])

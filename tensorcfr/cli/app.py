@@ -118,5 +118,3 @@ COMMANDS = {
 for panel, commands in COMMANDS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
-# The old name of ``spot``, from the time when all spots were of hold'em.
-app.command("holdem", cls=Command, hidden=True)(spots.spot)

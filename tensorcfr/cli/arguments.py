@@ -28,7 +28,6 @@ from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITH
 from ..solvers.request import USUAL_ITERATIONS, SolveRequest
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
-from .commands import warn
 
 MOST_SEEDS = 1_000_000
 LIMIT = Bytes(0, counts="bytes")
@@ -349,19 +348,16 @@ def is_bare(text: str | None) -> bool:
 
 
 def read_memory_limit(text: str | None) -> int | None:
-    """Parse ``"2GiB"``; a number without a unit is in GiB, as before version 0.8."""
+    """Parse ``"2GiB"``; refuse a number without a unit."""
     if is_bare(text):
-        warn(f"memory limits have a unit now: {text}GiB")
-        text = f"{text}GiB"
+        raise ValueError(f"--memory-limit {text} needs a unit: {text}GiB")
     return None if text is None else LIMIT("--memory-limit", text)
 
 
 def read_target(text: str | None) -> str | None:
-    """Return the target of a spot; a number without a unit is in per cent of the pot, as before
-    0.8."""
+    """Return the target of a spot; refuse a number without a unit."""
     if is_bare(text):
-        warn(f"targets of a spot have a unit now: --target {text}%")
-        return f"{text}%"
+        raise ValueError(f"--target {text} needs a unit: {text}% or '{text} chips'")
     return text
 
 

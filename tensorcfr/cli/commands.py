@@ -1,4 +1,4 @@
-"""Commands in groups, with options from a file of settings, and with old names of options.
+"""Commands in groups, with options from a file of settings.
 
 An option that is declared as hidden is a *setting*: the help of its command lists it by its key in
 the TOML file that ``--settings`` names. A key at the top of the file is for all commands that have
@@ -9,43 +9,28 @@ it, and a key in a table for the command of that name:
     [solve]
     keep_best = true
 
-On the command line, settings are accepted for one more version, with a warning.
+On the command line, a setting is an option like any other.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .._util.arguments import brief
 from ..errors import suggest
 
 OPTION = "--settings"
-RENAMED: Mapping[str, Mapping[str, str]] = {
-    "holdem": {
-        "--hands": "--rows",
-        "--line": "--node",
-        "--export": "--output",
-        "--picture": "--plot",
-    },
-    "boards": {"--line": "--node"},
-    "play": {"--seat": "--player"},
-    **{name: {"--force": ""} for name in ("chart", "draw", "evaluate", "export", "plot", "sweep")},
-}
-"""New names by old names of options and by command; a later version drops the old names. An option
-without a new name is not needed any more."""
 SPOT = "game board oop ip pot stacks bets raises"
 RARE: Mapping[str, str] = {
     "boards": "algorithm precision",
     "chart": "algorithm iters",
     "evaluate": "lock",
-    "holdem": "of",
     "play": SPOT,
     "regrets": "seed",
     "solve": "nodes strategy",
@@ -55,11 +40,6 @@ RARE: Mapping[str, str] = {
     "walkthrough": "seed",
 }
 """Keys of options that are settings of this command, but options of other commands."""
-
-
-def warn(message: str) -> None:
-    """Print a warning about a form that a later version drops."""
-    typer.echo(f"tensorcfr: {message}", err=True)
 
 
 def key_of(parameter: Any) -> str:
@@ -74,35 +54,12 @@ def options_of(command: Any) -> dict[str, Any]:
 
 
 class Command(TyperCommand):
-    """Command whose help lists settings separately, and which accepts old names of options."""
+    """Command whose help lists settings separately."""
 
     def __init__(self, name: str | None, **options: Any) -> None:
         super().__init__(name, **options)
         for key, option in options_of(self).items():
             option.hidden |= key in RARE.get(name or "", "").split()
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: D102
-        rest = super().parse_args(ctx, list(self._with_new_names(args)))
-        for key, option in options_of(self).items():
-            source = ctx.get_parameter_source(option.name)
-            if option.hidden and source is not None and source.name == "COMMANDLINE":
-                warn(f"{max(option.opts, key=len)} goes into the file of {OPTION}: {key} = ...")
-        return rest
-
-    def _with_new_names(self, args: Sequence[str]) -> Iterator[str]:
-        renamed = RENAMED.get(self.name or "", {})
-        for at, word in enumerate(args):
-            if word == "--":
-                yield from args[at:]
-                return
-            name, equals, value = word.partition("=")
-            if name not in renamed:
-                yield word
-            elif new := renamed[name]:
-                warn(f"{name} is called {new} now")
-                yield f"{new}{equals}{value}"
-            else:
-                warn(f"{name} is not needed: pictures and tables are replaced")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
         super().format_options(ctx, formatter)

@@ -1,4 +1,4 @@
-"""Command ``spot``, formerly ``holdem``: solve a spot, and show its lines."""
+"""Command ``spot``: solve a spot, and show its lines."""
 
 from __future__ import annotations
 

@@ -283,15 +283,12 @@ class _ClusterPasses(Passes):
 
     def run(self, turns: Turns) -> None:
         """Run passes in sequence."""
-        first = self._form.trunk.player_sequences[:2]
-        arrays = {name: own for name, own in turns._asdict().items() if np.ndim(own)}
         for t in range(len(turns.row)):
-            turn = turns._replace(**{name: own[t : t + 1] for name, own in arrays.items()})
+            turn = Turns(*(array[t : t + 1] for array in turns))
             # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.
             nobody = np.zeros_like(turn.descends)
             self._run_trunk(turn._replace(updates=nobody))
-            totals = self.kept.cumulative.trunk[first] if turns.against_average else None
-            self._workers.work(turn, self.trunk, totals)
+            self._workers.work(turn, self.trunk)
             self._run_trunk(turn._replace(descends=nobody))
 
     def _run_trunk(self, turn: Turns) -> None:
@@ -326,10 +323,8 @@ def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) ->
     """
     size = floats_of(np.dtype(precision)).itemsize
     sent = sum(len(own) for share in shares for own in share.down)
-    if algorithm.against == "average":
-        sent = 2 * sent + 2 * len(shares)
     values = sum(len(own) for share in shares for own in share.up)
-    return Traffic(down=sent * size, up=values * (1 + algorithm.rule.forecast) * size)
+    return Traffic(down=sent * size, up=values * size)
 
 
 def _trunk_of(state: State, end: int) -> State:

@@ -83,13 +83,12 @@ class ShareWorker:
         scale = bucket_scales(self._form, dtype)
         self._state = first_state(self._form, record.rule, dtype, locks)
         self._passes = Passes(self._form, record, self._state, scale, locks, order.threads)
-        # Sums of averaging weights at the players' empty sequences.  They replace the trunk, which
-        # this process does not have, and normalise averages that others play against.
-        self._totals = totals = aligned(self._form.trunk.n_sequences, floats_of(dtype))
+        # This process does not have the trunk: nothing reads the array in its place.
+        self._trunk = trunk = aligned(self._form.trunk.n_sequences, floats_of(dtype))
         kept = self._passes.kept
         self._passes.kept = kept._replace(
-            regret=kept.regret._replace(trunk=totals),
-            cumulative=kept.cumulative._replace(trunk=totals),
+            regret=kept.regret._replace(trunk=trunk),
+            cumulative=kept.cumulative._replace(trunk=trunk),
         )
 
     def numbers(self, begin: int, end: int) -> StateNumbers:
@@ -113,11 +112,10 @@ class ShareWorker:
             message: The result of :func:`reaches_for`.
 
         Returns:
-            Float array: for each updated player the values of the entries, then for each updated
-            player the forecast values, if the rule forecasts.
+            Float array: the values of the entries of each updated player.
         """
         turns, passes = pickle.loads(order), self._passes
-        self._enter(message, turns.descends[0], averages=turns.against_average)
+        self._enter(message, turns.descends[0])
         counters = new_counters(1)
         counters[0, 0] = 1  # The forward pass of the trunk is done.
         # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
@@ -129,9 +127,7 @@ class ShareWorker:
         trunk = passes.trunk
         players = np.flatnonzero(turns.updates[0])
         up = [trunk.entry_value[self._up[player]] for player in players]
-        if self._rule.forecast:
-            up += [trunk.entry_forecast[self._up[player]] for player in players]
-        return np.concatenate(up or [self._totals[:0]])
+        return np.concatenate(up or [self._trunk[:0]])
 
     def judge(
         self, current: bool, floor: float, message: np.ndarray
@@ -147,52 +143,36 @@ class ShareWorker:
             Float array of the best-response values of the entries, player 0's first; and float64
             (chunks, players): expected values from the terminals of each chunk.
         """
-        self._enter(message, np.ones(2, dtype=bool), averages=False)
+        self._enter(message, np.ones(2, dtype=bool))
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
-        self._passes.judge_chunks(weight._replace(trunk=self._totals), floor, expected, best)
+        self._passes.judge_chunks(weight._replace(trunk=self._trunk), floor, expected, best)
         up = [self._passes.trunk.entry_value[own] for own in self._up]
         return np.concatenate(up), expected[:-1]
 
-    def _enter(self, message: np.ndarray, descends: np.ndarray, *, averages: bool) -> None:
+    def _enter(self, message: np.ndarray, descends: np.ndarray) -> None:
         """Copy the reaches of a message to the arrays that the kernels read."""
         bounds, at = self._form.trunk.player_sequences, 0
-        players = np.flatnonzero(descends)
-        trunk = self._passes.trunk
-        for reach in (trunk.reach, trunk.faced) if averages else (trunk.reach,):
-            for player in players:
-                first, last = bounds[player], bounds[player + 1]
-                reach[first:last] = message[at : at + last - first]
-                at += last - first
-        if averages:
-            self._totals[bounds[players]] = message[at:]
+        for player in np.flatnonzero(descends):
+            first, last = bounds[player], bounds[player + 1]
+            self._passes.trunk.reach[first:last] = message[at : at + last - first]
+            at += last - first
 
 
-def reaches_for(
-    share: Share,
-    descends: np.ndarray,
-    reach: np.ndarray,
-    faced: np.ndarray | None = None,
-    totals: np.ndarray | None = None,
-) -> np.ndarray:
+def reaches_for(share: Share, descends: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """Collect the numbers of the trunk that a share needs in a pass.
 
     Args:
         share: The share.
         descends: bool (players,): True for players whose reaches are needed.
         reach: float (trunk sequences,): own reaches.
-        faced: float (trunk sequences,): reaches of the averages, if players play against averages.
-        totals: float (players,): sums of the averaging weights, if players play against averages.
 
     Returns:
-        One array with the dtype of ``reach``.  It has the own reaches at ``share.down`` for each of
-        these players, then the reaches of the averages, then the sums of the averaging weights.
+        One array with the dtype of ``reach``: own reaches at ``share.down``, for each of these
+        players.
     """
     players = np.flatnonzero(descends)
     parts = [reach[share.down[player]] for player in players]
-    if faced is not None and totals is not None:
-        parts += [faced[share.down[player]] for player in players]
-        parts.append(totals[players])
     return np.concatenate(parts or [reach[:0]])
 
 

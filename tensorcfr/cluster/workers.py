@@ -156,34 +156,27 @@ class Workers:
             raise LostWorkerError
         return answers
 
-    def work(self, turn: Turns, trunk: TrunkScratch, totals: np.ndarray | None) -> None:
+    def work(self, turn: Turns, trunk: TrunkScratch) -> None:
         """Run a pass through all chunks, and write the values of the entries to the trunk.
 
         Args:
             turn: The pass.
             trunk: Scratch arrays of the trunk; entry values are modified in place.
-            totals: float (players,): sums of the averaging weights, if players play against
-                averages.
 
         Raises:
             LostWorkerError: A worker was lost.
         """
         descends, updates = turn.descends[0], np.flatnonzero(turn.updates[0])
-        faced = trunk.faced if turn.against_average else None
-        messages = [
-            reaches_for(share, descends, trunk.reach, faced, totals) for share in self.shares
-        ]
+        messages = [reaches_for(share, descends, trunk.reach) for share in self.shares]
         # Dask has a constant overhead per array, so send the arrays of the tuple as one object.
         order = pickle.dumps(turn)
         answers = self.ask("work", [(order, message) for message in messages])
-        values = [trunk.entry_value, trunk.entry_forecast]
         for share, message, answer in zip(self.shares, messages, answers, strict=True):
             at = 0
-            for target in values if trunk.forecast.size else values[:1]:
-                for player in updates:
-                    own = share.up[player]
-                    target[own] = answer[at : at + len(own)]
-                    at += len(own)
+            for player in updates:
+                own = share.up[player]
+                trunk.entry_value[own] = answer[at : at + len(own)]
+                at += len(own)
             self.traffic.down += message.nbytes
             self.traffic.up += answer.nbytes
 

@@ -286,10 +286,8 @@ def _scratch(
     *,
     dtype: np.dtype,
 ) -> tuple[TrunkScratch, ChunkScratch]:
-    none = np.zeros(0)
     room = aligned(len(reach_below), dtype)
-    trunk = TrunkScratch(reach, reach, value, none, entries, none)
-    return trunk, ChunkScratch(reach_below, reach_below, value_below, none, room)
+    return TrunkScratch(reach, value, entries), ChunkScratch(reach_below, value_below, room)
 
 
 def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:

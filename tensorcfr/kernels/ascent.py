@@ -55,8 +55,8 @@ def ascend(
 
     Args:
         part: Game and arrays.  ``value`` holds the counterfactual payoffs ``g`` on entry, and the
-            counterfactual values on return; so does ``forecast``.  Regrets, strategies and memory
-            are updated in place.
+            counterfactual values on return.  Regrets, strategies and memory are updated in
+            place.
         player: Player whose infosets are updated.
         step: The local rule with its parameters.
         tile: float (TILE_ROWS, LONGEST): scratch in the precision of the values.
@@ -65,7 +65,7 @@ def ascend(
         last_hand: Hand after the last one to process.
         locks: Locked infosets, or None.
     """
-    form, value, forecast = part.form, part.value, part.forecast
+    form, value = part.form, part.value
     parent = form.infoset_parent
     # The last bucket is the deepest: all infosets below a sequence add to it before it is read.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
@@ -76,8 +76,6 @@ def ascend(
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         if actions == 1:
             _pass_up(form, b, first_lane, last_lane, value)
-            if step.rule.forecast:
-                _pass_up(form, b, first_lane, last_lane, forecast)
             continue
         bound = like(tile[0, 0], ROUNDING * part.scale[b])
         rows = Rows(tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], own, bound)
@@ -98,8 +96,6 @@ def ascend(
                 begin += count
                 if not _few_actions(part.strategy, part, lanes, step, rows):
                     _many_actions(part.strategy, step.rule, part, lanes, step, rows)
-                    if step.rule.forecast:
-                        scatter(rows.expected, parent, infoset, count, alike, forecast)
                 # One level up, they are part of the values of the sequences before these infosets.
                 scatter(rows.mean, parent, infoset, count, alike, value)
             if locks is not None and end < last_lane:
@@ -248,8 +244,7 @@ def _many_actions(
 ) -> Any:
     """Update regrets and strategies of infosets that are not locked.
 
-    Their values are written to ``rows.mean``, and for rules with a forecast the forecast values to
-    ``rows.expected``.
+    Their values are written to ``rows.mean``.
     """
     if is_none(strategy):
         return _of_regrets
@@ -301,13 +296,11 @@ def _of_strategies(
 ) -> None:
     """Update infosets whose strategies are stored, from the preferences of a local rule."""
     actions, stride, at, count = lanes
-    regret, value, forecast, v = part.regret, part.value, part.forecast, rows.mean
-    least, total, expected, constant = rows.least, rows.total, rows.expected, rows.constant
+    regret, value, v = part.regret, part.value, rows.mean
+    least, total, constant = rows.least, rows.total, rows.constant
     zero, floor = like(v[0], 0.0), step.floor
     find_least(value, lanes, rows)
     _mean(strategy, lanes, value, v)
-    if rule.forecast:
-        _mean(strategy, lanes, forecast, expected)
     against = _find_paces(rule, part, lanes, step, rows)
     total[:count] = zero
     # Update the regrets, and store preferences in place of the strategies.
@@ -323,12 +316,6 @@ def _of_strategies(
                 rule, before, instant, part.memory, first + lane, step.parameters
             )
             cumulative[lane] = new
-            if rule.forecast:
-                ahead = forecast[first + lane]
-                # A forecast regret within the tie threshold is rounding, and must not break ties.
-                lean = ahead - expected[lane]
-                if abs(lean) > least_of(value, least[lane], abs(ahead)):
-                    preference += lean
             if not rule.exponential:
                 preference = max(preference, zero)
                 total[lane] += preference
@@ -353,8 +340,6 @@ def _of_strategies(
             q = value[at + a * stride :]
             for lane in range(count):
                 v[lane] += kept[lane] * q[lane]
-    if rule.forecast:
-        _mean(strategy, lanes, forecast, expected)
 
 
 @chosen
@@ -384,7 +369,7 @@ def _paces_of_agreement(
     if step.floor > 0.0:
         _value_without_floor(part, lanes, rows)
     # Reuse rows of scratch that are filled later.
-    product, new, old, gained = rows.total, rows.expected, rows.constant, rows.pace
+    product, new, old, gained = rows.total, rows.square, rows.constant, rows.pace
     product[:count], new[:count], old[:count], gained[:count] = zero, zero, zero, zero
     for a in range(actions):
         first = at + a * stride
@@ -521,19 +506,17 @@ def _ascend_locked(
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
     actions, stride, at, _ = lanes
-    rule, regret, value, forecast = step.rule, part.regret, part.value, part.forecast
+    rule, regret, value = step.rule, part.regret, part.value
     share = free_share(probability)
     # Holds the current strategy first, and then the preferences of the next one.
     sigma = _locked_play(strategy, regret, lanes, probability, step.played_floor)
-    v, mean, expected, size, largest = 0.0, 0.0, 0.0, 0.0, -np.inf
+    v, mean, size, largest = 0.0, 0.0, 0.0, -np.inf
     for a in range(actions):
         s = at + a * stride
         v += sigma[a] * value[s]
         if probability[a] < 0.0:
             mean += sigma[a] * value[s] / share
             size = max(size, abs(value[s]))
-            if rule.forecast:
-                expected += sigma[a] * forecast[s] / share
     least = least_of(value, rows.bound, size)
     # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
@@ -557,10 +540,6 @@ def _ascend_locked(
                 rule, np.float64(pace * regret[s]), instant, part.memory, s, step.parameters
             )
             regret[s] = new
-            if rule.forecast:
-                lean = forecast[s] - expected
-                if abs(lean) > least_of(value, least, abs(forecast[s])):
-                    preference += lean
             if not rule.exponential:
                 preference = max(preference, 0.0)
             largest = max(largest, preference)
@@ -585,8 +564,6 @@ def _ascend_locked(
         value[above] += v
         for a in range(actions):
             strategy[at + a * stride] = sigma[a]
-            if rule.forecast:
-                forecast[above] += sigma[a] * forecast[at + a * stride]
 
 
 @chosen

@@ -22,7 +22,7 @@ from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import payoff_product, scratch_size
 from . import packing
 from .ascent import ascend
-from .descent import descend, like
+from .descent import descend
 from .local_rule import LocalRule, parameters_of
 from .meeting import count_up, wait_for
 from .packing import Own
@@ -137,8 +137,7 @@ def add_apart(
     player: int,
     share: float,
     average: Numbers,
-    unpacks: bool,
-) -> float:
+) -> None:
     """Add a player's reaches, times a share, to an average in 16 bits.
 
     Args:
@@ -148,31 +147,25 @@ def add_apart(
         player: The player.
         share: Factor of the reaches.
         average: Modified in place.
-        unpacks: Whether to unpack the chunk's average before the addition into ``part.average``.
-
-    Returns:
-        The share of the reaches that ``part.average`` then lacks.
     """
     form, reach = part.form, part.reach
     begin, end = form.player_sequences[player], form.player_sequences[player + 1]
     if not 0 <= c < game.shape.shape[0]:
         packing.add(reach, share, Own(part.average, None, player, begin + 1, end))
-        return 0.0
+        return
+    if share == 0.0:
+        return
     own = own_numbers(game, c, form, player, average)
-    if unpacks:
-        packing.unpack(own, part.average)
-    if share != 0.0:
-        # Rows are packed as a whole: clear the gaps between buckets, which still hold numbers of
-        # other chunks.
-        at = own.begin
-        for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
-            for s in range(at, form.bucket_sequence[b]):
-                reach[s] = 0.0
-            at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
-        for s in range(at, own.end):
+    # Rows are packed as a whole: clear the gaps between buckets, which still hold numbers of other
+    # chunks.
+    at = own.begin
+    for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
+        for s in range(at, form.bucket_sequence[b]):
             reach[s] = 0.0
-        packing.add(reach, share, own)
-    return share
+        at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
+    for s in range(at, own.end):
+        reach[s] = 0.0
+    packing.add(reach, share, own)
 
 
 @lends
@@ -182,26 +175,6 @@ def in_room(game: ChunkedForm, c: int, scratch: np.ndarray) -> np.ndarray:
     # A view takes less time than a slice.
     room = game.room[c]
     return view(scratch, room, (max(scratch.shape[0] - room, 0),))
-
-
-@inlined
-def face(part: Part, own: tuple[int, int], total: float, weight: float) -> None:
-    """Compute the reaches of a player's average strategy, in ``part.faced``.
-
-    Args:
-        part: The trunk or a chunk.
-        own: The player's first sequence in it that is not an entry, and the one after the last.
-        total: Sum of the averaging weights, ``weight`` included.
-        weight: Averaging weight of the current strategies that ``part.average`` lacks.
-    """
-    # Round as the update of the average does, so that the bits do not depend on when it is added.
-    average, reach, faced = part.average, part.reach, part.faced
-    pending, total = like(average[0], weight), like(average[0], total)
-    if total == 0.0:  # No average yet.
-        pending = total = like(average[0], 1.0)
-    share = 1.0 / np.float64(total)
-    for s in range(own[0], own[1]):
-        faced[s] = (average[s] + pending * reach[s]) * share
 
 
 @lends
@@ -217,9 +190,7 @@ def trunk_of(game: ChunkedForm, kept: Kept, trunk: TrunkScratch, scale: np.ndarr
             _slice(kept.strategy, 0, end),
             kept.memory[:, :end],
             trunk.reach,
-            trunk.faced,
             trunk.value,
-            trunk.forecast,
             scale[0],
         )
     )
@@ -232,8 +203,8 @@ def chunk_of(
 ) -> Part:
     """Return a chunk with its arrays.
 
-    Arrays in 16 bits are processed in scratch.  Their averages share the scratch of the values,
-    because the forward pass needs only the averages, and the backward pass only the values.
+    Regrets in 16 bits are processed in scratch.  Averages in 16 bits are never unpacked
+    (:func:`add_apart`): the array in their place is not read.
     """
     begin, end = game.base[c], game.first[c + 1]
     value = in_room(game, c, scratch.value)
@@ -245,9 +216,7 @@ def chunk_of(
             _slice(kept.strategy, begin, end),
             kept.memory[:, begin:end],
             in_room(game, c, scratch.reach),
-            in_room(game, c, scratch.faced),
             value,
-            in_room(game, c, scratch.forecast),
             scale[1 + game.shape[c]],
         )
     )
@@ -321,7 +290,7 @@ def run_pass(
                     packing.unpack(rows, here.regret)
         else:
             here = trunk_of(game, kept, trunk, scale)
-        form, value, forecast = here.form, here.value, here.forecast
+        form, value = here.form, here.value
         locked = locks_of(locks, c + 1, form, work.table)
         weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
         hands = form.hand_rank.shape[1] - 1
@@ -338,32 +307,17 @@ def run_pass(
             # With share 0, `value` serves as a dummy target, so that the average is not even read.
             to = packing.in_floats(here.average if share != 0.0 else value, kept.cumulative.scale)
             descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
-            unadded = turns.pending[t, player]
-            total = kept.cumulative.trunk[game.trunk.player_sequences[player]] + unadded
             if kept.cumulative.scale is not None:
-                against = turns.against_average
-                unadded += add_apart(game, c, here, player, share, kept.cumulative, against)
-            if turns.against_average:
-                own = bounds[player], bounds[player + 1]
-                if is_chunk:
-                    own = own_sequences(game, c, form, player)
-                face(here, own, total, unadded)
-                if is_chunk:
-                    enter(game, c, player, trunk.faced, scratch.faced, here.faced)
+                add_apart(game, c, here, player, share, kept.cumulative)
         for player in range(players):
             if not turns.updates[t, player]:
                 continue
             if is_down:
                 need_soon(game, c, player, kept, turns.share[t, 1 - player] != 0.0, work.soon)
-                payoff_product(form, player, here.faced, value, work.payoff, work.soon)
-                if rule.forecast:
-                    for s in range(bounds[player], bounds[player + 1]):
-                        forecast[s] = value[s]
+                payoff_product(form, player, here.reach, value, work.payoff, work.soon)
             if not is_up:
                 continue
             if not is_chunk:
-                if rule.forecast:
-                    collect(game, player, trunk.entry_forecast, forecast)
                 # `value` has the trunk's own payoffs; add the values that the branches passed up.
                 collect(game, player, trunk.entry_value, value)
             if is_chunk:
@@ -373,8 +327,6 @@ def run_pass(
             if is_chunk:
                 packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
                 leave(game, c, player, value, trunk.entry_value, scratch.value)
-                if rule.forecast:
-                    leave(game, c, player, forecast, trunk.entry_forecast, scratch.forecast)
         at += 1
         if at == game.branch[b + 1]:
             b += step

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import if_given, inlined, kernel_with
+from .._util.jit import inlined, kernel_with
 from ..model.chunks import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
 from ..payoff.shares import Share
 from .ascent import ascend
-from .chunks import face, lock_table, locks_of
+from .chunks import lock_table, locks_of
 from .descent import forward
 from .local_rule import LocalRule, apply_payoff, parameters_of
 from .meeting import meet
@@ -40,7 +40,6 @@ def iterate(
     rule: LocalRule,
     schedule: np.ndarray,
     floors: np.ndarray,
-    averages: np.ndarray | None,
     alternating: bool,
     locks: ChunkLocks | None,
     thread: int,
@@ -61,9 +60,6 @@ def iterate(
         schedule: float64 (iterations, 1 + parameters): averaging weight, then the parameters of the
             rule.
         floors: float64 (iterations,): uniform share of the next strategy.
-        averages: float64 (iterations + 1,): averaging weights of these iterations and of the next
-            one, to update against the opponents' average strategies; ``part.faced`` is then
-            scratch.  None to update against current strategies.
         alternating: Whether a player's update uses the updates of earlier players in the same
             iteration.
         locks: Locked infosets, or None; the kernel is compiled with or without them.
@@ -87,16 +83,15 @@ def iterate(
                 player, is_update = turn // 2, turn % 2 == 1
             if not is_update:
                 if thread == 0:
-                    _average_reaches(averages, part, player, t, alternating)
                     part.value[bounds[player] : bounds[player + 1]] = 0.0
                 met = meet(counters, threads, met)
-                given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
+                given = form.hand_rank, player, thread, threads, part.reach, part.value, scratch
                 for k in range(len(form.operator)):
                     add_share(form.operator, k, Share(*given, None))
                     # Wait for all threads: the next part may add to the same sequences.
                     met = meet(counters, threads, met)
                 continue
-            if rule.changes_payoffs or rule.forecast:
+            if rule.changes_payoffs:
                 if thread == 0:
                     _change_payoffs(part, player, step)
                 met = meet(counters, threads, met)
@@ -106,39 +101,12 @@ def iterate(
             met = meet(counters, threads, met)
 
 
-@if_given
-def _average_reaches(
-    weights: np.ndarray, part: Part, player: int, t: int, alternating: bool
-) -> None:
-    """Compute the reaches of the opponents' average strategies, in ``part.faced``.
-
-    The averages include the current strategies, which have not been added yet.
-
-    Args:
-        weights: Averaging weights, as for :func:`iterate`; nothing happens if None.
-        part: Game and arrays; ``faced`` is modified in place at the opponents' sequences.
-        player: Player who plays against the averages.
-        t: Row of the iteration in the schedule.
-        alternating: Whether an opponent before the player already has the strategy of the next
-            iteration.
-    """
-    bounds = part.form.player_sequences
-    for other in range(bounds.shape[0] - 1):
-        if other != player:
-            weight = weights[t + 1 if alternating and other < player else t]
-            total = part.average[bounds[other]] + weight
-            face(part, (bounds[other], bounds[other + 1]), total, weight)
-
-
 @inlined
 def _change_payoffs(part: Part, player: int, step: Step) -> None:
-    """Apply the rule's payoff function, and start the forecast from the payoffs."""
+    """Apply the rule's payoff function."""
     rule, value = step.rule, part.value
     for s in range(part.form.player_sequences[player], part.form.player_sequences[player + 1]):
-        if rule.changes_payoffs:
-            value[s] = apply_payoff(rule, value[s], part.reach[s], part.memory, s, step.parameters)
-        if rule.forecast:
-            part.forecast[s] = value[s]
+        value[s] = apply_payoff(rule, value[s], part.reach[s], part.memory, s, step.parameters)
 
 
 @kernel_with(lambda part, rule: _work(part, rule, None))

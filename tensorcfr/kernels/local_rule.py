@@ -88,9 +88,6 @@ class LocalRule:
             They are initially 0, and are saved and resumed with the regrets.
         exponential: Whether the strategy is proportional to ``exp(preference)`` instead of the
             positive part of the preference.
-        forecast: Whether forecast regrets are added to the preference.  These are the regrets of
-            each sequence against the same opponents if the player already played the new strategy
-            at the levels below (Farina et al. 2021).
         matches_regret: Whether the preference that ``step`` returns is always the new regret.  The
             next strategy can then be computed from the regrets, and solvers of large games need not
             store it.
@@ -99,8 +96,7 @@ class LocalRule:
             ``strategy``, float64 (actions, infosets); ``mean``, float64 (infosets,), the values of
             the strategies played; and ``memory``, float64 (stored, actions, infosets).  It modifies
             regret, strategy and memory in place, and leaves in ``mean`` the values that the
-            infosets pass up; all other arrays are scratch.  Its strategies must sum to 1.  Not for
-            rules with a forecast.
+            infosets pass up; all other arrays are scratch.  Its strategies must sum to 1.
         payoff: Function that changes the counterfactual payoff of a sequence, on float64 scalars:
             ``payoff(g, reach, memory_1, ..., parameters)`` returns the new payoff and the new
             memory (only the payoff if the rule has no memory).  ``reach`` is own reach of the
@@ -130,27 +126,22 @@ class LocalRule:
         optional: Mapping[str, float] | None = None,
         memory: tuple[str, ...] = (),
         exponential: bool = False,
-        forecast: bool = False,
         matches_regret: bool = False,
         whole: bool = False,
         payoff: Callable[..., Any] | None = None,
         pace: Callable[..., float] | None = None,
         checks: Mapping[str, Check] | None = None,
     ) -> None:
-        if matches_regret and (exponential or forecast or whole):
+        if matches_regret and (exponential or whole):
             raise ValueError(
                 f"{name}: matches_regret must be False for whole rules and for rules with "
-                "exponents or a forecast: the regret alone does not determine their strategies"
+                "exponents: the regret alone does not determine their strategies"
             )
-        if whole and forecast:
-            raise ValueError(
-                f"{name}: a whole rule cannot have a forecast, because it computes its strategies"
-            )
-        if pace is not None and (whole or forecast or exponential or matches_regret or not memory):
+        if pace is not None and (whole or exponential or matches_regret or not memory):
             raise ValueError(
                 f"{name}: a pace needs a rule that stores a mean of regrets and computes "
                 "strategies by regret matching from a preference; whole rules and rules with "
-                "exponents or a forecast cannot have one"
+                "exponents cannot have one"
             )
         self.name = name
         self.matches_regret = matches_regret
@@ -160,14 +151,14 @@ class LocalRule:
         self.optional = dict(optional or {})
         self.memory = memory
         self.exponential = exponential
-        self.forecast = forecast
         self.whole = whole
         self.payoff = None if payoff is None else inlined(payoff)
         self.pace = None if pace is None else inlined(pace)
         self.checks = dict(checks or {})
         self.n_parameters = len(at(np.ones(1), **dict.fromkeys(parameter_names, 1.0))) if at else 0
+        # Saved files have the digest; "False" keeps the place of an option that was removed.
         self._enter(
-            f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/{forecast}"
+            f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/False"
             + ("/whole" if whole else "")
             + ("" if payoff is None else f"/{_digest(payoff)}")
             + ("" if pace is None else f"/pace {_digest(pace)}")
@@ -363,7 +354,6 @@ FACTS = {
     "n_memory": types.intp,
     "whole": types.boolean,
     "exponential": types.boolean,
-    "forecast": types.boolean,
     "changes_payoffs": types.boolean,
     "paced": types.boolean,
     "passes_new": types.boolean,

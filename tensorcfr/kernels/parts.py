@@ -30,14 +30,8 @@ class Part(NamedTuple):
     regret."""
     reach: np.ndarray
     """Own reach of each sequence."""
-    faced: np.ndarray
-    """Own reaches as the opponents see them: the same array as ``reach``, or reaches of average
-    strategies."""
     value: np.ndarray
     """Counterfactual payoffs before the backward pass; counterfactual values after it."""
-    forecast: np.ndarray
-    """Counterfactual values under the next strategies below each sequence, for rules with a
-    forecast; otherwise empty."""
     scale: np.ndarray
     """float64 (buckets,): upper bound of the counterfactual values of each bucket, if values have
     double precision; see :mod:`tensorcfr.solvers.scales`."""
@@ -81,8 +75,8 @@ class Rows(NamedTuple):
     least: np.ndarray
     """Tie threshold of each infoset: smaller instantaneous regrets count as 0."""
     total: np.ndarray
-    expected: np.ndarray
-    """Forecast value of each infoset."""
+    square: np.ndarray
+    """Squared length of the instantaneous regrets of each infoset, for rules that set a pace."""
     constant: np.ndarray
     pace: np.ndarray
     """Factor of each infoset's cumulative regrets before the step."""

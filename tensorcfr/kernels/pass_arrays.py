@@ -49,18 +49,10 @@ class TrunkScratch(NamedTuple):
 
     reach: np.ndarray
     """(trunk sequences,): own reaches."""
-    faced: np.ndarray
-    """(trunk sequences,): own reaches as the opponents see them, if players update against average
-    strategies; otherwise the same array as ``reach``."""
     value: np.ndarray
     """(trunk sequences,): counterfactual values."""
-    forecast: np.ndarray
-    """(trunk sequences,): forecast values; empty for rules without a forecast."""
     entry_value: np.ndarray
     """(entries,): counterfactual values that the chunks pass to the trunk."""
-    entry_forecast: np.ndarray
-    """(entries,): forecast values that the chunks pass to the trunk; empty for rules without a
-    forecast."""
 
 
 class ChunkScratch(NamedTuple):
@@ -68,12 +60,8 @@ class ChunkScratch(NamedTuple):
 
     reach: np.ndarray
     """(most sequences,): own reaches."""
-    faced: np.ndarray
-    """(most sequences,): own reaches as the opponents see them; see :class:`TrunkScratch`."""
     value: np.ndarray
     """(most sequences,): counterfactual values."""
-    forecast: np.ndarray
-    """(most sequences,): forecast values; empty for rules without a forecast."""
     regret: np.ndarray
     """(most sequences,): unpacked regrets of arrays in 16 bits; otherwise empty."""
 
@@ -111,8 +99,3 @@ class Turns(NamedTuple):
     regrets."""
     floor: np.ndarray
     """float64 (passes,): uniform share of the next strategies."""
-    against_average: bool
-    """True if players update against average strategies instead of current ones."""
-    pending: np.ndarray
-    """float64 (passes, players): averaging weight of the current reaches that opponents see in the
-    average before it is added there."""

@@ -112,10 +112,8 @@ class FlatSolver(Solver):
         record, name = self.algorithm, self.algorithm.name
         what, needs = f"{self.game.name} {GAMES[self.layouts[0]]}:", self.lacks
         rule, beyond = record.rule, ", ".join(record.beyond)
-        refuse(rule.forecast, f"{what} {name} forecasts regrets, which needs {needs}")
         refuse(rule.payoff is not None, f"{what} {name} changes payoffs, which needs {needs}")
         refuse(rule.passes_new, f"{what} {name} passes up values that need {needs}")
-        refuse(record.against == "average", f"{what} {name} against averages is not available")
         refuse(bool(beyond), f"{what} {name} with {beyond} is not available")
         refuse(precision != "float64", f"{what} its arrays are float64")
         refuse(threads != 1, f"{what} it is solved on one thread")

@@ -49,9 +49,9 @@ class Passes:
         self.scale = scale
         floats = floats_of(state.regret.dtype)
         sizes = form.trunk.n_sequences, form.n_entries
-        self.trunk = trunk_scratch(*sizes, floats, record, of=state)
+        self.trunk = trunk_scratch(*sizes, floats, of=state)
         packed = floats != state.regret.dtype
-        self.scratch = [chunk_scratch(form, floats, record, packed=packed) for _ in range(threads)]
+        self.scratch = [chunk_scratch(form, floats, packed=packed) for _ in range(threads)]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
         self.kept = Kept(
@@ -83,15 +83,12 @@ class Passes:
 
     def _iterate_alone(self, first: int, count: int) -> None:
         """Run iterations over a game without chunks, which keeps strategies and reaches."""
-        record, weights = self._record, None
-        if record.against == "average":
-            weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
+        record = self._record
         given = (
             self.whole,
             record.rule,
             record.schedule(first, count),
             record.floors(first, count),
-            weights,
             record.alternating,
             self._locks,
         )
@@ -227,21 +224,19 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
     if record.alternating:
         # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
-        # The last pass computes player 0's strategy of the iteration after these, whose weight is
-        # only pending.
+        # The last pass computes player 0's strategy of the iteration after these.  It enters the
+        # average in the next call.
         turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
         turns.share[0, 0, 0] = weights[0]
         turns.share[:, 0, 1] = weights[:-1]
         turns.share[:-1, 1, 0] = weights[1:-1]
         turns.played_floor[:, 1, 0] = after
         turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
-        turns.pending[-1, 1, 0] = weights[-1]
     else:
         turns.descends[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]
-    arrays = {name: field for name, field in turns._asdict().items() if np.ndim(field)}
     # Concatenate the passes of all iterations.
-    return turns._replace(**{n: own.reshape(-1, *own.shape[2:]) for n, own in arrays.items()})
+    return Turns(*(array.reshape(-1, *array.shape[2:]) for array in turns))
 
 
 def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
@@ -254,8 +249,6 @@ def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
         played_floor=np.zeros(pair),
         updates=np.zeros(pair, dtype=bool),
         floor=np.zeros(shape),
-        against_average=record.against == "average",
-        pending=np.zeros(pair),
     )
 
 
@@ -266,13 +259,12 @@ def bytes_of_passes(
 
     They include the arrays of an evaluation.
     """
-    rule, dtype = record.rule, np.dtype(precision)
-    floats, averaged = floats_of(dtype), record.against == "average"
-    # Per thread: reach and value, the forecast, the averaged reach, and unpacked regrets.
-    numbers = threads * (2 + rule.forecast + averaged + (floats != dtype)) * form.most_sequences
+    dtype = np.dtype(precision)
+    floats = floats_of(dtype)
+    # Per thread: reach, value, and unpacked regrets.
+    numbers = threads * (2 + (floats != dtype)) * form.most_sequences
     # Without chunks, the state already holds the reaches.
-    numbers += (bool(form.n_chunks) + 1 + rule.forecast + averaged) * form.trunk.n_sequences
-    numbers += (1 + rule.forecast) * form.n_entries
+    numbers += (bool(form.n_chunks) + 1) * form.trunk.n_sequences + form.n_entries
     parts = [form.trunk]
     if form.shapes is not None:
         parts += [shape_form(form.shapes, shape) for shape in form.shapes.structures[0].tolist()]
@@ -284,7 +276,6 @@ def trunk_scratch(
     sequences: int,
     entries: int,
     dtype: np.dtype,
-    record: Algorithm | None = None,
     of: State | None = None,
 ) -> TrunkScratch:
     """Allocate the scratch arrays of the trunk.
@@ -293,41 +284,27 @@ def trunk_scratch(
         sequences: Number of sequences of the trunk.
         entries: Number of entries of the chunks that are entered from it.
         dtype: Floating-point dtype of the arrays.
-        record: The variant of CFR; None for evaluations only.
         of: A state; if it keeps reaches, they are used instead of new arrays.
     """
-    forecast = record is not None and record.rule.forecast
-    averaged = record is not None and record.against == "average"
     reach = of.reach if of is not None and of.reach.size else aligned(sequences, dtype)
     return TrunkScratch(
         reach=reach,
-        faced=aligned(sequences, dtype) if averaged else reach,
         value=aligned(sequences, dtype),
-        forecast=aligned(sequences if forecast else 0, dtype),
         entry_value=aligned(entries, dtype),
-        entry_forecast=aligned(entries if forecast else 0, dtype),
     )
 
 
-def chunk_scratch(
-    form: ChunkedForm, dtype: np.dtype, record: Algorithm | None = None, *, packed: bool = False
-) -> ChunkScratch:
+def chunk_scratch(form: ChunkedForm, dtype: np.dtype, *, packed: bool = False) -> ChunkScratch:
     """Allocate the scratch arrays of one branch.
 
     Args:
         form: The game.
         dtype: Floating-point dtype of the arrays.
-        record: The variant of CFR; None for evaluations only.
         packed: True if the state is in 16 bits.
     """
     most = form.most_sequences
-    forecast = record is not None and record.rule.forecast
-    averaged = record is not None and record.against == "average"
-    reach = aligned(most, dtype)
     return ChunkScratch(
-        reach=reach,
-        faced=aligned(most, dtype) if averaged else reach,
+        reach=aligned(most, dtype),
         value=aligned(most, dtype),
-        forecast=aligned(most if forecast else 0, dtype),
         regret=aligned(most if packed else 0, dtype),
     )

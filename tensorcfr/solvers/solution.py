@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import warnings
 from dataclasses import dataclass, field
 from errno import EEXIST
 from functools import cached_property
@@ -285,15 +284,14 @@ class Solution(_Evaluated):
         self,
         path: Annotated[str | Path, Where()],
         *,
-        force: Annotated[bool | None, Flag()] = None,
+        force: Annotated[bool, Flag()] = False,
     ) -> Path:
         """Write the solution, including its game, to an ``.npz`` file (plain arrays, no pickle).
 
         Args:
             path: The file; ``.npz`` is added if it has no suffix.
-            force: True if an existing file is replaced, once the new file is complete.  With False
-                an existing file is refused.  By default it is replaced, in this version, with a
-                warning.
+            force: True if an existing file is replaced, once the new file is complete; otherwise it
+                is refused.
 
         Returns:
             The path of the file.
@@ -305,13 +303,8 @@ class Solution(_Evaluated):
         from .solution_file import pack_solution
 
         target = with_suffix(path)
-        if force is not True and target.exists():
-            if force is False:
-                raise FileExistsError(
-                    EEXIST, "the file exists; force=True replaces it", str(target)
-                )
-            told = f"{target} is replaced: say force=True; a later version will refuse"
-            warnings.warn(told, DeprecationWarning, stacklevel=3)
+        if target.exists() and not force:
+            raise FileExistsError(EEXIST, "the file exists; force=True replaces it", str(target))
         return write_arrays(path, *pack_solution(self))
 
     @classmethod

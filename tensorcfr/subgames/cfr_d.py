@@ -190,9 +190,7 @@ class DecomposedSolver(IterativeSolver):
             state.strategy,
             np.zeros((0, len(value))),
             state.reach,
-            state.reach,
             value,
-            np.zeros(0),
             self._scale,
         )
         turns = [[player] for player in PLAYERS] if record.variant.alternating else [PLAYERS]

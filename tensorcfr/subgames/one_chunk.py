@@ -187,7 +187,7 @@ class SubgameSolver:
         self._passes = lru_cache(None)(partial(_passes_of, record))
         # One pass of both players at once, to read the values of the entries.
         one = self._passes(1)[0]
-        turns = no_turns((1,), record)._replace(row=one.turns.row[:1], against_average=False)
+        turns = no_turns((1,), record)._replace(row=one.turns.row[:1])
         turns.descends[:] = turns.updates[:] = True
         self._look = one._replace(turns=turns)
 

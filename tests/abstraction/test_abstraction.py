@@ -339,7 +339,7 @@ def test_what_needs_perfect_recall_is_refused(forgetful: AbstractGame) -> None:
     for algorithm in ("lp", "external_sampling", "cfr-d"):
         with pytest.raises(ValueError, match="imperfect recall"):
             solve(forgetful, algorithm, **({} if algorithm == "lp" else {"iters": 1}))
-    for algorithm in ("pcfr+gradient", "icfr"):
+    for algorithm in ("rtcfr+", "icfr"):
         with pytest.raises(ValueError, match=r"imperfect recall.*perfect recall"):
             solve(forgetful, algorithm, iters=1)
     for options in ({"threads": 2}, {"precision": "float32"}, {"locks": {"start": {"a": 1.0}}}):

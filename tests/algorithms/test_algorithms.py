@@ -10,6 +10,7 @@ import pytest
 
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LCFR, LP, find_algorithm, from_dict
+from tensorcfr.errors import OldFileError
 
 
 def test_a_record_is_called_to_change_it() -> None:
@@ -40,8 +41,15 @@ def test_defaults_are_those_of_the_papers() -> None:
 def test_round_trip_through_plain_values(name: str) -> None:
     record = ALGORITHMS[name]
     assert isinstance(record, Algorithm)
-    changed = record(alternating=False, delay=2, average_power=3, against="average")
+    changed = record(alternating=False, delay=2, average_power=3)
     assert from_dict(changed.to_dict()) == changed
+
+
+def test_records_of_files_that_played_against_averages_are_refused() -> None:
+    """Up to 0.16.0, ``against="average"`` was an option; with it, another game was played."""
+    assert from_dict({**CFR.to_dict(), "against": "current"}) == CFR
+    with pytest.raises(OldFileError, match=r"against='average'.*load it with tensorcfr 0\.16\.0"):
+        from_dict({**CFR.to_dict(), "against": "average"})
 
 
 def test_weights_of_iterations() -> None:
@@ -77,7 +85,6 @@ def test_schedule() -> None:
         ({"delay": 0.5}, ValueError, "delay must be a whole number >= 0, not 0.5"),
         ({"average_power": -1}, ValueError, "average_power must be a number >= 0, not -1"),
         ({"alpha": float("nan")}, ValueError, "alpha must be a number, not nan"),
-        ({"against": "last"}, ValueError, "against must be one of current, average, not 'last'"),
     ],
 )
 def test_bad_changes(changes: dict[str, Any], error: type[Exception], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Rules of one's own, and what rules may do beyond a step: remember, exponentiate, forecast."""
+"""Rules of one's own, and what rules may do beyond a step: remember, exponentiate."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ from tensorcfr.algorithms import (
     MMD,
     MMD_MOVING,
     PACED_CFR_PLUS,
-    PCFR_PLUS_GRADIENT,
+    PCFR_PLUS,
     RTCFR_PLUS,
     SAPCFR_PLUS,
     from_dict,
@@ -391,9 +391,7 @@ class TestRefusals:
         rule = LocalRule("odd", step, payoff=lambda g, reach, parameters: (g, reach))
         assert "'odd' must return (payoff), numbers, and returns" in str(rule.problem())
 
-    def test_a_whole_rule_has_no_forecast(self) -> None:
-        with pytest.raises(ValueError, match="a whole rule cannot have a forecast"):
-            LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, forecast=True)
+    def test_a_whole_rule_does_not_match_regrets(self) -> None:
         with pytest.raises(ValueError, match="matches_regret must be False"):
             LocalRule("odd", SPCFR_PLUS.rule.step, whole=True, matches_regret=True)
 
@@ -426,7 +424,7 @@ def test_one_switch_for_all(registry: None, tmp_path: Any) -> None:
     )
     assert CFR(passes_up="new") != CFR
     assert CFR(passes_up="new")(passes_up="played") == CFR
-    assert "passes_up=new" in str(PCFR_PLUS_GRADIENT(passes_up="new"))
+    assert "passes_up=new" in str(PCFR_PLUS(passes_up="new"))
     mine = Algorithm("mine", LocalRule("mine", lambda r, i, p: (r + i, r)), "", "")
     register(mine)
     assert from_dict(mine(passes_up="new").to_dict()) == mine(passes_up="new")

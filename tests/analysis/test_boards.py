@@ -119,8 +119,9 @@ def test_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert row | {"seconds": 0} == other | {"seconds": 0}
     # Boards that are not asked for stay in the table.
     solved.clear()
-    with pytest.warns(DeprecationWarning, match="target=0.1 is read as per cent of the pot"):
-        (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table).rows
+    with pytest.raises(ValueError, match=r"target=0\.1 needs a unit: '0\.1%' or '0\.1 chips'"):
+        solve_boards(SPOT, RIVERS[1:], line="check", target=0.1, table=table)
+    (alone,) = solve_boards(SPOT, RIVERS[1:], line="check", target="0.1%", table=table).rows
     assert (alone["board"], alone["weight"], solved) == (RIVERS[1], 1.0, [])
     with table.open(newline="") as file:
         assert [row["board"] for row in csv.DictReader(file)] == RIVERS

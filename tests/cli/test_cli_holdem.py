@@ -1,4 +1,4 @@
-"""The command ``holdem``."""
+"""The command ``spot``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TINY = (
 
 def test_a_size_and_a_file(tmp_path: Path) -> None:
     spot = tmp_path / "spot.toml"
-    report = printed("holdem", *TINY, "--size", "--save-spot", spot)
+    report = printed("spot", *TINY, "--size", "--save-spot", spot)
     # A bet, to which there are a fold, a call and all-in with its two answers, at the start and
     # after a check: 1 + 6 + 2 + 6.
     assert report.startswith("holdem QsJh2h8d3c: 19 x 43 hands, 15 public nodes, ")
@@ -32,7 +32,7 @@ def test_a_size_and_a_file(tmp_path: Path) -> None:
     # What is on the command line replaces what is in the file.
     changed = tmp_path / "changed.txt"
     sizes = ("--bets", "river.oop=25%", "--bets", "river.ip=75%")
-    printed("holdem", spot, "--pot", "60", *sizes, "--ip", "QQ", "--size", "--save-spot", changed)
+    printed("spot", spot, "--pot", "60", *sizes, "--ip", "QQ", "--size", "--save-spot", changed)
     options = read_spot(changed).options
     assert (options["pot"], options["stacks"]) == (60, 200)
     assert options["bets"] == {"river": {"oop": "25%", "ip": "75%"}}
@@ -48,10 +48,10 @@ def test_a_file_of_another_program(tmp_path: Path) -> None:
     }
     tree = tmp_path / "tree.json"
     tree.write_text(json.dumps({"startingPot": 100, "effectiveStack": 200, **sizes}))
-    report = printed("holdem", tree, *TINY[:6], "--size")
+    report = printed("spot", tree, *TINY[:6], "--size")
     assert report.startswith("holdem QsJh2h8d3c: 19 x 43 hands, ")
     assert (
-        refused(USAGE, "holdem", tree) == "the spot needs --board, --oop, --ip, or a file with them"
+        refused(USAGE, "spot", tree) == "the spot needs --board, --oop, --ip, or a file with them"
     )
 
 
@@ -116,7 +116,7 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
     lines = ("--node", "", "--node", "check", "--unit", "pot", "--rows", "2")
     report = printed(
-        "holdem", *BY_HAND, *lines, "--save", saved, "--output", table, "--plot", picture
+        "spot", *BY_HAND, *lines, "--save", saved, "--output", table, "--plot", picture
     )
     _, solved, oop, ip, rest = report.split("\n", 4)
     assert solved.endswith(
@@ -137,10 +137,10 @@ def test_a_report_worked_out_by_hand(tmp_path: Path) -> None:
     hand_grid(SolvedSpot(Solution.load(saved)).table("check"), path=twin)
     assert filecmp.cmp(picture, twin, shallow=False)
     # A solution is not solved again, and takes no option of a solve.
-    again = printed("holdem", saved, *lines)
+    again = printed("spot", saved, *lines)
     assert again.split("\n", 3)[3] == AT_THE_START + AFTER_A_CHECK
     for option in (("--iters", "5"), ("--pot", "5"), ("--precision", "float64"), ("--size",)):
-        said = refused(USAGE, "holdem", saved, *option)
+        said = refused(USAGE, "spot", saved, *option)
         assert said == f"{saved} is a solution: it takes only --node and other options that show"
 
 
@@ -154,7 +154,7 @@ def test_buckets_worked_out_by_hand() -> None:
     sum is 41.67 per cent of the pot; the exploitability is half of it, 41.67 chips.
     """
     report = printed(
-        *("holdem", *BY_HAND, "--buckets", "1", "--node", "", "--node", "check", "--unit", "pot"),
+        *("spot", *BY_HAND, "--buckets", "1", "--node", "", "--node", "check", "--unit", "pot"),
         *("--rows", "2"),
     )
     _, among, solved, _, _, rest = report.split("\n", 5)
@@ -173,7 +173,7 @@ def test_runouts_worked_out_by_hand() -> None:
     the share ``w`` of wins gets ``5 s + 0.625`` chips of a pot of 10 where all actions are alike,
     ``s = 2w - 1``; a big blind is 2 chips."""
     text = printed(
-        *("holdem", "--board", "QsJh2h8d", "--oop", "AsAh", "--ip", "KsKh,QdQc", "--pot", "10"),
+        *("spot", "--board", "QsJh2h8d", "--oop", "AsAh", "--ip", "KsKh,QdQc", "--pot", "10"),
         *("--stacks", "5", "--bets", "50%", "--iters", "0", "--node", "check check *"),
         *("--unit", "mbb", "--big-blind", "2"),
     )
@@ -194,7 +194,7 @@ def test_runouts_worked_out_by_hand() -> None:
 def test_solve_and_look(tmp_path: Path) -> None:
     saved, table, picture = (tmp_path / name for name in ("s.npz", "hands.csv", "grid.png"))
     report = printed(
-        *("holdem", *TINY, "--target", "0.05%", "--node", "", "--node", "check", "--unit", "pot"),
+        *("spot", *TINY, "--target", "0.05%", "--node", "", "--node", "check", "--unit", "pot"),
         *("--save", saved, "--output", table, "--plot", picture, "--rows", "0"),
     )
     assert "reached the target" in report
@@ -204,11 +204,11 @@ def test_solve_and_look(tmp_path: Path) -> None:
     assert "\ncheck: ip to act on Qs Jh 2h 8d 3c\n" in report
     assert len(table.read_text().splitlines()) == 44
     assert picture.stat().st_size > 1000
-    again = printed("holdem", saved, "--node", "bet50")
+    again = printed("spot", saved, "--node", "bet50")
     assert "bet50: ip to act" in again
     turn = ("--board", "QsJh2h8d", "--oop", "AA,KK", "--ip", "QQ,AKs", "--pot", "10")
     runouts = printed(
-        "holdem",
+        "spot",
         *turn,
         "--stacks",
         "20",
@@ -228,12 +228,12 @@ def test_solve_and_look(tmp_path: Path) -> None:
 def test_buckets(kind: str) -> None:
     board = ("--board", "QsJh2h8d") if kind == "board" else ()
     report = printed(
-        *("holdem", *TINY, *board, "--buckets", "3", "--buckets-by", kind, "--iters", "200"),
+        *("spot", *TINY, *board, "--buckets", "3", "--buckets-by", kind, "--iters", "200"),
         *("--rows", "0", "--algorithm", "dcfr"),
     )
     among, against = re.findall(r"exploitability (?:is )?([\d.e-]+) chips", report)
     spot = compile_game(
-        "holdem",
+        "spot",
         board=(board or TINY)[1],
         ranges=("AA,KK,QQ,AKs", "AA-TT,AKs,AQs,AKo"),
         pot=100,
@@ -266,14 +266,14 @@ def test_buckets(kind: str) -> None:
     ],
 )
 def test_refusals(words: tuple[str, ...], message: str) -> None:
-    assert refused(USAGE, "holdem", *words).startswith(message)
+    assert refused(USAGE, "spot", *words).startswith(message)
 
 
 @pytest.mark.compiled
 @pytest.mark.full
 def test_locks() -> None:
     report = printed(
-        *("holdem", *TINY, "--iters", "50", "--lock", "AA,KK:check=1/4", "--node", ""),
+        *("spot", *TINY, "--iters", "50", "--lock", "AA,KK:check=1/4", "--node", ""),
         *("--lock", "* bet50:fold=1", "--node", "bet50", "--rows", "0"),
     )
     assert "AsAh" in report
@@ -288,7 +288,7 @@ def test_locks() -> None:
 def test_play(tmp_path: Path, options: tuple[str, ...]) -> None:
     """Whoever wins what is in the middle wins half of it: the other half was theirs before."""
     spot = tmp_path / "spot.toml"
-    printed("holdem", *TINY, "--size", "--save-spot", spot)
+    printed("spot", *TINY, "--size", "--save-spot", spot)
     words = ("play", spot, "--bets", "a", "--plays", "2", "--iters", "5", "--subgame-iters", "5")
     # A check, and a fold if the solver bets; a fold that comes too early is asked for again.
     typed = "raise\n" + 2 * "check\nfold\n"
@@ -321,16 +321,16 @@ def test_a_file_without_rivers(tmp_path: Path) -> None:
     file = tmp_path / "small.npz"
     turn = (*TINY[2:], "--board", "QsJh2h8d", "--iters", "20", "--rows", "1")
     refusal = "--forget-rivers goes with --save, and not with --lock"
-    assert refused(USAGE, "holdem", *turn, "--forget-rivers") == refusal
-    river = ("holdem", *TINY, "--iters", "1", "--forget-rivers", "--save", file)
+    assert refused(USAGE, "spot", *turn, "--forget-rivers") == refusal
+    river = ("spot", *TINY, "--iters", "1", "--forget-rivers", "--save", file)
     refused_river = invoke(*river)
     assert refused_river.exit_code == USAGE
     assert "--forget-rivers needs a spot before the river" in refused_river.stderr
-    printed("holdem", *turn, "--forget-rivers", "--save", file)
+    printed("spot", *turn, "--forget-rivers", "--save", file)
     read = Solution.load(file)
     assert read.algorithm.forgets_subgames
     exact = SolvedSpot(read).exactness("check check 3c")
-    report = printed("holdem", file, "--node", "check check 3c", "--rows", "1")
+    report = printed("spot", file, "--node", "check check 3c", "--rows", "1")
     gains = ", ".join(f"{n} {g:.3g}" for n, g in zip(("oop", "ip"), exact.gains, strict=True))
     assert f"from here on a best response earns more: {gains} chips" in report
     raised = sum(exact.raised) / 2

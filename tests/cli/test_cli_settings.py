@@ -13,7 +13,6 @@ from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.algorithms import CHANCE_SAMPLING
 from tensorcfr.cli import app as commands
-from tensorcfr.cli.commands import RENAMED
 from tensorcfr.cli.guide import WANTED
 
 
@@ -73,27 +72,9 @@ def test_no_such_file(tmp_path: Path) -> None:
     )
 
 
-def test_settings_on_the_command_line_warn() -> None:
+def test_settings_are_options_of_the_command_line_too() -> None:
     result = invoke("solve", "kuhn", "--iters=2", "--simultaneous")
-    assert result.exit_code == 0
-    assert result.stderr == (
-        "tensorcfr: --simultaneous goes into the file of --settings: simultaneous = ...\n"
-    )
-
-
-def test_old_names_warn_and_work(tmp_path: Path) -> None:
-    picture = tmp_path / "k.svg"
-    result = invoke("chart", "kuhn", "-o", picture, "--force")
-    assert result.exit_code == 0, result.output
-    assert result.stderr == "tensorcfr: --force is not needed: pictures and tables are replaced\n"
-    known = {name for own in commands.COMMANDS.values() for name in names(own)}
-    assert RENAMED.keys() <= known | {"holdem"}
-    result = invoke("holdem", "none.toml", "--hands=3", "--line", "check", "--picture", "x.png")
-    assert result.stderr.splitlines()[:3] == [
-        "tensorcfr: --hands is called --rows now",
-        "tensorcfr: --line is called --node now",
-        "tensorcfr: --picture is called --plot now",
-    ]
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_help_lists_groups_and_settings() -> None:
@@ -121,13 +102,13 @@ def test_what_one_may_want() -> None:
 
 @pytest.mark.compiled
 def test_one_target_by_every_door(tmp_path: Path) -> None:
-    """A spot is solved alike by ``solve``, ``holdem`` and Python: algorithm, precision, end."""
+    """A spot is solved alike by ``solve``, ``spot`` and Python: algorithm, precision, end."""
     spot = tmp_path / "spot.toml"
     words = (
         *("--board", "QsJh2h8d3c", "--oop", "AA,KK,QQ,AKs", "--ip", "AA-TT,AKs,AQs,AKo"),
         *("--pot", "100", "--stacks", "200", "--bets", "50%", "--raises", "60%"),
     )
-    printed("holdem", *words, "--size", "--save-spot", spot)
+    printed("spot", *words, "--size", "--save-spot", spot)
     game = compile_game(spot)
     for target, python in (((), {}), (("--target", "0.1%"), {"target": "0.1 chips"})):
         expected = solve(game, **python)  # type: ignore[arg-type]
@@ -136,10 +117,9 @@ def test_one_target_by_every_door(tmp_path: Path) -> None:
         assert said["iterations"] == expected.iterations
         assert said["exploitability"] == expected.exploitability
         assert said["algorithm"] == str(expected.algorithm)
-        shown = printed("holdem", spot, *target)
+        shown = printed("spot", spot, *target)
         assert f"after {expected.iterations:,} iterations" in shown
         assert f"exploitability {expected.exploitability:.4g} chips" in shown
-    bare = invoke("holdem", spot, "--target", "0.1")
-    assert bare.stderr == "tensorcfr: targets of a spot have a unit now: --target 0.1%\n"
-    without_seconds = [re.sub(r"[\d.]+ s;", "", text) for text in (bare.stdout, shown)]
-    assert without_seconds[0] == without_seconds[1]
+    assert refused(USAGE, "spot", spot, "--target", "0.1") == (
+        "--target 0.1 needs a unit: 0.1% or '0.1 chips'"
+    )

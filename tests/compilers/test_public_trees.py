@@ -235,7 +235,7 @@ def test_wide_games_have_blocks_of_several_tiles() -> None:
 
 @pytest.mark.full
 @pytest.mark.compiled
-@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+gradient"])
+@pytest.mark.parametrize("algorithm", ["cfr", "cfr+", "dcfr", "pcfr+"])
 def test_wide_games_solved(algorithm: str) -> None:
     """Ten iterations by blocks and by entries."""
     rules = wide_game(1, "12 by each")

@@ -44,7 +44,7 @@ from tensorcfr.algorithms import PACED_CFR_PLUS
 from tensorcfr.invariants import check
 from tensorcfr.solvers.warm_start import warm_state
 
-SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "pcfr+gradient", "cfr-avg")
+SCALE_FREE = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+")
 SUITED = ("leduc", "leduc(suits=3)", "leduc(ranks=4)", "leduc(ranks=5)")
 
 

@@ -252,14 +252,11 @@ class TestPolicies:
         solution, path = solve(KUHN, iters=1), tmp_path / "k.npz"
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            solution.save(path, force=False)
+            solution.save(path)
             with pytest.raises(FileExistsError, match="the file exists; force=True replaces it"):
-                solution.save(path, force=False)
+                solution.save(path)
             solve(KUHN, iters=2).save(path, force=True)
         assert Solution.load(path).iterations == 2
-        with pytest.warns(DeprecationWarning, match="say force=True; a later version will refuse"):
-            solution.save(path)
-        assert Solution.load(path).iterations == 1
 
 
 class TestRefusals:

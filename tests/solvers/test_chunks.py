@@ -60,11 +60,11 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr._util import mapped_files
-from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, DCFR, HEDGE, Algorithm
+from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, DCFR, HEDGE, LCFR, Algorithm
 from tensorcfr.algorithms.catalogue import (
     ICFR_PLUS,
     MMD,
-    PCFR_PLUS_GRADIENT,
+    PCFR_PLUS,
 )
 from tensorcfr.analysis import best_responses, values
 from tensorcfr.compilers.cut import game as cut_game
@@ -147,15 +147,15 @@ def test_built_in_games(spec: str, seed: int, cut: int, variant: str) -> None:
 KEPT: dict[str, Algorithm] = {
     "memory": REMEMBERING,
     "hedge": HEDGE(eta=3),
-    "gradient": PCFR_PLUS_GRADIENT,
-    "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
-    "averages": CFR_AVG,
-    "averages simultaneous, delayed": CFR_AVG(alternating=False, delay=2),
+    "predictive": PCFR_PLUS,
+    "predictive simultaneous": PCFR_PLUS(alternating=False),
+    "linear": LCFR,
+    "simultaneous, delayed": CFR(alternating=False, delay=2),
     "restarts": CFR_PLUS(restart_base=2),
     "growth": CFR_PLUS(average_growth=2.0**40),
-    "growth of averages": CFR_AVG(average_growth=2.0**40),
+    "growth of the uniform average": CFR(average_growth=2.0**40),
     "instant": ICFR_PLUS,
-    "instant, strategies kept": PCFR_PLUS_GRADIENT(passes_up="new"),
+    "instant, strategies kept": PCFR_PLUS(passes_up="new"),
     "whole": SPCFR_PLUS,
     "whole, with memory and floor": APCFR_PLUS(floor=0.1),
     "whole, another value": MMD,
@@ -635,7 +635,7 @@ def test_16_bits(algorithm: Algorithm) -> None:
 
 
 @pytest.mark.parametrize("precision", ["float64", "int16"])
-@pytest.mark.parametrize("name", ["cfr", "averages"])
+@pytest.mark.parametrize("name", ["cfr", "linear"])
 def test_the_state_depends_on_the_iteration_alone(
     name: str, precision: str, interpreted: None
 ) -> None:
@@ -696,7 +696,7 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
 def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """In all parts, a few of which are looked at together."""
     monkeypatch.setattr(states, "BLOCK", 500)
-    solver = Solver(wide(), PCFR_PLUS_GRADIENT)
+    solver = Solver(wide(), PCFR_PLUS)
     solver.step(3)
     setting = Setting(wide(), solver.algorithm)
     assert Solver.wrong_state(setting, solver.state) is None
@@ -759,7 +759,7 @@ def test_arrays_are_aligned_and_counted() -> None:
 
 @pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
 @pytest.mark.parametrize("threads", [1, 8])
-@pytest.mark.parametrize("name", ["cfr", "averages", "gradient", "memory"])
+@pytest.mark.parametrize("name", ["cfr", "linear", "predictive", "memory"])
 def test_memory_is_told(name: str, threads: int, precision: str, interpreted: None) -> None:
     """The bytes that an error tells are those that a solver takes, as Python counts them."""
     algorithm = KEPT.get(name) or CFR
@@ -1019,7 +1019,7 @@ def test_averages_in_a_larger_unit(precision: str, interpreted: None) -> None:
 # ------------------------------------------------------------------------------------ warm starts
 
 
-@pytest.mark.parametrize("name", ["cfr", "hedge", "gradient"])
+@pytest.mark.parametrize("name", ["cfr", "hedge", "predictive"])
 @pytest.mark.parametrize("source", ["policy", "flat", "chunks"])
 @pytest.mark.parametrize("locked", [False, True])
 def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) -> None:

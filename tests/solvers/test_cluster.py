@@ -24,8 +24,8 @@ from support.random_locks import random_locks
 from tensorcfr import CardGame, PublicTreeGame, Solution, Solver, compile_game, solve
 from tensorcfr._util import cluster as connections
 from tensorcfr._util.machine import versions
-from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, HEDGE, Algorithm
-from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, HEDGE, Algorithm
+from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS
 from tensorcfr.cluster import solver as cluster_solver
 from tensorcfr.cluster import worker as share_worker
 from tensorcfr.cluster import workers as cluster_workers
@@ -129,9 +129,8 @@ RULES: dict[str, Algorithm] = {
     "cfr+": CFR_PLUS,
     "cfr simultaneous": CFR(alternating=False),
     "memory of its own": HEDGE(eta=3),
-    "forecasts": PCFR_PLUS_GRADIENT,
-    "averages": CFR_AVG(delay=2),
-    "averages simultaneous": CFR_AVG(alternating=False),
+    "predictive": PCFR_PLUS,
+    "delayed": CFR(delay=2),
     "restarts": CFR_PLUS(restart_base=2),
     "growth": CFR_PLUS(average_growth=2.0**40),
     "whole": MMD,
@@ -141,7 +140,7 @@ RULES: dict[str, Algorithm] = {
 
 @pytest.mark.parametrize("name", RULES)
 def test_rules_of_every_kind(name: str, fakes: None) -> None:
-    """Rules that keep their strategy, look ahead, face averages or begin the average anew."""
+    """Rules that keep their strategy, predict, delay the average or begin it anew."""
     game = cut_game()
     here = Solver(game, RULES[name])
     with ClusterSolver(game, RULES[name], cluster=FakeClient(3)) as there:
@@ -288,8 +287,6 @@ def test_traffic_is_what_is_told(name: str, fakes: None) -> None:
         shares = there._workers.shares  # type: ignore[union-attr]
         told = traffic_of(shares, RULES[name], "float64")
         again = sum(8 * len(share.down[0]) for share in shares) * RULES[name].alternating
-        if RULES[name].against == "average":
-            again = 2 * again + 8 * len(shares) * RULES[name].alternating
         for count in (1, 1, 1) if name in ("restarts", "growth") else (1, 4):
             before = there.traffic.down, there.traffic.up
             there.step(count)

@@ -19,7 +19,7 @@ from support.random_locks import random_locks
 from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import PublicTreeGame, Solver, compile_game, load_game, save_game, solve
-from tensorcfr.algorithms import CFR, CFR_AVG, CFR_PLUS, DCFR, PCFR_PLUS
+from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.evaluation.profile import profile_of
 from tensorcfr.model.chunks import ChunkedForm
@@ -64,15 +64,14 @@ def test_random_games(
 
 RULES = {
     "as they are": DCFR(floor=0.01),
-    "forecasts": PCFR_PLUS(floor=0.01),
-    "averages": CFR_AVG(floor=0.01),
-    "averages simultaneous": CFR_AVG(alternating=False, floor=0.01),
+    "predictive": PCFR_PLUS(floor=0.01),
+    "simultaneous": CFR(alternating=False, floor=0.01),
 }
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rules_of_every_kind(rule: str, interpreted: None) -> None:
-    """Rules that look ahead, or face averages, on a public tree: step by step as in one piece."""
+    """Rules that predict or update at once, on a public tree: step by step as in one piece."""
     games = [compile_game("leduc(ranks=2)", cut=cut) for cut in (False, (2, 4))]
     assert depth(games[1].chunks) == 2
     one, other = (Solver(game, RULES[rule]) for game in games)

@@ -68,9 +68,9 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
     "solve_boards": lambda *_: solve_boards(SPOT, ["QsJh2h8d"], target="1000%", equity=False),
     "viewer": lambda game, _: look_and_lock(game),
     "tensorcfr solve": lambda _, file: printed("solve", file, "--iters", "1"),
-    "tensorcfr holdem": lambda _, file: printed("holdem", file, "--iters", "1"),
-    "tensorcfr holdem --buckets": lambda _, file: printed(
-        "holdem", file, "--buckets", "2", "--iters", "1"
+    "tensorcfr spot": lambda _, file: printed("spot", file, "--iters", "1"),
+    "tensorcfr spot --buckets": lambda _, file: printed(
+        "spot", file, "--buckets", "2", "--iters", "1"
     ),
     "tensorcfr boards": lambda _, file: printed(
         "boards", file, "QsJh2h8d", "--target", "1000%", "--no-equity"

@@ -21,19 +21,17 @@ from support.fake_cluster import FakeClient, play_cluster
 from support.interpreted import interpret
 from support.tiers import tiered
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
-from tensorcfr.algorithms import CFR, CFR_AVG, CFR_PLUS
+from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.cluster.solver import ClusterSolver
 from tensorcfr.kernels import chunks, iteration
 from tensorcfr.solvers.state import State
 
 WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} | {
-    "averages, delayed": CFR_AVG(delay=2),
-    "simultaneous averages": CFR_AVG(alternating=False),
+    "delayed": CFR(delay=2),
     "simultaneous": CFR_PLUS(alternating=False),
     "floor": CFR(floor=0.1),
     "restarts": CFR_PLUS(restart_base=2),
     "growth": CFR_PLUS(average_growth=2.0**20),
-    "averages, growth": CFR_AVG(average_growth=2.0**20),
 }
 KINDS = (
     *("flat", "flat threads", "chunks", "threads", "files", "cluster"),
@@ -102,9 +100,9 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
     tiered(
         product(WHOLE, KINDS, ("float64", "float32", "int16")),
         [
-            *product(["dcfr", "averages, delayed", "floor"], KINDS, ["float32", "int16"]),
+            *product(["dcfr", "delayed", "floor"], KINDS, ["float32", "int16"]),
             *product(
-                ["pcfr+gradient", "restarts", "sapcfr+"],
+                ["pcfr+", "restarts", "sapcfr+"],
                 ["chunks", "cluster", "two depths threads files"],
                 ["float64"],
             ),
@@ -129,7 +127,7 @@ def test_every_rule(
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
-@pytest.mark.parametrize(("name", "kind"), [("cfr+", "threads"), ("averages, delayed", "chunks")])
+@pytest.mark.parametrize(("name", "kind"), [("cfr+", "threads"), ("delayed", "chunks")])
 def test_compiled(name: str, kind: str, precision: str, tmp_path: Path) -> None:
     check_divisions(kind, WHOLE[name], precision, tmp_path)
 

@@ -239,7 +239,7 @@ class LockedTwin(HedgeTwin):
         return own, own[np.array(free)]
 
     def update(self, player: int, g: np.ndarray) -> None:
-        q, forecast = g.copy(), g.copy()
+        q = g.copy()
         for infoset in reversed(self.infosets(player)):
             label, above = self.game.infoset_labels[infoset], self.game.form.infoset_parent[infoset]
             own, free = self.split(label)
@@ -248,9 +248,8 @@ class LockedTwin(HedgeTwin):
             if len(free):
                 sigma = self.strategy[free] / share
                 instant = without_rounding(q[free] - sigma @ q[free], q[free])
-                self.strategy[free] = share * self.respond(free, instant, sigma, forecast[free])
+                self.strategy[free] = share * self.respond(free, instant)
             q[above] += v
-            forecast[above] += float(self.strategy[own] @ forecast[own])
 
 
 def policy_actions(game: CompiledGame, label: str) -> tuple[str, ...]:

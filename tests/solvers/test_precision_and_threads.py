@@ -21,7 +21,7 @@ from support.random_games import random_public_tree_game, repeated
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, Solver
 from tensorcfr import compile_game as compiled
-from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
 from tensorcfr.solvers.arguments import PRECISIONS
@@ -35,10 +35,8 @@ ALGORITHMS: dict[str, str | Algorithm] = {
     "cfr+": "cfr+",
     "cfr simultaneous": CFR(alternating=False),
     "cfr+ simultaneous": CFR_PLUS(alternating=False),
-    "gradient": "pcfr+gradient",
-    "gradient simultaneous": PCFR_PLUS_GRADIENT(alternating=False),
-    "against averages": CFR_PLUS(against="average"),
-    "against averages simultaneous": CFR_PLUS(against="average", alternating=False),
+    "predictive": "pcfr+",
+    "predictive simultaneous": PCFR_PLUS(alternating=False),
 }
 GAMES = (
     "leduc",
@@ -86,7 +84,7 @@ def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solve
 
 @pytest.mark.parametrize(
     "algorithm",
-    tiered(ALGORITHMS, ["cfr+", "gradient simultaneous", "against averages simultaneous"]),
+    tiered(ALGORITHMS, ["cfr+", "predictive simultaneous"]),
 )
 @pytest.mark.parametrize("name", GAMES)
 def test_threads_change_no_bit(name: str, algorithm: str) -> None:
@@ -101,7 +99,7 @@ def test_threads_change_no_bit(name: str, algorithm: str) -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("name", ["leduc, blocks", "a wide game"])
 def test_threads_in_single_precision(name: str) -> None:
-    for algorithm in ("cfr+", "pcfr+gradient", "cfr-avg"):
+    for algorithm in ("cfr+", "pcfr+"):
         expected = bits(stepped(name, algorithm, 12, precision="float32").state)
         for threads in (2, 3):
             solver = stepped(name, algorithm, 12, precision="float32", threads=threads)
@@ -159,7 +157,7 @@ def generic(spec: str, path: str) -> CompiledGame:
     tiered(
         (
             (spec, path, algorithm)
-            for algorithm in ("cfr", "cfr+", "pcfr+gradient")
+            for algorithm in ("cfr", "cfr+", "pcfr+")
             for spec, path in (
                 ("kuhn(cards=5)", "entries"),
                 ("kuhn(cards=5)", "blocks"),
@@ -170,7 +168,7 @@ def generic(spec: str, path: str) -> CompiledGame:
         [
             ("kuhn(cards=5)", "entries", "cfr+"),
             ("kuhn(cards=5)", "blocks", "cfr+"),
-            ("liars_dice(faces=3)", "chained blocks", "pcfr+gradient"),
+            ("liars_dice(faces=3)", "chained blocks", "pcfr+"),
         ],
     ),
 )

@@ -18,7 +18,7 @@ from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.base import Setting
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
-OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")
+OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+")
 
 
 def random_policy(game: Any, seed: int = 0) -> dict[str, dict[str, float]]:

@@ -318,9 +318,6 @@ class ReferenceCFR:
     the average, and nothing up to the delay.  Power 0 is the uniform average, 1 the linear one.
     ``average_growth`` multiplies that with ``average_growth ** (t - delay)``.
 
-    ``against_averages``: whoever updates meets the others' average strategies, weighted as in the
-    end, the strategies that they play now included.
-
     ``regret_matching_plus`` is short for ``rule=cfr_plus_rule``; give ``rule`` and ``matching``
     for any other variant.  CFR is (False, power 0); CFR+ as published is (True, power 1,
     alternating).
@@ -337,7 +334,6 @@ class ReferenceCFR:
         average_growth: float = 1.0,
         rule: Rule | None = None,
         matching: Matching = regret_matching,
-        against_averages: bool = False,
     ) -> None:
         if regret_matching_plus and rule is not None:
             raise ValueError("regret_matching_plus is a rule already; give one of the two")
@@ -347,14 +343,12 @@ class ReferenceCFR:
         self.average_power = average_power
         self.alternating = alternating
         self.delay, self.average_growth = delay, average_growth
-        self.against_averages = against_averages
         self.t = 0
         infosets = self.tree.infosets
         self.regrets = {label: [0.0] * len(i.actions) for label, i in infosets.items()}
         self.cumulative = {label: [0.0] * len(i.actions) for label, i in infosets.items()}
         self.strategy = {label: normalized(zeros) for label, zeros in self.regrets.items()}
         self.updates = [0] * self.tree.n_players
-        self.met: dict[str, list[float]] = {}
 
     def step(self) -> None:
         """One iteration: every player is updated once."""
@@ -380,8 +374,6 @@ class ReferenceCFR:
         """Regrets, average, then regret matching; all from the strategies as they stand now."""
         instant = {label: [0.0] * len(i.actions) for label, i in self.tree.infosets.items()}
         own_reach: dict[str, float] = {}
-        if self.against_averages:
-            self.met = self._averages_met()
         for player in players:
             self._value(self.tree.root, player, 1.0, 1.0, instant, own_reach)
         weight = self._average_weight(self.t)
@@ -399,36 +391,6 @@ class ReferenceCFR:
         """w(t); written so that 0 ** 0 does not let a delayed uniform average begin early."""
         counted = t - self.delay
         return counted**self.average_power * self.average_growth**counted if counted > 0 else 0.0
-
-    def _averages_met(self) -> dict[str, list[float]]:
-        """Everybody's average strategy, the strategy that is played now counted in; the latter
-        alone while nothing has a weight."""
-        met: dict[str, list[float]] = {}
-
-        def walk(node: Node, reach: list[float]) -> None:
-            if isinstance(node, TerminalNode):
-                return
-            if isinstance(node, ChanceNode):
-                for child in node.children:
-                    walk(child, reach)
-                return
-            label, player = node.infoset.label, node.infoset.player
-            sigma, t = self.strategy[label], self.updates[player] + 1
-            weight = self._average_weight(t)
-            if t > self.delay:
-                met[label] = normalized(
-                    [
-                        total + weight * reach[player] * p
-                        for total, p in zip(self.cumulative[label], sigma, strict=True)
-                    ]
-                )
-            else:
-                met[label] = sigma
-            for p, child in zip(sigma, node.children, strict=True):
-                walk(child, [*reach[:player], reach[player] * p, *reach[player + 1 :]])
-
-        walk(self.tree.root, [1.0] * self.tree.n_players)
-        return met
 
     def _value(
         self,
@@ -456,10 +418,9 @@ class ReferenceCFR:
         label = node.infoset.label
         sigma = self.strategy[label]
         if node.infoset.player != player:
-            met = self.met[label] if self.against_averages else sigma
             return sum(
                 p * self._value(child, player, own, others * p, instant, own_reach)
-                for p, child in zip(met, node.children, strict=True)
+                for p, child in zip(sigma, node.children, strict=True)
             )
         own_reach[label] = own
         values = [

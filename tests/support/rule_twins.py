@@ -1,4 +1,4 @@
-"""Slow twins of local rules that remember, exponentiate or forecast."""
+"""Slow twins of local rules that remember or exponentiate."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from support.products import naive_product
 from support.tiers import tiered
 from tensorcfr import Algorithm, CompiledGame, LocalRule, Solver
-from tensorcfr.algorithms import CFR, HEDGE, PCFR_PLUS_GRADIENT
+from tensorcfr.algorithms import CFR, HEDGE
 
 
 def remembering(regret, instant, last, parameters):  # type: ignore[no-untyped-def]
@@ -50,19 +50,16 @@ class Twin:
 
     def update(self, player: int, g: np.ndarray) -> None:
         """Regrets and strategy of one player, from the deepest infoset up."""
-        q, forecast = g.copy(), g.copy()
+        q = g.copy()
         for infoset in reversed(self.infosets(player)):
             own, above = self.game.sequences(infoset), self.game.form.infoset_parent[infoset]
             sigma = self.strategy[own].copy()
             v = float(sigma @ q[own])
             instant = without_rounding(q[own] - v, q[own])
-            self.strategy[own] = self.respond(own, instant, sigma, forecast[own])
+            self.strategy[own] = self.respond(own, instant)
             q[above] += v
-            forecast[above] += float(self.strategy[own] @ forecast[own])
 
-    def respond(
-        self, own: slice, instant: np.ndarray, sigma: np.ndarray, forecast: np.ndarray
-    ) -> np.ndarray:
+    def respond(self, own: slice, instant: np.ndarray) -> np.ndarray:
         raise NotImplementedError
 
 
@@ -79,7 +76,7 @@ def matched(preference: np.ndarray) -> np.ndarray:
 
 
 class RememberingTwin(Twin):
-    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
+    def respond(self, own, instant):  # type: ignore[no-untyped-def]
         self.regret[own] = np.maximum(self.regret[own] + instant, 0.0)
         preference = self.regret[own] + self.memory[own]
         self.memory[own] = instant
@@ -89,27 +86,17 @@ class RememberingTwin(Twin):
 class HedgeTwin(Twin):
     """Freund and Schapire 1999, step size 3 / sqrt(t)."""
 
-    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
+    def respond(self, own, instant):  # type: ignore[no-untyped-def]
         self.regret[own] += instant
         weight = np.exp(3.0 / np.sqrt(self.t) * self.regret[own])
         return weight / weight.sum()
 
 
-class GradientTwin(Twin):
-    """Farina, Kroer and Sandholm 2021: NextStrategy of predictive regret matching+ with the last
-    utility vector, extended by the values of the new strategies below, as the prediction m."""
-
-    def respond(self, own, instant, sigma, forecast):  # type: ignore[no-untyped-def]
-        self.regret[own] = np.maximum(self.regret[own] + instant, 0.0)
-        return matched(self.regret[own] + without_rounding(forecast - sigma @ forecast, forecast))
-
-
 TWINS = [
     (REMEMBERING, RememberingTwin),
     (HEDGE(eta=3), HedgeTwin),
-    (PCFR_PLUS_GRADIENT, GradientTwin),
 ]
-NAMES = ["memory", "hedge", "gradient"]
+NAMES = ["memory", "hedge"]
 each_twin = pytest.mark.parametrize(("algorithm", "twin"), TWINS, ids=NAMES)
 hedge_first = pytest.mark.parametrize(
     ("algorithm", "twin"), tiered(TWINS, TWINS[1:2], quick_as_python=True), ids=NAMES

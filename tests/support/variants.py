@@ -12,7 +12,6 @@ from support.equality import Variant
 from support.reference import (
     Matching,
     cfr_plus_rule,
-    cfr_rule,
     dcfr_plus_rule,
     dcfr_rule,
     fading_predictive_matching,
@@ -23,7 +22,6 @@ from support.reference import (
 )
 from tensorcfr.algorithms import (
     CFR,
-    CFR_AVG,
     CFR_PLUS,
     DCFR,
     DCFR_PLUS,
@@ -39,10 +37,8 @@ CLASSIC = (
     "dcfr",
     "dcfr+",
     "pcfr+",
-    "pcfr+gradient",
     "pdcfr+",
     "hedge",
-    "cfr-avg",
 )
 """Variants whose kernels the fast tier compiles where every variant is tried; it takes seconds for
 each of the others, which are of the full tier."""
@@ -79,7 +75,6 @@ YOUNGER: dict[str, Variant] = {
             "average_power": 5,
         },
     ),
-    "cfr-avg": (CFR_AVG, {"rule": cfr_rule, "average_power": 0, "against_averages": True}),
 }
 CHANGED: dict[str, Variant] = {
     "lcfr, quadratic": (LCFR(average_power=2), {"rule": lcfr_rule, "average_power": 2}),
@@ -114,15 +109,6 @@ CHANGED: dict[str, Variant] = {
             "rule": pdcfr_plus_rule(1),
             "matching": fading_predictive_matching(1),
             "average_power": 2,
-        },
-    ),
-    "dcfr against averages, delayed": (
-        DCFR(against="average", delay=2),
-        {
-            "rule": dcfr_rule(1.5, 0),
-            "average_power": 2,
-            "delay": 2,
-            "against_averages": True,
         },
     ),
 }
