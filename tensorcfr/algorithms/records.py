@@ -307,7 +307,7 @@ class Algorithm(Record):
                 f"{self.name} was written with against={values['against']!r}, an option that "
                 "tensorcfr 0.17.0 removed: load it with tensorcfr 0.16.0"
             )
-        return values
+        return {key: value for key, value in values.items() if key != "against"}
 
     def restore(self, values: Mapping[str, Any]) -> Algorithm:  # noqa: D102
         # The digest of one and the same rule differs between versions of Python; the rules of this

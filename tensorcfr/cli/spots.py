@@ -209,6 +209,7 @@ def _show(
 
 def _check(asked: SpotSolveOptions) -> None:
     """Check that options fit together and files are writable, before the spot is solved."""
+    arguments.read_target(asked.target)
     arguments.check_save("--save", asked.save, force=asked.force)
     arguments.check_plot("--plot", asked.plot)
     arguments.check_target("--output", asked.output)

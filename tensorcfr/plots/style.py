@@ -67,7 +67,7 @@ End = tuple[str, str, float, float]
 
 ORDER = (
     *("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "sapcfr+"),
-    *("idcfr+", "icfr", "icfr+", "apcfr+", "spcfr+", "hs-dcfr"),
+    *("idcfr+", "icfr", "icfr+", "apcfr+", "spcfr+", "rtcfr+", "hs-dcfr"),
     *("hs-pcfr+", "mmd", "chance_sampling", "external_sampling", "public_chance_sampling"),
     *("outcome_sampling", "hedge", "whole_traversal", "cfr-d", "dream", "lcfr", "sd-cfr"),
     *("deep-cfr", "paced-cfr+"),

@@ -190,7 +190,7 @@ def test_the_command(tmp_path: Path) -> None:
     heads = "double-suited single-suited three of a suit one suit rainbow"
     assert heads.split() in lines
     # The old name of the command, and a solution to look at.
-    assert printed("holdem", saved, "--node", "check", "--rows", 3).endswith(said[-200:])
+    assert printed("spot", saved, "--node", "check", "--rows", 3).endswith(said[-200:])
     assert refused(USAGE, "spot", "--game", "kuhn", *WORDS[2:]).startswith("kuhn has no spots")
     assert refused(USAGE, "play", "leduc", "--game", "omaha").endswith("it takes no game")
 

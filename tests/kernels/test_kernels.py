@@ -302,6 +302,6 @@ def test_small_games_count_few_references() -> None:
     kernel = numba.njit(nogil=True, **jit._OPTIONS)(sweeps.iterate.py_func)
     schedule, floors = CFR_PLUS.schedule(1, 0), CFR_PLUS.floors(1, 0)
     part, counters = solver._passes.whole, np.zeros((1, MEETING), dtype=np.int64)
-    kernel(part, CFR_PLUS.rule, schedule, floors, None, True, None, 0, 1, counters)
+    kernel(part, CFR_PLUS.rule, schedule, floors, True, None, 0, 1, counters)
     (code,) = kernel.inspect_asm().values()
     assert 0 < len(re.findall("NRT_(?:incref|decref)", code)) <= 20

@@ -229,8 +229,8 @@ def test_other_precisions_are_refused(precision: Any) -> None:
 @pytest.mark.parametrize(
     ("algorithm", "precision"),
     tiered(
-        product(("cfr", "gradient simultaneous", "cfr+"), ("float64", "float32")),
-        [("gradient simultaneous", "float64"), ("cfr+", "float32")],
+        product(("cfr", "predictive simultaneous", "cfr+"), ("float64", "float32")),
+        [("predictive simultaneous", "float64"), ("cfr+", "float32")],
     ),
 )
 @pytest.mark.parametrize("threads", [1, 2])

@@ -298,7 +298,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="subgame_iterations must be"):
         CFR_D(subgame_iterations=0)
     with pytest.raises(ValueError, match="variant must keep regrets alone"):
-        CFR_D(variant="pcfr+gradient")
+        CFR_D(variant="paced-cfr+")
     with pytest.raises(TypeError, match="has no option 'iterations'"):
         CFR_D(iterations=3)
     with pytest.raises(ValueError, match="there is nothing to cut"):

@@ -160,7 +160,7 @@ def test_refusals() -> None:
     with pytest.raises(ValueError, match="no chunks to forget"):
         forget_subgames(solve(compile_game("kuhn"), "cfr", iters=1))
     with pytest.raises(ValueError, match="must keep regrets alone"):
-        forget_subgames(solve(small.game, "pcfr+gradient", iters=1))
+        forget_subgames(solve(small.game, "paced-cfr+", iters=1))
     label = next(iter(small.policy))
     action = next(iter(small.policy[label]))
     with pytest.raises(ValueError, match="with locks"):
