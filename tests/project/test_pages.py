@@ -42,6 +42,7 @@ PAGES = sorted(
         *DOCS.glob("results/*.md"),
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
+        ROOT / "scripts" / "README.md",
     ]
 )
 SOURCE = sorted((ROOT / "tensorcfr").rglob("*.py"))
