@@ -258,7 +258,7 @@ def poker_table() -> str:
         if not rows:
             continue
         said, middle = rows[-1], rows[len(rows) // 2]
-        where[f"{title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
+        where[f"- {title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
         each = (float(said["seconds"]) - float(middle["seconds"])) / (
             int(said["iteration"]) - int(middle["iteration"])
         )
@@ -283,7 +283,7 @@ def poker_table() -> str:
         "\n".join(lines) + "\n\n"
         "Exploitability of the average strategies by an exact best response in the whole game; a "
         "mbb is a thousandth of the big blind, and the value is player 0's, who has the big blind. "
-        f"Evaluations come on top.  {'.  '.join(where)}, with other programs at work."
+        f"Evaluations come on top.\n\n{chr(10).join(where)}, with other programs at work"
     )
 
 
