@@ -471,7 +471,7 @@ def figure_table(name: str) -> str:
     return (
         f"{table(header, body)}\n\n"
         f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
-        f"nodes touched; of what is sampled {seeds_said}.  "
+        f"nodes touched; of sampling {seeds_said}.  "
         f"{'; '.join(dict.fromkeys(f'{row.machine}, {row.date}' for row in rows))}.\n\n"
         f"![{game_title(rows[0].game)}: exploitability against {axes}](../figures/{name}.png)"
     )
