@@ -39,7 +39,7 @@ def rhode_island() -> list[str]:
     with (ROOT / "docs" / "figures" / "rhode_island.csv").open(encoding="utf-8") as file:
         reached = next(row for row in csv.DictReader(file) if float(row["exploitability"]) < ISLAND)
     return [
-        "[Rhode Island hold'em](docs/results/large-games.md), by name, to an exploitability of "
+        "[Rhode Island hold'em](docs/results/large-games.md), to an exploitability of "
         f"{ISLAND:g} chips, one core",
         f"{float(reached['seconds']):.0f} s",
         "",
@@ -62,7 +62,7 @@ def preset() -> list[str]:
 
 def headlines() -> str:
     """The table."""
-    return table(["", "tensorcfr", "next to it"], [leduc(), rhode_island(), preset()])
+    return table(["", "tensorcfr", "another program"], [leduc(), rhode_island(), preset()])
 
 
 def main() -> None:
