@@ -249,7 +249,7 @@ def test_the_arrays_and_the_passes_are_named(where: str) -> None:
 def test_the_front_page_has_the_types_of_the_arrays(name: str) -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     line = next(line for line in text.splitlines() if line.startswith(f"| `game.tree.{name}`"))
-    array = getattr(tensorcfr.compile_game("kuhn").tree, name)
+    array = getattr(tensorcfr.compile_game("kuhn").flat().tree, name)
     sizes = {"nodes": 58, "nodes + 1": 59, "terminals": 30, "players": 2}
     dtype, axes = re.findall(r"(\w+) \(([^)]*)\)", line)[0]
     assert array.dtype == np.dtype(dtype)
