@@ -253,8 +253,8 @@ def measure(*, quick: bool) -> dict[str, Any]:
 def markdown(found: dict[str, Any]) -> str:
     """docs/results/speed.md."""
     sections = [
-        f"# Results: speed\n\nWritten by `{found['command']}`; do not edit.  "
-        f"Peers are run in the same process session, in turn, on one core.\n\n"
+        "# Results: speed\n\nHow fast is an iteration, next to OpenSpiel and LiteEFG?  All tools "
+        f"take turns in one run, on one core.  `{found['command']}` writes this page.\n\n"
         f"{machine_lines(found['machine'])}",
         _iterations_section(found),
         _targets_section(found),
@@ -262,10 +262,10 @@ def markdown(found: dict[str, Any]) -> str:
         _inside_section(found),
         _roofline_section(found),
         _scaling_section(),
-        "## First contact\n\nFrom the start of the interpreter to the first printed line "
-        "(the import: inside the process); medians.  JIT compilation takes the difference, "
-        f"{duration(found['first_contact']['jit_seconds'])}, once per machine.\n\n"
-        + first_contact_markdown(found["first_contact"]),
+        "## First contact\n\nTime from the start of the interpreter to the first printed line "
+        "(the import: inside the process); medians.  The difference, "
+        f"{duration(found['first_contact']['jit_seconds'])}, is JIT compilation, once per "
+        "machine.\n\n" + first_contact_markdown(found["first_contact"]),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
@@ -321,17 +321,17 @@ def _remarks(found: dict[str, Any]) -> str:
     """What to know about the peers' times."""
     per_round = ", ".join(f"{c.iterations:,} ({c.name})" for c in CONTESTS.values())
     remarks = (
-        f"  A peer's round is {per_round} iterations, after a quarter as many that fill the "
-        "caches.  LiteEFG's CFR updates both players at once; *alternating* asks it for one "
+        f"  A peer's round is {per_round} iterations, after a quarter as many to fill the "
+        "caches.  LiteEFG's CFR updates both players at once; *alternating* makes it update one "
         "after the other, as the other two do."
     )
     dice = found["games"]["liars_dice"]["tools"].get("OpenSpiel")
     if dice:
         first, last = significant(dice["first_ratio"]), significant(dice["last_ratio"])
         remarks += (
-            "  OpenSpiel skips what no player reaches, so that its iterations become cheaper as "
-            f"strategies become sparse: in liar's dice its first round took {first} times as "
-            f"long as tensorcfr's, its last {last}."
+            "  OpenSpiel skips histories with reach 0, so its iterations become cheaper as "
+            f"strategies become sparse.  In liar's dice its first round took {first} times as "
+            f"long as tensorcfr's, its last {last} times."
         )
     return remarks
 
@@ -346,10 +346,10 @@ def _targets_section(found: dict[str, Any]) -> str:
             rows.append([contest.title, tool, *(_reached(mark) for mark in marks)])
     return (
         "## Exploitability against time\n\n"
-        "CFR+: CPU seconds of iterating (iterations) until the average strategy's exploitability "
-        "(nash_conv / 2, in the game's unit) was seen at or below the target; set-up and "
-        f"evaluation not counted.  Each tool had {TARGET_BUDGET:g} seconds; ≈ goes on at "
-        "its last pace to the iterations that the same algorithm took in tensorcfr.\n\n"
+        "CPU seconds of CFR+ (iterations in brackets) until the average strategy's exploitability "
+        "(nash_conv / 2, in the game's unit) was at or below the target, without set-up and "
+        f"evaluation.  Each tool had {TARGET_BUDGET:g} seconds; ≈ extrapolates at the last "
+        "pace to the number of iterations that the same algorithm took in tensorcfr.\n\n"
         + table(["game", "tool", *(f"{target:g}" for target in TARGETS)], rows)
     )
 
@@ -376,9 +376,9 @@ def _set_up_section(found: dict[str, Any]) -> str:
 
     return (
         "## Set-up and memory\n\n"
-        "In a fresh process per tool: CPU time to load or compile the game and to build the "
-        "solver (LiteEFG: with writing the game out as text, which it does once per machine), and "
-        "the memory that this and three iterations add (in brackets: at the peak).\n\n"
+        "CPU time to load or compile the game and to build the solver, in a fresh process per "
+        "tool, and the memory that this and three iterations add (in brackets: at the peak).  "
+        "LiteEFG's set-up includes writing the game out as text, once per machine.\n\n"
         + table(
             ["game", *(c for tool in tools for c in (f"{tool} set-up", "memory (peak)"))],
             _rows(found, cells),
@@ -412,11 +412,13 @@ def _inside_section(found: dict[str, Any]) -> str:
 
     return (
         "## Inside tensorcfr\n\n"
-        "Histories compiled per second, from the built-in rules and from the OpenSpiel game; an "
-        "iteration of the imported game in those of the built-in one; a "
-        "CFR+ iteration within a longer run; one call of `Solver.step(1)` with CFR, for those who "
-        "own their loop; one call of `Solver.evaluate()` (values, best responses, "
-        "exploitability), also in such steps.\n\n"
+        "- *compile*, *from OpenSpiel*: histories compiled per second, from the built-in rules and "
+        "from the OpenSpiel game.\n"
+        "- *imported*: time of an iteration of the imported game, divided by the built-in game's.\n"
+        "- *CFR+ iteration*: within a longer run.\n"
+        "- `step(1)`: one call of `Solver.step(1)` with CFR, for a loop of your own.\n"
+        "- `evaluate()`: one call of `Solver.evaluate()` (values, best responses, exploitability), "
+        "also divided by the time of `step(1)` (*in steps*).\n\n"
         + table(
             [
                 "game",
@@ -454,14 +456,14 @@ def _roofline_section(found: dict[str, Any]) -> str:
 
     return (
         "## Distance from the memory\n\n"
-        f"Triad bandwidth of one core, by the level that holds the arrays: {speeds}.  The bound "
-        "is the bytes that an iteration streams (payoff values and columns, and every pass over "
-        "reaches, strategies, regrets, values and averages) at the bandwidth of the level that "
-        "holds the working set; gathers count as free.  Where the data sit in the first or second "
-        "level, arithmetic and short loops cost more than bytes.  The operations of an iteration "
-        "(multiplications, additions and comparisons of float64), at the "
-        f"{found['peak'] / 1e9:.0f} G/s that a loop of fused multiplications and additions in the "
-        "first level reaches, bound it less.\n\n"
+        f"Triad bandwidth of one core, by the level that holds the arrays: {speeds}.\n\n"
+        "- *bound*: the bytes that an iteration streams, at the bandwidth of the level that holds "
+        "the working set.  They are payoff values and columns, and every pass over reaches, "
+        "strategies, regrets, values and averages; gathers count as free.  With data in the first "
+        "or second level, arithmetic and short loops cost more than bytes.\n"
+        "- *their bound*: the operations of an iteration (multiplications, additions and "
+        f"comparisons of float64) at {found['peak'] / 1e9:.0f} G/s, the rate of a loop of fused "
+        "multiplications and additions in the first level.  It is lower in all games.\n\n"
         + table(
             [
                 "game",
@@ -484,8 +486,8 @@ def _scaling_section() -> str:
         return ""
     return (
         "## As games grow\n\n"
-        "Written by `python -m benchmarks.scaling`, which also prints the figures.  Left: games "
-        "as they are swept: symmetries merged, decisions without a choice left out.  "
+        "`python -m benchmarks.scaling` draws the picture and prints the figures.  Left: games "
+        "as they are solved, with symmetries merged and without forced decisions.  "
         "Right: all arrays of game and solver.\n\n"
         "![Seconds per iteration, and bytes, against the number of infosets of eight families of "
         "games](../scaling.png)"

@@ -22,8 +22,9 @@ PAGES = {
     "README.md": "index.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
+    "scripts/README.md": "scripts.md",
 }
-"""Files at the root of the repository, and the pages of the site that they are."""
+"""Files outside ``docs/``, and the pages of the site that they are."""
 LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 """The target of an inline link or picture, if it is a relative path."""
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)

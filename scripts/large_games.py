@@ -234,9 +234,9 @@ def write_page() -> None:
     said = next(iter(curves.values()))[-1]
     text = (
         "\n".join(lines) + "\n\n"
-        "Seconds of iterating, and iterations, to an exploitability (nash_conv / 2, in units of "
-        "the game: 1 for a won bluff, chips for poker); evaluations come on top.  The value is "
-        "that of the average strategies, and within nash_conv of the game's.  "
+        "Seconds of iterating, without evaluations, and iterations to an exploitability "
+        "(nash_conv / 2, in units of the game: 1 for a won bluff, chips for poker).  The value is "
+        "of the average strategies, and within nash_conv of the game's value.  "
         f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
         "![Exploitability of four large games against nodes touched, and against "
         "seconds of iterating](../figures/large_games.png)"
@@ -258,7 +258,7 @@ def poker_table() -> str:
         if not rows:
             continue
         said, middle = rows[-1], rows[len(rows) // 2]
-        where[f"{title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
+        where[f"- {title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
         each = (float(said["seconds"]) - float(middle["seconds"])) / (
             int(said["iteration"]) - int(middle["iteration"])
         )
@@ -281,9 +281,9 @@ def poker_table() -> str:
         lines.append("| " + " | ".join(cells) + " |")
     return (
         "\n".join(lines) + "\n\n"
-        "Exploitability of the average strategies by an exact best response in the whole game; a "
-        "mbb is a thousandth of the big blind, and the value is player 0's, who has the big blind. "
-        f"Evaluations come on top.  {'.  '.join(where)}, with other programs at work."
+        "Seconds are without evaluations.  1 mbb is a thousandth of the big blind.  The value is "
+        "player 0's, who has the big blind, under the average strategies."
+        f"\n\n{chr(10).join(where)}, with other programs at work"
     )
 
 

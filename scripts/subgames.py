@@ -136,9 +136,10 @@ def tables() -> str:
     inner = sorted({int(row["subgame_iterations"]) for row in rows})
     found = {(int(row["subgame_iterations"]), int(row["iteration"])): row for row in rows}
     lines = [
-        "Both numbers of iterations count.  Exploitability of Leduc, cut at the end of the first "
-        "round; CFR+ above, with averages weighted by the square of the iteration, and below; "
-        f"{LEDUC_CFR_D.resolve_iterations:,} iterations of resolving:\n",
+        "Exploitability of Leduc, cut at the end of the first round, by iterations on the trunk "
+        "and on each subgame.  Trunk and subgames are solved by CFR+; averages of the trunk are "
+        "weighted by the square of the iteration.  Resolving takes "
+        f"{LEDUC_CFR_D.resolve_iterations:,} iterations.\n",
         "| on each subgame | " + " | ".join(f"{mark:,} on the trunk" for mark in marks) + " |",
         "| ---: |" + " ---: |" * len(marks),
     ]
@@ -150,9 +151,9 @@ def tables() -> str:
         lines.append(f"| {own:,} | " + " | ".join(cells) + " |")
     lines += [
         "",
-        "A row ends where the error of the subgames is; before that it falls about as the paper's "
-        "bound does, one over the square root of the iterations on the trunk.  The last figure "
-        f"takes {max(float(row['seconds']) for row in rows):.0f} seconds of the processor.",
+        "A row falls about as the paper's bound, one over the square root of the iterations on the "
+        "trunk, until it reaches the error of the subgames.  The last figure takes "
+        f"{max(float(row['seconds']) for row in rows):.0f} seconds of processor time.",
         "",
         "Bluff(2,2) with sixes that can be bid, 352 million infosets, on one core, by CFR-D "
         f"({BLUFF_CFR_D.subgame_iterations} iterations on each subgame, "
@@ -171,9 +172,9 @@ def tables() -> str:
     if told is not None:
         lines += [
             "",
-            f"Seconds are those of the processor ({told['machine']}; {told['versions']}; "
+            f"Seconds are processor time ({told['machine']}; {told['versions']}; "
             f"{told['date']}).  CFR-D and the compiled game take "
-            f"{float(told['told_gib']) * 1024:.0f} MiB, which is checked beforehand; the rest of "
+            f"{float(told['told_gib']) * 1024:.0f} MiB, which is checked beforehand.  The rest of "
             "the peak is Python and the compiled kernels.  CFR-D saves memory, not time.",
         ]
     return "\n".join(lines)

@@ -292,8 +292,8 @@ def last(folder: Path, quick: bool) -> str:
         taken, *gaps = map(float, done.stdout.split())
         rows.append([name, f"{taken:.1f} MB", *(f"{gap:.2g}" for gap in gaps)])
     return table(["", "written by iterations", *(f"{mark:,}" for mark in marks)], rows) + (
-        "\n\n`cfr+` on Bluff(2,1): the memory that iterations write, and exploitability after so "
-        "many of them."
+        "\n\n`cfr+` on Bluff(2,1): the memory that iterations write, and exploitability by "
+        "number of iterations."
     )
 
 

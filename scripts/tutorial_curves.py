@@ -287,8 +287,8 @@ def plus_table(scale: Scale, rows: Sequence[Row]) -> str:
         lines.append([f"last iterate of `{name}`", *cells])
     header = ["", *(f"{mark:,}" for mark in marks)]
     return (
-        f"{table(header, lines)}\n\nExploitability of the average strategy after so many "
-        f"iterations; of the sampled ones the median of {scale.seeds} seeds."
+        f"{table(header, lines)}\n\nExploitability of the average strategy by number of "
+        f"iterations; for sampling, the median of {scale.seeds} seeds."
     )
 
 
@@ -410,7 +410,7 @@ def loops_table(scale: Scale) -> str:
         body.append([loop.title, *found])
     header = [f"{spec}, {mark:,}" for spec, marks in scale.looped.items() for mark in marks]
     return (
-        f"{table(['', *header], body)}\n\nExploitability after so many iterations, players in turn."
+        f"{table(['', *header], body)}\n\nExploitability by number of iterations, players in turn."
     )
 
 
@@ -470,8 +470,8 @@ def figure_table(name: str) -> str:
     seeds_said = f"the median of {drawn} seeds" if drawn > 1 else "one seed"
     return (
         f"{table(header, body)}\n\n"
-        f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to so many "
-        f"nodes touched; of what is sampled {seeds_said}.  "
+        f"`{rows[0].game}`: exploitability, nash_conv / 2, at the last checkpoint up to the nodes "
+        f"touched; sampling has {seeds_said}.  "
         f"{'; '.join(dict.fromkeys(f'{row.machine}, {row.date}' for row in rows))}.\n\n"
         f"![{game_title(rows[0].game)}: exploitability against {axes}](../figures/{name}.png)"
     )

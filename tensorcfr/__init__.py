@@ -4,6 +4,13 @@
 >>> solution = solve(compile_game("kuhn"), iters=1000)
 >>> round(solution.value[0], 3)
 -0.056
+
+:func:`compile_game` reads the rules once.  ``game.tree`` is the history tree as flat arrays
+(:class:`~tensorcfr.model.arrays.HistoryTree`): ``parent``, ``first_child``, ``player`` and
+``infoset`` by node, and ``utility`` by terminal and player.  ``game.form`` is the sequence form
+(:class:`~tensorcfr.model.arrays.SequenceForm`).  :func:`solve` passes over it in every iteration:
+a backward pass computes counterfactual values and updates regrets, and a forward pass computes
+reaches and adds them to the average strategy.  :mod:`tensorcfr.kernels` describes the passes.
 """
 
 from typing import TYPE_CHECKING, Any

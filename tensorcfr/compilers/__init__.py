@@ -101,9 +101,11 @@ def compile_game(
         * ``game.tree.terminal``: int64 (terminals,), the terminal nodes in ascending order;
         * ``game.tree.utility``: float64 (terminals, players), payoffs in units of ``game.unit``.
 
-        A game of private hands expands ``game.tree`` at the first access.  The sequence form that
-        solvers use is ``game.form``.  :mod:`tensorcfr.model.arrays` declares all arrays.  A game in
-        chunks has ``game.chunks`` in place of both; ``game.flat()`` converts it.
+        A game of private hands expands ``game.tree`` at the first access.  Solvers use the sequence
+        form ``game.form``: a backward pass computes counterfactual values and regrets, a forward
+        pass computes reaches and the average strategy (:mod:`tensorcfr.kernels`).
+        :mod:`tensorcfr.model.arrays` declares all arrays.  A game in chunks has ``game.chunks`` in
+        place of both; ``game.flat()`` converts it.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names the

@@ -1,5 +1,11 @@
 """Numba kernels: the compiled inner loops of the solvers, on flat arrays.
 
+Kernels pass over the sequence form of a game, the arrays of ``game.form``
+(:class:`~tensorcfr.model.arrays.SequenceForm`).  ``game.tree`` is the same game as a tree of
+histories (:class:`~tensorcfr.model.arrays.HistoryTree`): ``parent`` int64 (nodes,), ``first_child``
+int64 (nodes + 1,), ``player`` int8 (nodes,), ``infoset`` int64 (nodes,) and ``utility`` float64
+(terminals, players).
+
 An iteration of CFR updates each player in three phases:
 
 1. The *payoff product* computes the counterfactual payoffs of the player's sequences from the

@@ -17,6 +17,7 @@ import pytest
 
 import tensorcfr
 from support.paths import DOCS, ROOT
+from tensorcfr import kernels
 from tensorcfr.algorithms import DEEP_CFR, Record
 
 PACKAGES = (
@@ -42,6 +43,7 @@ PAGES = sorted(
         *DOCS.glob("results/*.md"),
         ROOT / "README.md",
         ROOT / "CONTRIBUTING.md",
+        ROOT / "scripts" / "README.md",
     ]
 )
 SOURCE = sorted((ROOT / "tensorcfr").rglob("*.py"))
@@ -225,6 +227,33 @@ def test_the_arrays_are_where_compile_game_says() -> None:
     text = tensorcfr.compile_game.__doc__ or ""
     (module,) = re.findall(r":mod:`([\w.]+)` declares all arrays", text)
     assert hasattr(importlib.import_module(module), "HistoryTree")
+
+
+ARRAYS = ("parent", "first_child", "player", "infoset", "utility")
+
+
+@pytest.mark.parametrize("where", ["README", "tensorcfr", "compile_game", "kernels"])
+def test_the_arrays_and_the_passes_are_named(where: str) -> None:
+    """A reader finds the flat arrays and the two passes from the front page and from ``help``."""
+    text = {
+        "README": (ROOT / "README.md").read_text("utf-8"),
+        "tensorcfr": tensorcfr.__doc__ or "",
+        "compile_game": tensorcfr.compile_game.__doc__ or "",
+        "kernels": kernels.__doc__ or "",
+    }[where]
+    wanted = ("game.tree", "game.form", *ARRAYS, "backward", "forward")
+    assert [word for word in wanted if word not in text] == []
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_the_front_page_has_the_types_of_the_arrays(name: str) -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    line = next(line for line in text.splitlines() if line.startswith(f"| `game.tree.{name}`"))
+    array = getattr(tensorcfr.compile_game("kuhn").flat().tree, name)
+    sizes = {"nodes": 58, "nodes + 1": 59, "terminals": 30, "players": 2}
+    dtype, axes = re.findall(r"(\w+) \(([^)]*)\)", line)[0]
+    assert array.dtype == np.dtype(dtype)
+    assert array.shape == tuple(sizes[axis.strip()] for axis in axes.rstrip(",").split(","))
 
 
 def test_the_version_is_said_once() -> None:
