@@ -108,11 +108,13 @@ class Shapes(NamedTuple):
         _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
         return examples, structure
 
-    def _numbers(self, name: str, at: int) -> np.ndarray:
-        """Return element ``at`` of an array of each shape, int64 (shapes,); an arbitrary number if
-        the array is empty."""
+    def _numbers(self, name: str, index: int) -> np.ndarray:
+        """Return element ``index`` of an array of each shape, int64 (shapes,); an arbitrary number
+        if the array is empty."""
         begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
-        return self.integers[np.minimum(begin + at % np.maximum(size, 1), len(self.integers) - 1)]
+        return self.integers[
+            np.minimum(begin + index % np.maximum(size, 1), len(self.integers) - 1)
+        ]
 
 
 class BareShapes(Shapes):
@@ -259,8 +261,8 @@ class ChunkedForm(NamedTuple):
         They are sequences of the part above the chunk."""
         begin, end = self.row_offset[chunk, player : player + 2].tolist()
         return [
-            after + self.beyond[at : at + count].astype(np.int64)
-            for count, after, at in self.row[begin:end].tolist()
+            after + self.beyond[offset : offset + count].astype(np.int64)
+            for count, after, offset in self.row[begin:end].tolist()
         ]
 
     def entries(self, chunk: int, player: int) -> np.ndarray:
@@ -344,14 +346,14 @@ class Entries:
         """
         self._above.append(above)
         self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
-        for own in chain(*rows):
+        for sequences in chain(*rows):
             # Many rows differ only in their smallest sequence, so distances are stored, each list
             # once.
-            after = int(own.min())
-            beyond = (own - after).astype(np.uint32)
+            after = int(sequences.min())
+            beyond = (sequences - after).astype(np.uint32)
             if (key := beyond.tobytes()) not in self._known:
                 self._known[key] = self._beyond.append(beyond)
-            self._rows.append(np.array([len(own), after, self._known[key]]))
+            self._rows.append(np.array([len(sequences), after, self._known[key]]))
 
     def finish(self) -> Entered:
         """Return the arrays of all chunks that were added."""
@@ -376,13 +378,13 @@ def tiled(counts: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
     Returns:
         int64 (chunks, players + 1): begin of each player's items, and their end.
     """
-    found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=found[:, 1:])
+    offsets = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=offsets[:, 1:])
     order = np.arange(len(counts)) if later is None else np.argsort(later, kind="stable")
     # So far the offsets are relative to the chunk; add the sizes of all chunks before it.
-    own = found[order, -1]
-    found[order] += (np.cumsum(own) - own)[:, None]
-    return found
+    sizes = offsets[order, -1]
+    offsets[order] += (np.cumsum(sizes) - sizes)[:, None]
+    return offsets
 
 
 class Tour(NamedTuple):
@@ -401,20 +403,20 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
         sequences: int64 (chunks,): sequences of each chunk, entries included.
     """
     visit, branch, depth = [0], [0], [0]
-    way = [0]  # The trunk, and the chunks that were entered and not left.
+    open_parts = [0]  # The trunk, and the chunks that were entered and not left.
     # The part -1 at the end is nobody's parent, so it closes all parts that are still open.
     for part, before in enumerate([*above.tolist(), -1], start=1):
-        while way and way[-1] != before:
-            if (done := way.pop()) == 0:
+        while open_parts and open_parts[-1] != before:
+            if (done := open_parts.pop()) == 0:
                 branch.append(len(visit))
             # A chunk that was left right after it was entered has one visit for both directions.
             if done == 0 or visit[-1] != done:
                 visit.append(~done)
-        if len(way) == 1:
+        if len(open_parts) == 1:
             branch.append(len(visit))
-        depth.append(len(way))
-        if way:
-            way.append(part)
+        depth.append(len(open_parts))
+        if open_parts:
+            open_parts.append(part)
             visit.append(part)
     branch.append(len(visit))
     # Chunks with none below them share the space at 0.  A chunk with others below it must keep its
@@ -424,8 +426,8 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
     most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
     np.maximum.at(most, level, whole_rows(sequences))
     room = (np.cumsum(most) - most)[level]
-    found = Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
-    return frozen_arrays(found)
+    tour = Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
+    return frozen_arrays(tour)
 
 
 Numbering = TypeVar("Numbering", int, np.ndarray)

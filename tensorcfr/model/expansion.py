@@ -86,8 +86,8 @@ class _Histories:
         self.player.append(np.full(len(children), CHANCE, dtype=np.int8))
         self.infoset.append(np.full(len(children), CHANCE, dtype=np.int64))
         self.children.append(children)
-        whole = np.add.reduceat(mass, np.flatnonzero(parent_new))
-        self.probability.append(mass / whole[parent])
+        parent_mass = np.add.reduceat(mass, np.flatnonzero(parent_new))
+        self.probability.append(mass / parent_mass[parent])
         outcome = self.hand_outcomes[player][prefix[first, player]]
         self.outcome.append(outcome.astype(np.int32))
 
@@ -96,18 +96,18 @@ class _Histories:
         # The order is by deal, then by public node: the children of the level above have this
         # order.
         tree, node = self.tree, np.arange(level.start, level.stop)
-        deal, at = np.nonzero(self.possible[tree.weight[node]].T)
-        node, hands = node[at], self.deals[deal]
+        deal, position = np.nonzero(self.possible[tree.weight[node]].T)
+        node, hands = node[position], self.deals[deal]
         player = tree.player[node]
         infoset = player.astype(np.int64)
         acts, over = player >= 0, player == TERMINAL
         infoset[acts] = self.infoset_of(node[acts], hands[acts, player[acts]])
         children = (tree.first_child[node + 1] - tree.first_child[node]).astype(np.int64)
         for index in np.unique(node[player == CHANCE]).tolist():
-            here = node == index
+            is_node = node == index
             after = slice(tree.first_child[index], tree.first_child[index + 1])
             # The children of a chance node are the outcomes that are possible with the deal.
-            children[here] = self.possible[tree.weight[after]].sum(axis=0)[deal[here]]
+            children[is_node] = self.possible[tree.weight[after]].sum(axis=0)[deal[is_node]]
         payoff = tree.payoff[node[over]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
             (tree.matrix[payoff], slice(None), *hands[over].T)

@@ -116,26 +116,29 @@ class TeamGame(InfosetNumbers, PayingGame):
     def infoset_labels(self) -> Sequence[str]:
         """Labels of the infosets, ``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the
         infosets at which members act.  A team of one has the labels of the game."""
-        found: list[str] = [""] * self.n_infosets
+        all_labels: list[str] = [""] * self.n_infosets
         for team, dag, place, leaf in self._sides():
             name = "+".join(map(str, team))
             for belief, infoset in enumerate(place.tolist()):
-                labels = [self.game.infoset_labels[own] for own in dag.infosets_of(belief)]
+                labels = [
+                    self.game.infoset_labels[member_infoset]
+                    for member_infoset in dag.infosets_of(belief)
+                ]
                 text = ", ".join(labels) or "nobody acts"
-                found[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
+                all_labels[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
             for number, infoset in enumerate(leaf):
-                found[infoset] = f"{name} leaf {number}"
-        return found
+                all_labels[infoset] = f"{name} leaf {number}"
+        return all_labels
 
     @cached_property
     def infoset_actions(self) -> Sequence[tuple[str, ...]]:
         """Labels of the prescriptions, ``("Jp bet, Qp pass", ...)``: an action for each infoset;
         only the action if there is one infoset."""
-        found: list[tuple[str, ...]] = [("end",)] * self.n_infosets
+        all_actions: list[tuple[str, ...]] = [("end",)] * self.n_infosets
         for _, dag, place, _ in self._sides():
             for belief, infoset in enumerate(place.tolist()):
-                found[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
-        return found
+                all_actions[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
+        return all_actions
 
     def _sides(self) -> Iterator[tuple[tuple[int, ...], BeliefDag, np.ndarray, range]]:
         """Yield team, beliefs, infosets of beliefs and infosets of leaves of each side."""
@@ -149,7 +152,9 @@ class TeamGame(InfosetNumbers, PayingGame):
         if len(infosets) == 1:
             return list(self.game.infoset_actions[infosets[0]])
         label, actions = self.game.infoset_labels, self.game.infoset_actions
-        choices = [[f"{label[own]} {action}" for action in actions[own]] for own in infosets]
+        choices = [
+            [f"{label[infoset]} {action}" for action in actions[infoset]] for infoset in infosets
+        ]
         return [", ".join(chosen) or "wait" for chosen in product(*choices)]
 
     @cached_property
@@ -291,7 +296,7 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
         level = np.append(dag.depth, below)
         actions = np.append(np.diff(dag.prescriptions), np.ones_like(below))
         kinds.append((np.full(len(level), side), level, actions))
-    owner, level, actions = (np.concatenate(own) for own in zip(*kinds, strict=True))
+    owner, level, actions = (np.concatenate(column) for column in zip(*kinds, strict=True))
     order, layout = infoset_layout(owner, level, actions, len(dags))
     infosets = len(order)
     # Order of the DAGs to order of the form.
@@ -304,10 +309,12 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     places, beliefs, leaves, sources, targets = [], [], [], [], []
     for side, dag in enumerate(dags):
         belief, leaf = np.split(number[ends[side] : ends[side + 1]], [dag.n_beliefs])
-        of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
-        action = np.arange(len(of)) - dag.prescriptions[of]
+        belief_of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
+        action = np.arange(len(belief_of)) - dag.prescriptions[belief_of]
         # Prescription -1, the start, is the last element: the empty sequence.
-        place = np.append(first[belief[of]] + action * stride[belief[of]], empty[side])
+        place = np.append(
+            first[belief[belief_of]] + action * stride[belief[belief_of]], empty[side]
+        )
         sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
         targets += [belief[dag.belief_links[1]], leaf[dag.leaf_links[1]]]
         places.append(place)
