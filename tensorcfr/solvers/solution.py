@@ -237,7 +237,7 @@ class Solution(_Evaluated):
         if not self.algorithm.plays_jointly:
             raise ValueError(f"{self.algorithm} keeps no strategies of single iterations")
         played = self.state.played
-        return [(1.0 / len(played), Policy(self.game, one)) for one in played]
+        return [(1.0 / len(played), Policy(self.game, probabilities)) for probabilities in played]
 
     @property
     def nodes_touched(self) -> int:
@@ -310,8 +310,8 @@ class Solution(_Evaluated):
                 raise FileExistsError(
                     EEXIST, "the file exists; force=True replaces it", str(target)
                 )
-            told = f"{target} is replaced: say force=True; a later version will refuse"
-            warnings.warn(told, DeprecationWarning, stacklevel=3)
+            warning = f"{target} is replaced: say force=True; a later version will refuse"
+            warnings.warn(warning, DeprecationWarning, stacklevel=3)
         return write_arrays(path, *pack_solution(self))
 
     @classmethod
