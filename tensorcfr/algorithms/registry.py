@@ -157,12 +157,12 @@ class Record:
         return from_dict, (self.to_dict(),)
 
     def __str__(self) -> str:
-        said = [
+        shown = [
             describe(option, value)
             for option, value in self.options.items()
             if option not in self.unsaid or value != self.unsaid[option]
         ]
-        return f"{self.name}({', '.join(said)})" if said else self.name
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
 
 
 def describe(option: str, value: Any) -> str:
@@ -229,11 +229,11 @@ def find_algorithm(algorithm: str | Record) -> Record:
             f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
             "it, without settings"
         )
-    found = ALGORITHMS.get(algorithm)
-    if found is None:
+    record = ALGORITHMS.get(algorithm)
+    if record is None:
         meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
         raise ValueError(f"there is no algorithm {brief(algorithm)}; {suggest(meant, ALGORITHMS)}")
-    return found
+    return record
 
 
 @dataclass(frozen=True, repr=False)

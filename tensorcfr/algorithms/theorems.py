@@ -191,7 +191,7 @@ def missing(record: Algorithm) -> str:
     The order of updates is not considered.  The text is empty if a theorem exists.
     """
     bound = BOUNDS.get(_plain(record.rule))
-    given, power = record.parameters, record.average_power
+    parameters, power = record.parameters, record.average_power
     reason = ""
     if record.against != "current":
         reason = "regrets are against the others' averages"
@@ -204,10 +204,10 @@ def missing(record: Algorithm) -> str:
         )
     elif bound is None:
         return UNKNOWN
-    elif bound.numbers is not None and dict(given) != dict(bound.numbers):
+    elif bound.numbers is not None and dict(parameters) != dict(bound.numbers):
         numbers = ", ".join(f"{key}={value:g}" for key, value in bound.numbers.items())
         reason = f"that of {bound.paper} is for {numbers}"
-    elif any(map(callable, given.values())):
+    elif any(map(callable, parameters.values())):
         reason = f"that of {bound.paper} is for parameters that do not change"
     elif record.restart_base:
         reason = (
