@@ -144,7 +144,7 @@ class Sampling(Record):
                 f"{self.name}: draws='golden' gives every player's traversal draws of its own, and "
                 "players who do not alternate share them"
             )
-        if reason := _why_not(self.variant):
+        if reason := _obstacle_to_sampling(self.variant):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
 
     @property
@@ -240,10 +240,10 @@ class Sampling(Record):
 
 
 PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
-"""Pairs of instantaneous regrets on which :func:`_why_not` tests a rule."""
+"""Pairs of instantaneous regrets on which :func:`_obstacle_to_sampling` tests a rule."""
 
 
-def _why_not(variant: Algorithm) -> str:
+def _obstacle_to_sampling(variant: Algorithm) -> str:
     """Return the reason why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.passes_up != "played":

@@ -154,7 +154,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
     reason = missing(record)
     if reason:
         return f"{reason}{_observed(record)}" if zero_sum else reason
-    bound = BOUNDS[_plain(record.rule)]
+    bound = BOUNDS[_without_instant_updates(record.rule)]
     if not zero_sum:
         theorem, at_once = f"Theorem ({bound.source})", "for players who update at once"
         if record.alternating:
@@ -181,7 +181,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
 def average_converges(record: Algorithm) -> bool:
     """Return whether a theorem proves convergence of a variant's average to a Nash equilibrium in
     two-player zero-sum games."""
-    bound = BOUNDS.get(_plain(record.rule))
+    bound = BOUNDS.get(_without_instant_updates(record.rule))
     return bound is not None and not missing(record) and (bound.gains or not record.alternating)
 
 
@@ -190,7 +190,7 @@ def missing(record: Algorithm) -> str:
 
     The order of updates is not considered.  The text is empty if a theorem exists.
     """
-    bound = BOUNDS.get(_plain(record.rule))
+    bound = BOUNDS.get(_without_instant_updates(record.rule))
     parameters, power = record.parameters, record.average_power
     reason = ""
     if record.against != "current":
@@ -227,7 +227,7 @@ def missing(record: Algorithm) -> str:
 
 def _of_last_iterate(record: Algorithm) -> str | None:
     """Return the statement about the last iterate; None if the average is the result."""
-    known = LAST_ITERATES.get(_plain(record.rule))
+    known = LAST_ITERATES.get(_without_instant_updates(record.rule))
     if known is None:
         return None
     sentence, power = known
@@ -252,7 +252,7 @@ def _observed(record: Algorithm) -> str:
     and with the published weights or others that were measured.
     """
     known: Any = ALGORITHMS.get(record.name) if record.name in PUBLISHED else None
-    bound, power = BOUNDS.get(_plain(record.rule)), record.average_power
+    bound, power = BOUNDS.get(_without_instant_updates(record.rule)), record.average_power
     if record.against != "current":
         return "  Observed with regret matching on Kuhn and Leduc poker: it does not converge."
     if (
@@ -275,7 +275,7 @@ def _numbers(record: Algorithm) -> dict[str, float]:
     return {key: float(value) for key, value in record.parameters.items() if not callable(value)}
 
 
-def _plain(rule: LocalRule) -> LocalRule:
+def _without_instant_updates(rule: LocalRule) -> LocalRule:
     """Return the rule without instant updates, the key of :data:`BOUNDS` and
     :data:`LAST_ITERATES`."""
     return rule.passing_up("played")

@@ -115,14 +115,14 @@ def correlation_gap(
             this game; a profile mixes where it must be pure (names the infoset).
         MemoryLimitError: The values of all profiles would not fit.
     """
-    weights, strategies = _read(game, plan)
+    weights, strategies = _read_plan(game, plan)
     if kind == "ce":
         return _normal_form(game, weights, strategies)
     matrices = [meet(game, player, weights, strategies) for player in range(game.n_players)]
     return gap_of(game, matrices, kind)
 
 
-def _read(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
+def _read_plan(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
     """Check a plan, and return its probabilities and strategies.
 
     Returns:

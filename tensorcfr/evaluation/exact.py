@@ -121,7 +121,7 @@ def exact_equilibrium(
     for tolerance in TOLERANCES:
         try:
             plans = [
-                _plan(
+                _solve_reaches(
                     sides[player],
                     sides[1 - player],
                     matrix,
@@ -199,7 +199,7 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
     shape = np.diff(form.player_sequences)
     matrix = sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape)).tocsr()
     matrix.sum_duplicates()
-    levels, which = np.unique(matrix.data, return_inverse=True)
+    levels, inverse = np.unique(matrix.data, return_inverse=True)
     fractions = [Fraction(v).limit_denominator(LARGEST_DENOMINATOR) for v in levels.tolist()]
     for v, near in zip(levels.tolist(), fractions, strict=True):
         if abs(float(near) - v) > ROUNDINGS * np.spacing(abs(v)):
@@ -211,13 +211,13 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
     integers = [int(fraction * denominator) for fraction in fractions]
     if sum(map(abs, integers)) * max(matrix.nnz, 1) > LARGEST_INTEGER:
         raise ValueError(f"payoffs have the common denominator {denominator:,}, which is too large")
-    numerators = np.array(integers, dtype=np.int64)[which]
+    numerators = np.array(integers, dtype=np.int64)[inverse]
     return sparse.csr_array(
         (numerators, matrix.indices, matrix.indptr), shape=matrix.shape
     ), denominator
 
 
-def _plan(
+def _solve_reaches(
     side: _PlayerForm, opponent: _PlayerForm, payoff: Any, reach: np.ndarray, tolerance: float
 ) -> list[Fraction]:
     """Solve for own reaches that make the best responses of the other player equally good.

@@ -115,7 +115,7 @@ def evaluate(
     locked = part_locks(game, game.chunks, locks_for(game, locks))
     if game.chunks.n_chunks:
         return _in_unit(game, *judged(game.chunks, profile.parts, locked, progress))
-    return evaluate_probabilities(game, _imposed(game, profile, locked), locked)
+    return evaluate_probabilities(game, _with_locks(game, profile, locked), locked)
 
 
 def evaluate_probabilities(
@@ -215,7 +215,7 @@ def best_response(
         )
     game_locks = locks_for(game, locks)
     locked = part_locks(game, game.chunks, game_locks)
-    strategy = _imposed(game, find_policy(game, policy), locked)
+    strategy = _with_locks(game, find_policy(game, policy), locked)
     _, best, value = judge_strategies(game.form, strategy, locked)
     _respond(game, player, value, strategy, game_locks.probabilities())
     if locked is not None:
@@ -238,7 +238,7 @@ def _respond(
         strategy[numbers] = best.ravel()
 
 
-def _imposed(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
+def _with_locks(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
     """Copy a policy's probabilities, with the locks imposed on the copy."""
     strategy = policy.probabilities.copy()
     if locks is not None:

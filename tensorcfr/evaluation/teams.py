@@ -141,7 +141,7 @@ def team_best_response(
     kernels.collect(form, links, 0, chosen, value, True)
     kernels.spread(form, links, chosen, reach)
     return BestResponse(
-        float(value[0]) * game.unit, _played(game, dag, reach[numbered.place[0]], strategy)
+        float(value[0]) * game.unit, _policy_of_flow(game, dag, reach[numbered.place[0]], strategy)
     )
 
 
@@ -218,7 +218,7 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
     """
     uniform = Policy.uniform(game).probabilities
     if len(dag.members) == 1:
-        return [(1.0, _played(game, dag, flow, uniform))]
+        return [(1.0, _policy_of_flow(game, dag, flow, uniform))]
     order = np.argsort(dag.belief_links[0], kind="stable")
     after = dag.belief_links[1, order]
     # The beliefs after prescription ``p`` are ``first[p + 1]`` to ``first[p + 2] - 1``. The first
@@ -237,12 +237,14 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
         # The smallest positive share of the plan becomes 0, so that every round empties a share.
         shares = flow[chosen]
         probability = min(remaining, float(shares[shares > 0.0].min()))
-        plans.append((probability, _played(game, dag, plan, uniform)))
+        plans.append((probability, _policy_of_flow(game, dag, plan, uniform)))
         flow[chosen] = np.maximum(flow[chosen] - probability, 0.0)
     return plans
 
 
-def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
+def _policy_of_flow(
+    game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray
+) -> Policy:
     """Compute the members' own behaviour strategies from own reaches of the prescriptions.
 
     Args:

@@ -109,9 +109,9 @@ def ascend(
                 scatter(rows.mean, parent, infoset, count, n_consecutive, value)
             if locks is not None and end < last_lane:
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + end, 1)
-                above = parent[form.bucket_infoset[b] + end]
+                parent_sequence = parent[form.bucket_infoset[b] + end]
                 probability = of_lock(locks, lock, actions)
-                _step_locked(part.strategy, part, lanes, above, step, rows, probability)
+                _step_locked(part.strategy, part, lanes, parent_sequence, step, rows, probability)
                 lock += 1
             run = end + 1
 
@@ -195,8 +195,11 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         constant = constant_of(total, negligible, lowest, uniform)
         value0, value1 = value[s0 + lane], value[s1 + lane]
         mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
-        least = least_of(value, bound, max(abs(value0), abs(value1)))
-        instant0, instant1 = exact(value0 - mean, least, zero), exact(value1 - mean, least, zero)
+        tie_threshold = least_of(value, bound, max(abs(value0), abs(value1)))
+        instant0, instant1 = (
+            exact(value0 - mean, tie_threshold, zero),
+            exact(value1 - mean, tie_threshold, zero),
+        )
         new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
         regret[s0 + lane], regret[s1 + lane] = new0, new1
@@ -233,9 +236,12 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
         value2 = value[s2 + lane]
         mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
         mean += (positive2 * factor + constant) * value2
-        least = least_of(value, bound, max(abs(value0), abs(value1), abs(value2)))
-        instant0, instant1 = exact(value0 - mean, least, zero), exact(value1 - mean, least, zero)
-        instant2 = exact(value2 - mean, least, zero)
+        tie_threshold = least_of(value, bound, max(abs(value0), abs(value1), abs(value2)))
+        instant0, instant1 = (
+            exact(value0 - mean, tie_threshold, zero),
+            exact(value1 - mean, tie_threshold, zero),
+        )
+        instant2 = exact(value2 - mean, tie_threshold, zero)
         new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
         new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
         new2, _ = apply(rule, before2, instant2, memory, s2 + lane, parameters)
@@ -277,7 +283,7 @@ def _step_from_regrets(
 ) -> None:
     """Update infosets whose strategies are computed from their regrets."""
     actions, stride, offset, count = lanes
-    regret, value, v, least = part.regret, part.value, rows.mean, rows.least
+    regret, value, v, tie_threshold = part.regret, part.value, rows.mean, rows.least
     zero = like(v[0], 0.0)
     # Several loops over few arrays are faster than one loop over many.
     find_least(value, lanes, rows)
@@ -286,7 +292,7 @@ def _step_from_regrets(
         first = offset + a * stride
         q, cumulative = value[first:], regret[first:]
         for lane in range(count):
-            instant = exact(q[lane] - v[lane], least[lane], zero)
+            instant = exact(q[lane] - v[lane], tie_threshold[lane], zero)
             new, _ = apply(
                 rule, cumulative[lane], instant, part.memory, first + lane, step.parameters
             )
@@ -317,12 +323,12 @@ def _step_stored_strategies(
     """Update infosets whose strategies are stored, from the preferences of a local rule."""
     actions, stride, offset, count = lanes
     regret, value, forecast, v = part.regret, part.value, part.forecast, rows.mean
-    least, total, expected, constant = rows.least, rows.total, rows.expected, rows.constant
+    tie_threshold, total, expected, constant = rows.least, rows.total, rows.expected, rows.constant
     zero, floor = like(v[0], 0.0), step.floor
     find_least(value, lanes, rows)
-    _mean(strategy, lanes, value, v)
+    _mean_values(strategy, lanes, value, v)
     if rule.forecast:
-        _mean(strategy, lanes, forecast, expected)
+        _mean_values(strategy, lanes, forecast, expected)
     baseline = _find_paces(rule, part, lanes, step, rows)
     total[:count] = zero
     # Update the regrets, and store preferences in place of the strategies.
@@ -330,7 +336,7 @@ def _step_stored_strategies(
         first = offset + a * stride
         q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
         for lane in range(count):
-            instant = exact(q[lane] - baseline[lane], least[lane], zero)
+            instant = exact(q[lane] - baseline[lane], tie_threshold[lane], zero)
             before = cumulative[lane]
             if rule.paced:
                 before *= rows.pace[lane]
@@ -342,7 +348,7 @@ def _step_stored_strategies(
                 forecast_value = forecast[first + lane]
                 # A forecast regret within the tie threshold is rounding, and must not break ties.
                 forecast_regret = forecast_value - expected[lane]
-                if abs(forecast_regret) > least_of(value, least[lane], abs(forecast_value)):
+                if abs(forecast_regret) > least_of(value, tie_threshold[lane], abs(forecast_value)):
                     preference += forecast_regret
             if not rule.exponential:
                 preference = max(preference, zero)
@@ -369,7 +375,7 @@ def _step_stored_strategies(
             for lane in range(count):
                 v[lane] += probability[lane] * q[lane]
     if rule.forecast:
-        _mean(strategy, lanes, forecast, expected)
+        _mean_values(strategy, lanes, forecast, expected)
 
 
 @chosen
@@ -393,7 +399,7 @@ def _paces_of_agreement(
     would agree for ever.
     """
     actions, stride, offset, count = lanes
-    baseline, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
+    baseline, tie_threshold, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
     for lane in range(count):
         baseline[lane] = rows.mean[lane]
     if step.floor > 0.0:
@@ -405,7 +411,10 @@ def _paces_of_agreement(
         first = offset + a * stride
         q, cumulative, earlier = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(count):
-            instant, before = exact(q[lane] - baseline[lane], least[lane], zero), earlier[lane]
+            instant, before = (
+                exact(q[lane] - baseline[lane], tie_threshold[lane], zero),
+                earlier[lane],
+            )
             counts = is_in_play(instant, cumulative[lane], before)
             product[lane] += instant * before if counts else zero
             new[lane] += instant * instant if counts else zero
@@ -465,7 +474,7 @@ def _pace(step: Step, product: float, new: float, old: float, gained: float) -> 
 
 
 @inlined
-def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
+def _mean_values(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
     """Compute the mean value of each infoset under a strategy; ``mean`` is modified in place."""
     mean[: lanes.length] = like(mean[0], 0.0)
     for a in range(lanes.actions):
@@ -505,7 +514,7 @@ def _step_by_whole_rule(
 ) -> None:
     """Update infosets by a rule that computes all probabilities of an infoset together."""
     find_least(part.value, lanes, rows)
-    _mean(strategy, lanes, part.value, rows.mean)
+    _mean_values(strategy, lanes, part.value, rows.mean)
     step_whole(strategy, part, lanes, step, rows)
 
 
@@ -514,7 +523,7 @@ def _step_locked(
     strategy: np.ndarray | None,
     part: Part,
     lanes: Lanes,
-    above: int,
+    parent_sequence: int,
     step: Step,
     rows: Rows,
     probability: np.ndarray,
@@ -530,7 +539,7 @@ def _step_locked(
             argument that is None.
         part: Game and arrays, modified in place.
         lanes: The infoset.
-        above: Sequence before the infoset.
+        parent_sequence: Sequence before the infoset.
         step: The local rule with its parameters.
         rows: Scratch.
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
@@ -549,32 +558,34 @@ def _step_locked(
             size = max(size, abs(value[s]))
             if rule.forecast:
                 expected += sigma[a] * forecast[s] / share
-    least = least_of(value, rows.bound, size)
+    tie_threshold = least_of(value, rows.bound, size)
     # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
         if rule.whole:
             if share > 0.0:
-                v += share * step_free(part, lanes, step, least, mean, sigma, probability, rows)
-            value[above] += v
+                v += share * step_free(
+                    part, lanes, step, tie_threshold, mean, sigma, probability, rows
+                )
+            value[parent_sequence] += v
             share_out(sigma, 1, probability, step.floor)
             for a in range(actions):
                 s = offset + a * stride
                 if rule.passes_new:
-                    value[above] += (sigma[a] - strategy[s]) * value[s]
+                    value[parent_sequence] += (sigma[a] - strategy[s]) * value[s]
                 strategy[s] = sigma[a]
             return
-    pace, mean = _locked_pace(rule, part, lanes, step, least, mean, probability)
+    pace, mean = _locked_pace(rule, part, lanes, step, tie_threshold, mean, probability)
     for a in range(actions):
         s = offset + a * stride
         if probability[a] < 0.0:
-            instant = exact(value[s] - mean, least, 0.0)
+            instant = exact(value[s] - mean, tie_threshold, 0.0)
             new, preference = apply(
                 rule, np.float64(pace * regret[s]), instant, part.memory, s, step.parameters
             )
             regret[s] = new
             if rule.forecast:
                 forecast_regret = forecast[s] - expected
-                if abs(forecast_regret) > least_of(value, least, abs(forecast[s])):
+                if abs(forecast_regret) > least_of(value, tie_threshold, abs(forecast[s])):
                     preference += forecast_regret
             if not rule.exponential:
                 preference = max(preference, 0.0)
@@ -586,7 +597,7 @@ def _step_locked(
             sigma = locked_strategy(regret[offset:], stride, probability, step.floor)
             for a in range(actions):
                 v += sigma[a] * value[offset + a * stride]
-        value[above] += v
+        value[parent_sequence] += v
     if strategy is not None:
         if rule.exponential:
             for a in range(actions):
@@ -597,11 +608,11 @@ def _step_locked(
             v = 0.0
             for a in range(actions):
                 v += sigma[a] * value[offset + a * stride]
-        value[above] += v
+        value[parent_sequence] += v
         for a in range(actions):
             strategy[offset + a * stride] = sigma[a]
             if rule.forecast:
-                forecast[above] += sigma[a] * forecast[offset + a * stride]
+                forecast[parent_sequence] += sigma[a] * forecast[offset + a * stride]
 
 
 @chosen
@@ -610,7 +621,7 @@ def _locked_pace(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     probability: np.ndarray,
 ) -> Any:
@@ -621,7 +632,7 @@ def _locked_pace(
     """
     if rule.paced:
         return _locked_pace_of_agreement
-    return lambda rule, part, lanes, step, least, mean, probability: (1.0, mean)
+    return lambda rule, part, lanes, step, tie_threshold, mean, probability: (1.0, mean)
 
 
 @inlined
@@ -630,7 +641,7 @@ def _locked_pace_of_agreement(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     probability: np.ndarray,
 ) -> tuple[float, float]:
@@ -646,7 +657,7 @@ def _locked_pace_of_agreement(
     for a in range(len(probability)):
         s = lanes.at + a * lanes.stride
         instant, earlier = (
-            exact(part.value[s] - baseline, least, 0.0),
+            exact(part.value[s] - baseline, tie_threshold, 0.0),
             np.float64(part.memory[0, s]),
         )
         if probability[a] < 0.0:

@@ -428,8 +428,8 @@ def _work_of_passes(
 ) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     numbers, actions = most_scratch(game)
-    rule_scratch, soon = whole_scratch(rule, actions), np.zeros((3, 2), np.int64)
-    return Work(tile, rule_scratch, np.empty(numbers), lock_table(locks), soon)
+    rule_scratch, prefetch = whole_scratch(rule, actions), np.zeros((3, 2), np.int64)
+    return Work(tile, rule_scratch, np.empty(numbers), lock_table(locks), prefetch)
 
 
 @kernel_with(_work_of_passes)
@@ -526,10 +526,10 @@ def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
 @inlined
 def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray) -> np.ndarray:
     """Return the array of the part that a chunk is entered from: the trunk's, or one in scratch."""
-    above = game.above[c]
-    if above == 0:
+    parent_part = game.above[c]
+    if parent_part == 0:
         return borrowed(trunk)
-    return borrowed(in_room(game, above - 1, scratch))
+    return borrowed(in_room(game, parent_part - 1, scratch))
 
 
 @inlined
@@ -551,12 +551,12 @@ def enter(
         scratch: Numbers of chunks in scratch.
         chunk: Numbers of the chunk, modified in place.
     """
-    above = over_entries(game, c, trunk, scratch)
+    source = over_entries(game, c, trunk, scratch)
     offset, n_consecutive = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
         n_consecutive = next_run(game.beyond, begin, count, n_consecutive)
-        gather(above[after:], game.beyond, begin, count, n_consecutive, chunk[offset:])
+        gather(source[after:], game.beyond, begin, count, n_consecutive, chunk[offset:])
         offset += count
 
 
@@ -574,9 +574,9 @@ def leave(
     Values for the trunk are copied to ``entry``, and added later by :func:`collect`.  Values for
     another chunk are added to it in ``scratch``.
     """
-    first, above = first_entry(game, c, player), game.above[c]
-    if above > 0:
-        add_entries(game, c, player, chunk, first, 0, in_room(game, above - 1, scratch))
+    first, parent_part = first_entry(game, c, player), game.above[c]
+    if parent_part > 0:
+        add_entries(game, c, player, chunk, first, 0, in_room(game, parent_part - 1, scratch))
         return
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):
@@ -591,7 +591,7 @@ def add_entries(
     value: np.ndarray,
     offset: int,
     n_consecutive: int,
-    above: np.ndarray,
+    target: np.ndarray,
 ) -> int:
     """Add the values of a player's entries to the sequences before the chunk.
 
@@ -602,7 +602,7 @@ def add_entries(
         value: Values; the first entry is at ``offset``.
         offset: Index of the first entry.
         n_consecutive: Guess of the run length, as for :func:`gather`.
-        above: Values of the part that the chunk is entered from, modified in place.
+        target: Values of the part that the chunk is entered from, modified in place.
 
     Returns:
         The guess for the next chunk.
@@ -610,7 +610,7 @@ def add_entries(
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
         n_consecutive = next_run(game.beyond, begin, count, n_consecutive)
-        scatter(value[offset:], game.beyond, begin, count, n_consecutive, above[after:])
+        scatter(value[offset:], game.beyond, begin, count, n_consecutive, target[after:])
         offset += count
     return n_consecutive
 

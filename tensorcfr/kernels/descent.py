@@ -75,16 +75,16 @@ def factor_of(total: float, negligible: float, zero: float, rest: float) -> floa
 
 
 @inlined
-def constant_of(total: float, negligible: float, least: float, uniform: float) -> float:
+def constant_of(total: float, negligible: float, floor_share: float, uniform: float) -> float:
     """Return the constant of regret matching at an infoset; see :func:`factor_of`.
 
     Args:
         total: Sum of the positive weights of the infoset.
         negligible: Largest total that counts as 0, from :func:`nothing_of`.
-        least: Probability that the floor gives each action.
+        floor_share: Probability that the floor gives each action.
         uniform: Probability of an action under the uniform strategy.
     """
-    return uniform if total <= negligible else least
+    return uniform if total <= negligible else floor_share
 
 
 @inlined
@@ -106,7 +106,7 @@ def match(
     zero, uniform = like(factor[0], 0.0), like(factor[0], 1.0 / actions)
     negligible = nothing_of(factor[0])
     # Multiply by `uniform` instead of dividing by `actions` again: LLVM would divide in every lane.
-    rest, least = like(factor[0], 1.0 - floor), like(factor[0], floor) * uniform
+    rest, floor_share = like(factor[0], 1.0 - floor), like(factor[0], floor) * uniform
     factor[:length] = zero
     # Add two actions per loop, which halves the loads and stores of the totals.
     for a in range(0, actions - 1, 2):
@@ -119,7 +119,7 @@ def match(
             factor[lane] += max(weight[first + lane], zero)
     for lane in range(length):
         total = factor[lane]
-        constant[lane] = constant_of(total, negligible, least, uniform)
+        constant[lane] = constant_of(total, negligible, floor_share, uniform)
         factor[lane] = factor_of(total, negligible, zero, rest)
 
 
@@ -154,10 +154,10 @@ def descend(
         tile: float (TILE_ROWS, LONGEST): scratch in the precision of ``weight``.
         locks: Locked infosets, or None.
     """
-    factor, constant, above = tile[0], tile[1], tile[2]
+    factor, constant, parent_reach = tile[0], tile[1], tile[2]
     zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
     parent = form.infoset_parent
-    to = Target(weight, reach, above, floor, share)
+    to = Target(weight, reach, parent_reach, floor, share)
     # Buckets are in the order of their levels, so the reaches before an infoset are ready.
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -177,15 +177,15 @@ def descend(
                     parent, infoset, min(LONGEST, end - begin), n_consecutive
                 )
                 length = tile_length(n_consecutive, end - begin)
-                gather(reach, parent, infoset, length, n_consecutive, above)
+                gather(reach, parent, infoset, length, n_consecutive, parent_reach)
                 begin += length
                 if actions == 1:
                     # A single action has probability 1: copy the reach before the infoset.
                     first = np.uint64(offset)
                     for lane in range(np.uint64(length)):
-                        reach[first + lane] = above[lane]
+                        reach[first + lane] = parent_reach[lane]
                         if average is not None:
-                            average[first + lane] += own_share * above[lane]
+                            average[first + lane] += own_share * parent_reach[lane]
                     continue
                 if actions == 2:
                     _reach_two(to, average, offset, lanes, length)
@@ -196,8 +196,8 @@ def descend(
                 match(weight, Lanes(actions, lanes, offset, length), floor, factor, constant)
                 for lane in range(length):
                     # From here on, reach = max(weight, 0) * factor + constant.
-                    factor[lane] *= above[lane]
-                    constant[lane] *= above[lane]
+                    factor[lane] *= parent_reach[lane]
+                    constant[lane] *= parent_reach[lane]
                 for a in range(actions):
                     first = np.uint64(offset + a * lanes)
                     for lane in range(np.uint64(length)):
@@ -224,7 +224,7 @@ class Target(NamedTuple):
 
     weight: np.ndarray
     reach: np.ndarray
-    above: np.ndarray
+    parent_reach: np.ndarray
     """float (LONGEST,): reach of the sequence before each infoset."""
     floor: float
     share: float
@@ -238,21 +238,21 @@ def _reach_two(
 
     Totals and factors stay in registers, which halves the time.  Most infosets have few actions.
     """
-    weight, reach, above, floor, share = to
-    zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
-    negligible, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 2.0), like(above[0], share)
+    weight, reach, parent_reach, floor, share = to
+    zero, uniform = like(parent_reach[0], 0.0), like(parent_reach[0], 0.5)
+    negligible, rest = nothing_of(parent_reach[0]), like(parent_reach[0], 1.0 - floor)
+    floor_share, average_share = like(parent_reach[0], floor / 2.0), like(parent_reach[0], share)
     s0, s1 = np.uint64(offset), np.uint64(offset + lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
         total = x0 + x1
-        factor = factor_of(total, negligible, zero, rest) * above[lane]
-        constant = constant_of(total, negligible, least, uniform) * above[lane]
+        factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
         x0, x1 = x0 * factor + constant, x1 * factor + constant
         reach[s0 + lane], reach[s1 + lane] = x0, x1
         if average is not None:
-            average[s0 + lane] += part * x0
-            average[s1 + lane] += part * x1
+            average[s0 + lane] += average_share * x0
+            average[s1 + lane] += average_share * x1
 
 
 @inlined
@@ -260,24 +260,24 @@ def _reach_three(
     to: Target, average: np.ndarray | None, offset: int, lanes: int, length: int
 ) -> None:
     """Compute the reaches of infosets with three actions; see :func:`_reach_two`."""
-    weight, reach, above, floor, share = to
-    zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
-    negligible, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 3.0), like(above[0], share)
+    weight, reach, parent_reach, floor, share = to
+    zero, uniform = like(parent_reach[0], 0.0), like(parent_reach[0], 1.0 / 3.0)
+    negligible, rest = nothing_of(parent_reach[0]), like(parent_reach[0], 1.0 - floor)
+    floor_share, average_share = like(parent_reach[0], floor / 3.0), like(parent_reach[0], share)
     s0, s1, s2 = np.uint64(offset), np.uint64(offset + lanes), np.uint64(offset + 2 * lanes)
     for lane in range(np.uint64(length)):
         x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
         x2 = max(weight[s2 + lane], zero)
         total = x0 + x1 + x2
-        factor = factor_of(total, negligible, zero, rest) * above[lane]
-        constant = constant_of(total, negligible, least, uniform) * above[lane]
+        factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
         x0, x1 = x0 * factor + constant, x1 * factor + constant
         x2 = x2 * factor + constant
         reach[s0 + lane], reach[s1 + lane], reach[s2 + lane] = x0, x1, x2
         if average is not None:
-            average[s0 + lane] += part * x0
-            average[s1 + lane] += part * x1
-            average[s2 + lane] += part * x2
+            average[s0 + lane] += average_share * x0
+            average[s1 + lane] += average_share * x1
+            average[s2 + lane] += average_share * x2
 
 
 @inlined
@@ -329,7 +329,7 @@ def strategies(
     negligible = nothing_of(weight[0])
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        least, uniform = floor / actions, 1.0 / actions
+        floor_share, uniform = floor / actions, 1.0 / actions
         # Loop over lanes inside the loop over actions: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
@@ -347,7 +347,7 @@ def strategies(
                     probability = (
                         max(w[lane], 0.0) / total[lane] if total[lane] > negligible else uniform
                     )
-                    sigma[lane] = (1.0 - floor) * probability + least
+                    sigma[lane] = (1.0 - floor) * probability + floor_share
         if locks is not None:
             for lock in range(locks.bucket[b], locks.bucket[b + 1]):
                 offset = form.bucket_sequence[b] + locks.lane[lock]
@@ -360,7 +360,11 @@ def strategies(
 
 @inlined
 def follow(
-    form: SequenceForm, player: int, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+    form: SequenceForm,
+    player: int,
+    strategy: np.ndarray,
+    reach: np.ndarray,
+    parent_reach: np.ndarray,
 ) -> None:
     """Compute a player's own reaches under a strategy, without an average.
 
@@ -369,7 +373,7 @@ def follow(
         player: Player whose reaches are computed.
         strategy: float (sequences,).
         reach: float (sequences,): modified in place, at the player's sequences.
-        above: float64 (at least TILE,): scratch.
+        parent_reach: float64 (at least TILE,): scratch.
     """
     reach[form.player_sequences[player]] = 1.0
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -379,11 +383,11 @@ def follow(
             first = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):
-                above[lane] = reach[parent[lane]]
+                parent_reach[lane] = reach[parent[lane]]
             for a in range(actions):
                 sigma, x = strategy[first + a * lanes :], reach[first + a * lanes :]
                 for lane in range(length):
-                    x[lane] = above[lane] * sigma[lane]
+                    x[lane] = parent_reach[lane] * sigma[lane]
 
 
 @inlined
@@ -406,7 +410,7 @@ def forward(
         tile: float (at least 1, TILE): scratch in the precision of the reaches.
     """
     form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
-    above, share = tile[0], like(tile[0, 0], weight)
+    parent_reach, share = tile[0], like(tile[0, 0], weight)
     # The empty sequence has reach 1 and belongs to no hand: one thread adds its weight.
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
@@ -421,11 +425,11 @@ def forward(
             offset = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):
-                above[lane] = reach[parent[lane]]
+                parent_reach[lane] = reach[parent[lane]]
             for a in range(actions):
                 x = reach[offset + a * lanes :]
                 average_x = average[offset + a * lanes :]
                 sigma = strategy[offset + a * lanes :]  # type: ignore[index]
                 for lane in range(length):
                     average_x[lane] += share * x[lane]
-                    x[lane] = above[lane] * sigma[lane]
+                    x[lane] = parent_reach[lane] * sigma[lane]

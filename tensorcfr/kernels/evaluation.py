@@ -112,7 +112,7 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
 @_takes_bare_form
 @kernel_with(lambda: np.empty(TILE))
 def realization_plan(
-    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, parent_reach: np.ndarray
 ) -> None:
     """Compute own reach of every sequence under a behaviour strategy.
 
@@ -120,10 +120,10 @@ def realization_plan(
         form: The game.
         strategy: float (sequences,).
         reach: float (sequences,): modified in place; 1 for the empty sequences.
-        above: Scratch.
+        parent_reach: Scratch.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        follow(form, player, strategy, reach, above)
+        follow(form, player, strategy, reach, parent_reach)
 
 
 def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> Work:

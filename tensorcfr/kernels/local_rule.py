@@ -279,7 +279,7 @@ def rule_errors(rule: LocalRule) -> Iterator[None]:
 
 def _problem(
     function: Callable[..., Any],
-    what: str,
+    description: str,
     argument_types: tuple[Any, ...],
     returned: list[str] | None,
 ) -> str | None:
@@ -287,7 +287,7 @@ def _problem(
 
     Args:
         function: The function.
-        what: Name of the function in the message.
+        description: Name of the function in the message.
         argument_types: Numba types of its arguments.
         returned: Names of the numbers that it must return; None if it must return nothing.
     """
@@ -295,7 +295,7 @@ def _problem(
     try:
         compiled.compile(argument_types)
     except NumbaError as error:
-        return f"the {what} cannot be compiled: {_reason(error, function)}"
+        return f"the {description} cannot be compiled: {_reason(error, function)}"
     return_type = compiled.nopython_signatures[0].return_type
     if returned is None:
         is_right = return_type is types.none
@@ -310,7 +310,7 @@ def _problem(
     return (
         None
         if is_right
-        else f"the {what} must return {expected} returns {return_type}, at {location}"
+        else f"the {description} must return {expected} returns {return_type}, at {location}"
     )
 
 

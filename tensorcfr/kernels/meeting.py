@@ -44,19 +44,19 @@ def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
 
 
 @inlined
-def meet(counters: np.ndarray, threads: int, met: int) -> int:
+def meet(counters: np.ndarray, threads: int, n_waits: int) -> int:
     """Wait until all threads have called this; return ``met + 1``.
 
     Args:
         counters: int64 (1, MEETING): initially 0, shared by the threads.
         threads: Number of threads.
-        met: Number of earlier calls by this thread.
+        n_waits: Number of earlier calls by this thread.
     """
     if threads > 1:
         # The counter is never reset, so a late reader cannot miss the end of a meeting.
         count_up(counters, 0, 0)
-        wait_for(counters, 0, 0, threads * (met + 1))
-    return met + 1
+        wait_for(counters, 0, 0, threads * (n_waits + 1))
+    return n_waits + 1
 
 
 @intrinsic

@@ -120,8 +120,8 @@ def _pack(floats: np.ndarray, stored: Own) -> None:
     factor = np.zeros_like(most)
     np.divide(np.float32(LARGEST), most, out=factor, where=most > np.float32(LEAST))
     # Products are exact in float64, so each number is rounded only once.
-    whole = np.rint(table.astype(np.float64) * factor.repeat(ROW))
-    stored.numbers[first:last] = whole[inside].astype(np.int16)
+    integers = np.rint(table.astype(np.float64) * factor.repeat(ROW))
+    stored.numbers[first:last] = integers[inside].astype(np.int16)
 
 
 def _add(reach: np.ndarray, share: float, stored: Own) -> None:
@@ -179,20 +179,20 @@ class _Row(Code):
     def load_floats(self, scale: Any, first: Any, mask: Any | None) -> Any:
         """Generate the unpacking of one vector, and return it as floats."""
         builder = self.builder
-        whole = self.load_row(builder.gep(self.at.numbers, [first]), mask)
-        whole = builder.sext(whole, self.vector(INT))
+        integers = self.load_row(builder.gep(self.at.numbers, [first]), mask)
+        integers = builder.sext(integers, self.vector(INT))
         factor = self.splat(builder.load(scale))
-        return builder.fmul(builder.sitofp(whole, self.vector(FLOAT)), factor)
+        return builder.fmul(builder.sitofp(integers, self.vector(FLOAT)), factor)
 
     def store_floats(
         self, scale: Any, begins: Sequence[Any], masks: Sequence[Any], vectors: Sequence[Any]
     ) -> None:
         """Generate the packing of a row of floats, and the store of its scale."""
-        builder, whole = self.builder, self.vector(INT)
+        builder, int_vector = self.builder, self.vector(INT)
         # Without their sign bit, floats compare like integers with the same bits.
         bits, most = self.constant(INT, 0x7FFFFFFF), self.constant(INT, 0)
         for vector in vectors:
-            size = builder.and_(builder.bitcast(vector, whole), bits)
+            size = builder.and_(builder.bitcast(vector, int_vector), bits)
             most = builder.select(builder.icmp_signed(">", size, most), size, most)
         most = self.call(f"llvm.vector.reduce.smax.v{self.width}i32", INT, most)
         most, largest = builder.bitcast(most, FLOAT), ir.Constant(FLOAT, LARGEST)
@@ -201,7 +201,7 @@ class _Row(Code):
         factor = builder.select(is_some, builder.fdiv(largest, most), ir.Constant(FLOAT, 0.0))
         factor, rounds = self.splat(factor), self.constant(FLOAT, ROUNDS)
         for vector, first, mask in zip(vectors, begins, masks, strict=True):
-            rounded = builder.bitcast(self.fma(vector, factor, rounds), whole)
+            rounded = builder.bitcast(self.fma(vector, factor, rounds), int_vector)
             low = builder.trunc(rounded, self.vector(ir.IntType(16)))
             self.store_row(low, builder.gep(self.at.numbers, [first]), mask)
 

@@ -92,7 +92,7 @@ def chance_sampling(
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -110,25 +110,26 @@ def chance_sampling(
                 clock,
             )
             turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
-            forks, walk = _down(turn, opened, held, sampled, prune, walk)
-            n_pending = _up(turn, opened, held, once, forks, n_pending)
+            forks, position = _visit_histories(turn, opened, held, sampled, prune, position)
+            n_pending = _compute_values(turn, opened, held, once, forks, n_pending)
             if alternating and not once:
                 n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
         n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
-    finish(state, clock, walk)
+    finish(state, clock, position)
 
 
 @inlined
-def _down(
-    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, walk: Walk
+def _visit_histories(
+    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, position: Walk
 ) -> tuple[np.uint64, Walk]:
     """Visit one history after the other; return the number of forks, and the counts."""
     opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
-    histories, decisions = walk.histories + U(tree.dealt), walk.decisions
-    # Breadth first: a fork comes before the forks below it, so `_up` may run backwards over them.
+    histories, decisions = position.histories + U(tree.dealt), position.decisions
+    # Breadth first: a fork comes before the forks below it, so `_compute_values` may run backwards
+    # over them.
     while done < queued:
         entry = U(opened.queue[done, 0])
         node_index, actor, block, histories, decisions = next_decision(
@@ -141,7 +142,7 @@ def _down(
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
         opened.fork[forks, 2] = node_index
-        queued, histories = _branch(
+        queued, histories = _queue_children(
             turn, opened, prune, node_index, actor, block, entry, entries, queued, histories
         )
         forks += ONE
@@ -150,7 +151,7 @@ def _down(
 
 
 @inlined
-def _branch(
+def _queue_children(
     turn: Turn,
     opened: Opened,
     prune: bool,
@@ -197,7 +198,7 @@ def _branch(
 
 
 @inlined
-def _up(
+def _compute_values(
     turn: Turn,
     opened: Opened,
     held: np.ndarray,

@@ -127,73 +127,77 @@ def follow_plays(
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
     cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
     clock, resumes = state.clock[0], cursor[PAUSED] != 0
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
             # Stop between iterations only: each iteration is complete or not begun.
             if cursor[STOPS] != 0:
                 break
-            begin_iteration(frames, clock, walk, generator)
+            begin_iteration(frames, clock, position, generator)
             clock += schedule[t, 0]
         for turn in range(cursor[TURN], len(players)):
             if resumes:
-                resumes, deal, walk = False, ZERO, resumed(frames, walk)
+                resumes, deal, position = False, ZERO, resumed(frames, position)
             else:
                 deal = deal_hands(tree, frames.held, generator)
-                dealt = walk.histories + U(tree.dealt)
-                walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+                dealt = position.histories + U(tree.dealt)
+                position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
             arguments = players[turn], deal, orders.averaging, schedule[t, 0], clock
             traversal = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
-            walk, must_wait = _traverse(scheme, traversal, frames, samples, walk)
+            position, must_wait = _traverse(scheme, traversal, frames, samples, position)
             if must_wait:
-                pause(frames, state, walk, turn, clock, U(tree.node[walk.at]["n_children"]))
+                pause(frames, state, position, turn, clock, U(tree.node[position.at]["n_children"]))
                 return False
         cursor[ITERATION], cursor[TURN] = t + 1, 0
-    finish(state, clock, walk)
+    finish(state, clock, position)
     return cursor[ITERATION] == schedule.shape[0]
 
 
 @chosen
 def _traverse(
-    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> Any:
     """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
-    return _learn_from_play if is_outcome else _try_actions
+    return _sample_outcome if is_outcome else _sample_externally
 
 
 @inlined
-def _try_actions(
-    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+def _sample_externally(
+    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> tuple[Walk, bool]:
     while True:
-        walk, end = _down(turn, frames, samples, scheme.tries, walk)
+        position, end = _follow_path(turn, frames, samples, scheme.tries, position)
         if end == WAITS:
-            return walk, True
-        history_value = 0.0 if end == IS_EMPTY else pay(turn.tree, walk.at, turn.deal, turn.player)
-        walk = _up(turn, frames, samples, scheme.tries, walk, history_value, end == IS_EMPTY)
-        if walk.depth == ZERO:
-            return walk, False
+            return position, True
+        history_value = (
+            0.0 if end == IS_EMPTY else pay(turn.tree, position.at, turn.deal, turn.player)
+        )
+        position = _return_value(
+            turn, frames, samples, scheme.tries, position, history_value, end == IS_EMPTY
+        )
+        if position.depth == ZERO:
+            return position, False
 
 
 @inlined
-def _learn_from_play(
-    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+def _sample_outcome(
+    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> tuple[Walk, bool]:
-    walk = _play(turn, frames, samples, scheme.epsilon, walk)
-    if turn.tree.node[walk.at]["actor"] != TERMINAL_NODE:
-        return walk, True
-    payoff = pay(turn.tree, walk.at, turn.deal, turn.player)
-    _back_up(turn, frames, samples, scheme.baseline, walk.depth, payoff)
-    return walk, False
+    position = _sample_play(turn, frames, samples, scheme.epsilon, position)
+    if turn.tree.node[position.at]["actor"] != TERMINAL_NODE:
+        return position, True
+    payoff = pay(turn.tree, position.at, turn.deal, turn.player)
+    _update_from_payoff(turn, frames, samples, scheme.baseline, position.depth, payoff)
+    return position, False
 
 
 @inlined
-def _down(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
+def _follow_path(
+    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, position: Walk
 ) -> tuple[Walk, int]:
     """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
@@ -201,8 +205,8 @@ def _down(
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
     """
     tree, table, generator = turn.tree, turn.table, turn.generator
-    node_index, depth, own_reach, led = walk.at, walk.depth, walk.own, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    node_index, depth, own_reach, led = position.at, position.depth, position.own, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, end = frames.path, frames.reach, ENDS
     n_players = U(frames.n_players)
     tracked = _is_tracked(turn, n_players)
@@ -224,7 +228,7 @@ def _down(
             path[depth]["value"] = 0.0
             path[depth]["own"] = own_reach
             if tracked:
-                _copy(reach, depth, depth + ONE, n_players)
+                _copy_reaches(reach, depth, depth + ONE, n_players)
             action = ZERO
             if tries is not None:
                 path[depth]["led"] = led
@@ -290,12 +294,12 @@ def _draw_tried(
 
 
 @inlined
-def _up(
+def _return_value(
     turn: Turn,
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    walk: Walk,
+    position: Walk,
     history_value: float,
     is_empty: bool,
 ) -> Walk:
@@ -306,7 +310,7 @@ def _up(
     Returns:
         The position to continue from; depth 0 if the traversal is over.
     """
-    depth, path, q, width = walk.depth, frames.path, frames.q, U(frames.width)
+    depth, path, q, width = position.depth, frames.path, frames.q, U(frames.width)
     table, n_players = turn.table, U(frames.n_players)
     tracked = _is_tracked(turn, n_players)
     while depth > ZERO:
@@ -329,17 +333,17 @@ def _up(
             if tries is not None:
                 led = path[d]["led"] * frames.tried[d * width + action]
             if tracked:
-                _copy(frames.reach, d, depth, n_players)
+                _copy_reaches(frames.reach, d, depth, n_players)
             node_index = U(path[d]["first_child"]) + action
-            return Walk(node_index, depth, own_reach, led, walk.histories, walk.decisions)
+            return Walk(node_index, depth, own_reach, led, position.histories, position.decisions)
         history_value = path[d]["value"]
-        _learn(turn, frames, samples, tries, d)
+        _update_infoset(turn, frames, samples, tries, d)
         depth = d
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions)
+    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
 
 
 @inlined
-def _learn(
+def _update_infoset(
     turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
 ) -> None:
     """Update the infoset of frame ``d`` from the values of its actions, or store a sample."""
@@ -371,21 +375,23 @@ def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
 
 
 @inlined
-def _copy(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
+def _copy_reaches(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
     """Copy a row of float64 (rows * players,)."""
     for k in range(n_players):
         reach[target * n_players + k] = reach[source * n_players + k]
 
 
 @inlined
-def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
+def _sample_play(
+    turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, position: Walk
+) -> Walk:
     """Play the game down to a terminal, or to a node where the traversal must wait.
 
     Strategies on the way are added to the average.
     """
     tree, table, generator = turn.tree, turn.table, turn.generator
-    node_index, depth, led = walk.at, walk.depth, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    node_index, depth, led = position.at, position.depth, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
     while True:
         node_index, actor, block, histories, decisions = next_decision(
@@ -430,7 +436,7 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
 
 
 @inlined
-def _back_up(
+def _update_from_payoff(
     turn: Turn,
     frames: Frames,
     samples: Samples | None,
@@ -490,12 +496,12 @@ def _explore(
 
     With probability epsilon it is uniform, otherwise it follows the strategy.
     """
-    left = draw(generator)
+    remainder = draw(generator)
     uniform = epsilon / np.int64(count)
     chosen = ZERO
     while chosen < count - ONE:
-        left -= uniform + (1.0 - epsilon) * table[strategy + chosen]
-        if left < 0.0:
+        remainder -= uniform + (1.0 - epsilon) * table[strategy + chosen]
+        if remainder < 0.0:
             break
         chosen += ONE
     return chosen

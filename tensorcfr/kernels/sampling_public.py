@@ -139,7 +139,7 @@ def public_chance_sampling(
     )
     before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -151,22 +151,29 @@ def public_chance_sampling(
             take_turn(generator, player)
             arguments = player, ZERO, orders.averaging, schedule[t, 0], clock
             turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
-            dealt = walk.histories + U(tree.dealing)
-            walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+            dealt = position.histories + U(tree.dealing)
+            position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
             while True:
-                walk = _down(turn, path, held, prune, walk)
-                walk, n_pending = _up(turn, path, prune, walk, n_pending)
-                if walk.depth == ZERO:
+                position = _follow_first_actions(turn, path, held, prune, position)
+                position, n_pending = _return_values(turn, path, prune, position, n_pending)
+                if position.depth == ZERO:
                     break
         n_pending = update_pending(rule, parameters, state.table, path.pending, n_pending)
-    finish(state, clock, walk)
+    finish(state, clock, position)
 
 
 @inlined
-def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> Walk:
+def _follow_first_actions(
+    turn: Turn, path: Path, held: np.ndarray, prune: bool, position: Walk
+) -> Walk:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
     tree = turn.tree
-    node_index, depth, histories, decisions = walk.at, walk.depth, walk.histories, walk.decisions
+    node_index, depth, histories, decisions = (
+        position.at,
+        position.depth,
+        position.histories,
+        position.decisions,
+    )
     path, node, player = borrowed(path), tree.node, turn.player
     n_hands = tree.hands[player]
     while True:
@@ -189,8 +196,8 @@ def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> 
 
 
 @inlined
-def _up(
-    turn: Turn, path: Path, prune: bool, walk: Walk, n_pending: np.uint64
+def _return_values(
+    turn: Turn, path: Path, prune: bool, position: Walk, n_pending: np.uint64
 ) -> tuple[Walk, np.uint64]:
     """Pass values up to the last decision with an action that has not been tried.
 
@@ -198,7 +205,7 @@ def _up(
         The position to continue from, with depth 0 if the traversal is over; and the number of
         pending infosets.
     """
-    depth, tree = walk.depth, turn.tree
+    depth, tree = position.depth, turn.tree
     path, node, player = borrowed(path), tree.node, turn.player
     n_hands, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
     while depth > ZERO:
@@ -219,13 +226,15 @@ def _up(
             path.place[d, 1] = action
             if not (_multiply_reaches(tree, path, depth, action, actor) and prune):
                 node_index = U(node[node_index]["first_child"]) + action
-                return Walk(node_index, depth, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+                return Walk(
+                    node_index, depth, 1.0, 1.0, position.histories, position.decisions
+                ), n_pending
             value[depth, :n_hands] = 0.0
             continue
         depth = d
         if actor == player:
             n_pending = _update_infosets(turn, path, node_index, d, n_pending)
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions), n_pending
 
 
 @inlined

@@ -54,7 +54,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
         arrays = view(scratch, 0, (OWN_ROWS + memory.shape[0], actions, count))
         # The end of the scratch holds the values that are passed up.
         passed = scratch[len(scratch) - count :]
-        mean, least = rows.mean[begin:], rows.least[begin:]
+        mean, tie_threshold = rows.mean[begin:], rows.least[begin:]
         for lane in range(count):
             passed[lane] = mean[lane]
         for a in range(actions):
@@ -62,7 +62,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
             q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
             for lane in range(count):
                 instant = np.float64(q[lane]) - passed[lane]
-                arrays[1, a, lane] = exact(instant, least[lane], 0.0)
+                arrays[1, a, lane] = exact(instant, tie_threshold[lane], 0.0)
                 arrays[2, a, lane] = q[lane]
             for lane in range(count):
                 arrays[0, a, lane] = cumulative[lane]
@@ -100,7 +100,7 @@ def step_free(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     sigma: np.ndarray,
     probability: np.ndarray,
@@ -112,7 +112,7 @@ def step_free(
         part: Regrets and memory are modified in place.
         lanes: The infoset.
         step: The local rule with its parameters.
-        least: Tie threshold.
+        tie_threshold: Tie threshold.
         mean: Mean value of the free actions.
         sigma: float64 (actions,): probabilities of the actions; at free actions modified in place
             to the next ones, which sum to 1.
@@ -134,7 +134,7 @@ def step_free(
         if probability[a] < 0.0:
             s = lanes.at + a * lanes.stride
             arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
-            arrays[1, free, 0] = exact(value[s] - mean, least, 0.0)
+            arrays[1, free, 0] = exact(value[s] - mean, tie_threshold, 0.0)
             arrays[3, free, 0] = sigma[a] / share
             for k in range(memory.shape[0]):
                 arrays[OWN_ROWS + k, free, 0] = memory[k, s]

@@ -100,14 +100,14 @@ class HistoryTree(NamedTuple):
         reach = np.ones(self.n_nodes)
         # A level depends only on the level above, so each level is one vectorised operation.
         for level in levels_below_root(self.first_child):
-            above = self.parent[level]
-            last[:, level] = last[:, above]
-            reach[level] = reach[above] * self.probability[level]
+            parent = self.parent[level]
+            last[:, level] = last[:, parent]
+            reach[level] = reach[parent] * self.probability[level]
             # Only an action of the player changes their last sequence.
-            moved = np.flatnonzero(self.player[above] >= 0)
-            node, above = level.start + moved, above[moved]
-            infoset, action = self.infoset[above], node - self.first_child[above]
-            last[self.player[above], node] = first[infoset] + action * stride[infoset]
+            moved = np.flatnonzero(self.player[parent] >= 0)
+            node, parent = level.start + moved, parent[moved]
+            infoset, action = self.infoset[parent], node - self.first_child[parent]
+            last[self.player[parent], node] = first[infoset] + action * stride[infoset]
         return last, reach
 
 

@@ -301,19 +301,19 @@ class ChunkLocks(NamedTuple):
 
 def trunk_alone(form: SequenceForm) -> ChunkedForm:
     """Return a sequence form as a trunk without chunks."""
-    none = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
+    no_offsets = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
     return ChunkedForm(
         trunk=form,
         shapes=None,
-        shape=none[:, 0],
+        shape=no_offsets[:, 0],
         first=frozen_array(np.array([form.n_sequences])),
-        base=none[:, 0],
-        above=none[:, 0],
-        entry_offset=none,
-        row_offset=none,
+        base=no_offsets[:, 0],
+        above=no_offsets[:, 0],
+        entry_offset=no_offsets,
+        row_offset=no_offsets,
         row=frozen_array(np.zeros((0, 3), dtype=np.uint32)),
         beyond=frozen_array(np.zeros(0, dtype=np.uint32)),
-        **tour_of(none[:, 0], none[:, 0])._asdict(),
+        **tour_of(no_offsets[:, 0], no_offsets[:, 0])._asdict(),
     )
 
 
@@ -358,10 +358,10 @@ class Entries:
     def finish(self) -> Entered:
         """Return the arrays of all chunks that were added."""
         rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
-        above = np.array(self._above, dtype=np.int64)
+        parent_parts = np.array(self._above, dtype=np.int64)
         return Entered(
-            above,
-            tiled(entries.T, above > 0),
+            parent_parts,
+            tiled(entries.T, parent_parts > 0),
             tiled(rows.T),
             self._rows.finish().reshape(-1, 3),
             self._beyond.finish(),
@@ -423,10 +423,10 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
     # numbers meanwhile, so there is a space for each depth.
     level = np.array(depth[1:-1], dtype=np.int64)
     level[np.isin(np.arange(1, len(level) + 1), above, invert=True)] = 0
-    most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
-    np.maximum.at(most, level, whole_rows(sequences))
-    room = (np.cumsum(most) - most)[level]
-    tour = Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
+    largest = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
+    np.maximum.at(largest, level, whole_rows(sequences))
+    scratch_offset = (np.cumsum(largest) - largest)[level]
+    tour = Tour(scratch_offset, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
     return frozen_arrays(tour)
 
 

@@ -134,8 +134,10 @@ class CutGame(CompiledGame):
             firsts.append(numbers[:, 0])
             counts.append(np.rint(layout.stands_for[hands]).astype(np.int64))
         # Every infoset that was merged into one must be locked, so count the locks of each.
-        _, which, times = np.unique(np.concatenate(firsts), return_inverse=True, return_counts=True)
-        if is_ambiguous or (times[which] != np.concatenate(counts)).any():
+        _, inverse, times = np.unique(
+            np.concatenate(firsts), return_inverse=True, return_counts=True
+        )
+        if is_ambiguous or (times[inverse] != np.concatenate(counts)).any():
             raise ValueError(
                 f"the locks distinguish infosets that {self.name} has merged: compile it with "
                 "symmetry=False"

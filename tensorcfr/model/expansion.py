@@ -100,7 +100,7 @@ class _Histories:
         node, hands = node[position], self.deals[deal]
         player = tree.player[node]
         infoset = player.astype(np.int64)
-        acts, over = player >= 0, player == TERMINAL
+        acts, is_terminal = player >= 0, player == TERMINAL
         infoset[acts] = self.infoset_of(node[acts], hands[acts, player[acts]])
         children = (tree.first_child[node + 1] - tree.first_child[node]).astype(np.int64)
         for index in np.unique(node[player == CHANCE]).tolist():
@@ -108,9 +108,9 @@ class _Histories:
             after = slice(tree.first_child[index], tree.first_child[index + 1])
             # The children of a chance node are the outcomes that are possible with the deal.
             children[is_node] = self.possible[tree.weight[after]].sum(axis=0)[deal[is_node]]
-        payoff = tree.payoff[node[over]]
+        payoff = tree.payoff[node[is_terminal]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
-            (tree.matrix[payoff], slice(None), *hands[over].T)
+            (tree.matrix[payoff], slice(None), *hands[is_terminal].T)
         ].reshape(len(payoff), tree.n_players)
         self.player.append(player)
         self.infoset.append(infoset)

@@ -192,18 +192,18 @@ def follow(
     taken: list[int] = []
     rest = label
     while rest:
-        steps, below = children(nodes[-1])
+        steps, child_nodes = children(nodes[-1])
         if isinstance(rest, str):
             # Compare up to the next space, so that a step does not fit the beginning of a longer
             # one.
-            fits = [f"{rest} ".startswith(f" {step} ") for step in steps]
+            matches = [f"{rest} ".startswith(f" {step} ") for step in steps]
         else:
-            fits = [rest[0] == step for step in steps]
-        if not any(fits):
+            matches = [rest[0] == step for step in steps]
+        if not any(matches):
             return None
-        child = fits.index(True)
+        child = matches.index(True)
         taken.append(child)
-        nodes.append(int(below[child]))
+        nodes.append(int(child_nodes[child]))
         # Remove the step and the space before it.
         rest = rest[1 + len(steps[child]) if isinstance(rest, str) else 1 :]
     return nodes, taken
@@ -256,11 +256,11 @@ class InfosetLabels(_OnDemand[str]):
         suffixes = _node_labels(public, nodes)
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
-        held = form.held(bucket).tolist()
+        possible_hands = form.held(bucket).tolist()
         # Take whole hands, so that the labels of the nodes are used again for each.
         step = max(1, together // stride)
-        for nth in range(0, len(held), step):
-            hands = [names[hand] for hand in held[nth : nth + step]]
+        for nth in range(0, len(possible_hands), step):
+            hands = [names[hand] for hand in possible_hands[nth : nth + step]]
             labels = [hand + suffix for hand in hands for suffix in suffixes]
             yield nth * stride, labels, actions * len(hands)
 

@@ -57,10 +57,10 @@ class LaidOutNodes(TabledNodes):
             raise ValueError(f"{game.name}: nobody acts at this public node")
         hands = len(self.hands[player])
         lane, first, stride = np.full(hands, -1), 0, 1
-        if len(held := np.flatnonzero(self.possible(node, player))):
-            infosets = self.places.infosets(np.full(len(held), node), held)
+        if len(possible_hands := np.flatnonzero(self.possible(node, player))):
+            infosets = self.places.infosets(np.full(len(possible_hands), node), possible_hands)
             stride = int(game.infoset_stride[infosets[0]])
-            lane[held] = game.infoset_sequence[infosets]
+            lane[possible_hands] = game.infoset_sequence[infosets]
         return NodeLayout(
             player, self.public.actions(node), TRUNK, first, stride, lane, np.ones(hands)
         )
@@ -73,15 +73,15 @@ class LaidOutNodes(TabledNodes):
         return self.public.node_label(node)
 
     def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
-        held = np.array(list(hands), dtype=np.int64)
-        infosets = self.places.infosets(np.full(len(held), node), held)
+        hand_numbers = np.array(list(hands), dtype=np.int64)
+        infosets = self.places.infosets(np.full(len(hand_numbers), node), hand_numbers)
         return [self.game.infoset_labels[infoset] for infoset in infosets.tolist()]
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
         form, bucket = self.game.form, int(self.tables.bucket[node])
         if bucket >= 0 and self.tables.player[node] == player:
-            held: np.ndarray = np.diff(form.hand_rank[form.bucket_mask[bucket]]) > 0
-            return held[: len(self.hands[player])]
+            possible_hands: np.ndarray = np.diff(form.hand_rank[form.bucket_mask[bucket]]) > 0
+            return possible_hands[: len(self.hands[player])]
         return self.tables.alive[int(self.tables.weight[node])].any(axis=1 - player)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
@@ -120,13 +120,13 @@ class LaidOutNodes(TabledNodes):
         tree, public = self.game.tree, self.tables
         shared: dict[int, tuple[int, ...]] = {}
         for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
-            held = [
+            new_hands = [
                 h for h in np.flatnonzero(self.possible(node, player)).tolist() if h not in shared
             ]
             infosets = self.places.infosets(
-                np.full(len(held), node), np.array(held, dtype=np.int64)
+                np.full(len(new_hands), node), np.array(new_hands, dtype=np.int64)
             )
-            for hand, infoset in zip(held, infosets.tolist(), strict=True):
+            for hand, infoset in zip(new_hands, infosets.tolist(), strict=True):
                 deals = [self._deal_codes(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
                 # Compare all deals of the hand, position by position.
                 columns = zip(*deals, strict=False)

@@ -117,16 +117,16 @@ class TeamGame(InfosetNumbers, PayingGame):
         """Labels of the infosets, ``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the
         infosets at which members act.  A team of one has the labels of the game."""
         all_labels: list[str] = [""] * self.n_infosets
-        for team, dag, place, leaf in self._sides():
+        for team, dag, belief_infosets, leaf_infosets in self._sides():
             name = "+".join(map(str, team))
-            for belief, infoset in enumerate(place.tolist()):
+            for belief, infoset in enumerate(belief_infosets.tolist()):
                 labels = [
                     self.game.infoset_labels[member_infoset]
                     for member_infoset in dag.infosets_of(belief)
                 ]
                 text = ", ".join(labels) or "nobody acts"
                 all_labels[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
-            for number, infoset in enumerate(leaf):
+            for number, infoset in enumerate(leaf_infosets):
                 all_labels[infoset] = f"{name} leaf {number}"
         return all_labels
 
@@ -135,8 +135,8 @@ class TeamGame(InfosetNumbers, PayingGame):
         """Labels of the prescriptions, ``("Jp bet, Qp pass", ...)``: an action for each infoset;
         only the action if there is one infoset."""
         all_actions: list[tuple[str, ...]] = [("end",)] * self.n_infosets
-        for _, dag, place, _ in self._sides():
-            for belief, infoset in enumerate(place.tolist()):
+        for _, dag, belief_infosets, _ in self._sides():
+            for belief, infoset in enumerate(belief_infosets.tolist()):
                 all_actions[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
         return all_actions
 
@@ -289,14 +289,14 @@ def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     """Convert belief DAGs to one sequence form without payoffs, one side per DAG."""
-    kinds: list[tuple[np.ndarray, ...]] = []
+    bucket_keys: list[tuple[np.ndarray, ...]] = []
     for side, dag in enumerate(dags):
         # Leaves are infosets of one action below all beliefs.
         below = np.full(dag.n_leaves, dag.depth.max(initial=-1) + 1)
         level = np.append(dag.depth, below)
         actions = np.append(np.diff(dag.prescriptions), np.ones_like(below))
-        kinds.append((np.full(len(level), side), level, actions))
-    owner, level, actions = (np.concatenate(column) for column in zip(*kinds, strict=True))
+        bucket_keys.append((np.full(len(level), side), level, actions))
+    owner, level, actions = (np.concatenate(column) for column in zip(*bucket_keys, strict=True))
     order, layout = infoset_layout(owner, level, actions, len(dags))
     infosets = len(order)
     # Order of the DAGs to order of the form.
@@ -306,18 +306,21 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     parent = np.repeat(empty[:-1], np.diff(ends)).astype(np.uint32)
     form = SequenceForm(**layout, infoset_parent=parent, operator=())
     first, stride = form.infoset_sequence, form.infoset_stride
-    places, beliefs, leaves, sources, targets = [], [], [], [], []
+    prescription_sequences, beliefs, leaves, sources, targets = [], [], [], [], []
     for side, dag in enumerate(dags):
         belief, leaf = np.split(number[ends[side] : ends[side + 1]], [dag.n_beliefs])
         belief_of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
         action = np.arange(len(belief_of)) - dag.prescriptions[belief_of]
         # Prescription -1, the start, is the last element: the empty sequence.
-        place = np.append(
+        prescription_sequence = np.append(
             first[belief[belief_of]] + action * stride[belief[belief_of]], empty[side]
         )
-        sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
+        sources += [
+            prescription_sequence[dag.belief_links[0]],
+            prescription_sequence[dag.leaf_links[0]],
+        ]
         targets += [belief[dag.belief_links[1]], leaf[dag.leaf_links[1]]]
-        places.append(place)
+        prescription_sequences.append(prescription_sequence)
         beliefs.append(belief)
         leaves.append(first[leaf])
     target, source = np.concatenate(targets), np.concatenate(sources)
@@ -325,4 +328,4 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     by_target = np.argsort(target, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infosets))])
     links = Links(begin, source[by_target])
-    return form, links, Numbered(tuple(places), tuple(beliefs), tuple(leaves))
+    return form, links, Numbered(tuple(prescription_sequences), tuple(beliefs), tuple(leaves))

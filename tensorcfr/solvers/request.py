@@ -76,10 +76,10 @@ class SolveRequest:
         """Return the request with the usual end of the game, if it has no stop rule."""
         if self.has_stop_rule or self.record.is_exact:
             return self
-        usual = self.game.usual.target
-        if usual is None:
+        default_target = self.game.usual.target
+        if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
-        return replace(self, target=own_amount("target", usual, self.game))
+        return replace(self, target=own_amount("target", default_target, self.game))
 
     @property
     def is_automatic(self) -> bool:

@@ -74,11 +74,11 @@ def unpack_recipe(
     game: Any = known
     if taken.has(KEY):
         recipe = read_text(taken, KEY, {**FOUND_BY, **RECIPE})
-        make, what = _compile, "compiling"
+        make, what = _compile_built_in, "compiling"
         problem = "cut into other chunks, with other payoffs or by another version than"
     elif taken.has(RULES):
         recipe = read_text(taken, RULES, FOUND_BY)
-        make, what = _find, "making"
+        make, what = _find_rules, "making"
         problem = "which is not compiled, not of"
     else:
         return None
@@ -118,7 +118,7 @@ RECIPE: Fields = {
 """Checks of the fields that the recipe of a game in chunks has in addition to :data:`FOUND_BY`."""
 
 
-def _find(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
+def _find_rules(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
     """Find the rules of a built-in game; the rules of any other game stay unknown.
 
     Raises:
@@ -134,7 +134,7 @@ def _find(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
     return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
 
 
-def _compile(recipe: dict[str, Any], memory: Budget) -> CompiledGame:
+def _compile_built_in(recipe: dict[str, Any], memory: Budget) -> CompiledGame:
     """Compile a built-in game in chunks as its recipe says.
 
     Raises:
