@@ -91,8 +91,8 @@ class Record:
         known = self.options
         for option in changes:
             if option not in known:
-                meant = f"; {suggest(option, known)}" if known else ""
-                raise TypeError(f"{self.name} has no option {option!r}{meant}")
+                suggestion = f"; {suggest(option, known)}" if known else ""
+                raise TypeError(f"{self.name} has no option {option!r}{suggestion}")
         changed: Self = replace(self, **changes) if changes else self  # type: ignore[type-var]
         return changed
 
@@ -231,8 +231,10 @@ def find_algorithm(algorithm: str | Record) -> Record:
         )
     record = ALGORITHMS.get(algorithm)
     if record is None:
-        meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
-        raise ValueError(f"there is no algorithm {brief(algorithm)}; {suggest(meant, ALGORITHMS)}")
+        spelling = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
+        raise ValueError(
+            f"there is no algorithm {brief(algorithm)}; {suggest(spelling, ALGORITHMS)}"
+        )
     return record
 
 

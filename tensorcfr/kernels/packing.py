@@ -161,10 +161,10 @@ class _Row(Code):
                 builder.icmp_signed("<=", builder.add(first, size), end),
             )
             # Only the first and the last row need masks; all others take the fast branch.
-            with builder.if_else(is_whole) as (whole, partly):
+            with builder.if_else(is_whole) as (whole, partial):
                 with whole:
                     body(scale_address, begins, [None] * len(begins))
-                with partly:
+                with partial:
                     body(scale_address, begins, [self._inside(vector) for vector in begins])
 
     def _inside(self, first: Any) -> Any:
@@ -197,8 +197,8 @@ class _Row(Code):
         most = self.call(f"llvm.vector.reduce.smax.v{self.width}i32", INT, most)
         most, largest = builder.bitcast(most, FLOAT), ir.Constant(FLOAT, LARGEST)
         builder.store(builder.fdiv(most, largest), scale)
-        is_some = builder.fcmp_ordered(">", most, ir.Constant(FLOAT, LEAST))
-        factor = builder.select(is_some, builder.fdiv(largest, most), ir.Constant(FLOAT, 0.0))
+        is_nonzero = builder.fcmp_ordered(">", most, ir.Constant(FLOAT, LEAST))
+        factor = builder.select(is_nonzero, builder.fdiv(largest, most), ir.Constant(FLOAT, 0.0))
         factor, rounds = self.splat(factor), self.constant(FLOAT, ROUNDS)
         for vector, first, mask in zip(vectors, begins, masks, strict=True):
             rounded = builder.bitcast(self.fma(vector, factor, rounds), int_vector)

@@ -249,15 +249,15 @@ def _groups(items: Iterable[int], reaches: Iterable[int]) -> list[list[int]]:
     """Split items into groups whose reaches, sets of bits, overlap."""
     groups: list[tuple[int, list[int]]] = []
     for item, reach in zip(items, reaches, strict=True):
-        together, apart = [item], []
+        joined, disjoint = [item], []
         # An item joins all groups that it overlaps into one.
         for other_reach, members in groups:
             if other_reach & reach:
                 reach |= other_reach
-                together = members + together
+                joined = members + joined
             else:
-                apart.append((other_reach, members))
-        groups = [*apart, (reach, together)]
+                disjoint.append((other_reach, members))
+        groups = [*disjoint, (reach, joined)]
     return [sorted(members) for _, members in groups]
 
 
@@ -387,11 +387,11 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
                 # of its action.
                 after = [_union(state.next[bit][0][k] for bit in _bits(bits & state.waiting))]
                 for (_, class_bits), actions in zip(acting, shape, strict=True):
-                    adds = [
+                    action_bits = [
                         _union(state.next[bit][action][k] for bit in _bits(class_bits))
                         for action in range(actions)
                     ]
-                    after = [union | more for union in after for more in adds]
+                    after = [union | addition for union in after for addition in action_bits]
                 below.follow(first, after)
             # Axis k is the k-th infoset that acts, in the order in which prescriptions are
             # numbered.

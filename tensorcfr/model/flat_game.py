@@ -319,9 +319,11 @@ class FlatGame(InfosetNumbers, CompiledGame):
 def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
     """Yield the utilities of deals, for each pair of a payoff and a row of the weight table at a
     terminal, float64 (players, deals)."""
-    over, weights = tree.payoff >= 0, len(tree.weight_table)
+    is_terminal, weights = tree.payoff >= 0, len(tree.weight_table)
     # Terminals with the same pair pay the same deals the same amounts.
-    pairs = np.unique(tree.payoff[over].astype(np.int64) * weights + tree.weight[over])
+    pairs = np.unique(
+        tree.payoff[is_terminal].astype(np.int64) * weights + tree.weight[is_terminal]
+    )
     alive = tree.alive
     for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
         yield tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]

@@ -59,16 +59,16 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     The arrays have the dtypes of the game's arrays and are read-only like them, so that kernels
     compiled for the game accept the share.
     """
-    behind_trunk = form.above[begin:end] == 0
-    offset = form.entry_offset[begin:end][behind_trunk]
+    is_top = form.above[begin:end] == 0
+    offset = form.entry_offset[begin:end][is_top]
     first = int(offset[0, 0])
     down, up = [], []
     for player in range(2):
         ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
         up.append(np.concatenate([np.arange(a, b) for a, b in ranges]))
         empty = form.trunk.player_sequences[player]
-        behind = (begin + np.flatnonzero(behind_trunk)).tolist()
-        sequences = [np.unique(form.entries(c, player)) for c in behind]
+        top_chunks = (begin + np.flatnonzero(is_top)).tolist()
+        sequences = [np.unique(form.entries(c, player)) for c in top_chunks]
         down.append(np.unique(np.concatenate([[empty], *sequences])))
     needed, entries = np.concatenate(down), Entries()
     for c in range(begin, end):

@@ -257,10 +257,10 @@ def _text(file: BinaryIO) -> io.TextIOWrapper:
 def _write_csv(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     rows = chain([tuple(table.names)], table.rows())
-    while some := list(islice(rows, TOGETHER)):
+    while batch := list(islice(rows, TOGETHER)):
         # Write large pieces, because many small writes are slow.  csv writes floats exactly.
         piece = io.StringIO()
-        csv.writer(piece, lineterminator="\n").writerows(some)
+        csv.writer(piece, lineterminator="\n").writerows(batch)
         text.write(piece.getvalue())
     text.detach()
 
@@ -269,9 +269,9 @@ def _write_json(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     begin = "{\n"
     rows = table._nested()
-    while some := list(islice(rows, TOGETHER)):
+    while batch := list(islice(rows, TOGETHER)):
         # ``plain`` turns NaN, "not reached", into null, because JSON has no such number.
-        lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in some]
+        lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in batch]
         text.write(begin + ",\n".join(lines))
         begin = ",\n"
     text.write("\n}\n" if begin == ",\n" else "{}\n")

@@ -381,8 +381,8 @@ class IterativeSolver(ABC):
         """
         record = find_algorithm(algorithm)
         if game.layout not in cls.layouts:
-            is_what = GAMES.get(game.layout, "has perfect recall")
-            raise ValueError(f"{game.name} {is_what}, which {cls.__name__} is not for")
+            property_text = GAMES.get(game.layout, "has perfect recall")
+            raise ValueError(f"{game.name} {property_text}, which {cls.__name__} is not for")
         if isinstance(record, cls.records):
             return record
         if record.is_exact:

@@ -353,13 +353,15 @@ class _Run:
     def next_mark(self) -> int | None:
         """Return the next iteration at which to evaluate."""
         request, done, target = self.request, self.solver.iteration, self.request.target
-        coming = next(marks(request.checkpoints, done), None)
-        if not target or coming is None or not isinstance(request.checkpoints, str):
-            return coming
+        next_checkpoint = next(marks(request.checkpoints, done), None)
+        if not target or next_checkpoint is None or not isinstance(request.checkpoints, str):
+            return next_checkpoint
         # A target is usually reached between two geometric checkpoints: evaluate where it is
         # expected.
         chance = next_chance(self.trace, done, target)
-        return chance if request.is_for_target and not self.keep_best else min(chance, coming)
+        return (
+            chance if request.is_for_target and not self.keep_best else min(chance, next_checkpoint)
+        )
 
     def keep_with(self, error: Exception) -> None:
         """Attach the solution so far to an error."""
@@ -515,11 +517,11 @@ class _Run:
 
         If the best strategy is kept, the last iterate is evaluated, too.
         """
-        begun, compiled = time.perf_counter(), list[float]()
+        started, compiled = time.perf_counter(), list[float]()
         with install_timer("numba:compile", compiled.append):
             evaluation = self._record()
         self.compiling += sum(compiled)
-        self.evaluating = time.perf_counter() - begun - sum(compiled)
+        self.evaluating = time.perf_counter() - started - sum(compiled)
         return evaluation
 
     def evaluate(self) -> Evaluation:

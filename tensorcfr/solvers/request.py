@@ -263,9 +263,9 @@ class SolveRequest:
                 "solve(game, warm_start=start) begins with its regrets and a new average"
             )
         if self.precision is not None:
-            begun = str(start.state.cumulative.dtype)
-            if self.precision != begun:
-                raise ValueError(f"start was solved in {begun}, not in {self.precision}")
+            start_precision = str(start.state.cumulative.dtype)
+            if self.precision != start_precision:
+                raise ValueError(f"start was solved in {start_precision}, not in {self.precision}")
         if self.locks is not None and start.algorithm.passes_whole_game:
             start_locks = dict(locks_for(game, start.locks))
             if dict(locks_for(game, self.locks)) != start_locks:

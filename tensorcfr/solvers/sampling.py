@@ -210,14 +210,14 @@ def refuse_uncompiled(record: Record, name: str) -> None:
         ValueError: It needs one; the message names the alternatives.
     """
     if not record.samples_rules:
-        able = ", ".join(
+        alternatives = ", ".join(
             known_name
             for known_name, known_record in ALGORITHMS.items()
             if known_record.samples_rules
         )
         raise ValueError(
             f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {able}"
+            f"the rules learn {alternatives}"
         )
 
 
