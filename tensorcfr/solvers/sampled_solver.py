@@ -200,13 +200,13 @@ class SampledSolver(SamplingSolver):
         generator = self._generator if generator is None else generator
         # These kernels may stop early on rules, and count the iterations that are done.
         if record.scheme in ("external", "robust", "average", "outcome"):
-            first_iteration = self.iteration
+            done_before = self.iteration
             self.source.done = 0
             with telling_limit(self):
                 try:
                     self._follow(orders, self._tally, generator)
                 finally:
-                    self.iteration = first_iteration + self.source.done
+                    self.iteration = done_before + self.source.done
             return
         begin, end = (self.source.arrays, rule, orders), (self._tally, generator)
         with np.errstate(over="ignore"), rule_errors(rule):
