@@ -230,8 +230,7 @@ def add_best_average(numbers: dict[tuple[str, str], dict[str, list[float]]]) -> 
     averages = [numbers.pop((f"{DEFAULT} t^{power}", version)) for power in AVERAGES]
     averages.append(numbers[DEFAULT, version])
     numbers[DEFAULT, f"{version}, best of five averages"] = {
-        name: np.min([curves[name] for curves in averages], axis=0).tolist()
-        for name in averages[0]
+        name: np.min([curves[name] for curves in averages], axis=0).tolist() for name in averages[0]
     }
 
 

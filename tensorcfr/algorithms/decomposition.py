@@ -56,11 +56,11 @@ class Decomposition(Record):
             if not self.cut:
                 raise ValueError(f"{self.name}: cut names no public node")
             object.__setattr__(self, "cut", tuple(self.cut))
-        for option, found in (("variant", self.variant), ("inner", self.inner)):
-            rule = found.rule
+        for option, record in (("variant", self.variant), ("inner", self.inner)):
+            rule = record.rule
             if rule.memory or rule.payoff:
                 raise ValueError(
-                    f"{self.name}: {option} must keep regrets alone; {found.name} does not"
+                    f"{self.name}: {option} must keep regrets alone; {record.name} does not"
                 )
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
@@ -82,5 +82,8 @@ class Decomposition(Record):
 
     def __str__(self) -> str:
         cut = self.cut if isinstance(self.cut, (str, int)) else f"{len(self.cut)} nodes"
-        said = {"cut": cut, **{key: value for key, value in self.options.items() if key != "cut"}}
-        return f"{self.name}({', '.join(f'{key}={value}' for key, value in said.items())})"
+        options = {
+            "cut": cut,
+            **{key: value for key, value in self.options.items() if key != "cut"},
+        }
+        return f"{self.name}({', '.join(f'{key}={value}' for key, value in options.items())})"

@@ -56,8 +56,8 @@ class Features:
             return self.said
         return hashlib.sha256(repr(self.array.shape).encode() + self.array.tobytes()).hexdigest()
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Features) and other.digest == self.digest
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, Features) and value.digest == self.digest
 
     def __hash__(self) -> int:
         return hash(self.digest)
@@ -160,13 +160,13 @@ class Deep(Record):
         object.__setattr__(self, "layers", tuple(self.layers))
         for option in FLOATS:
             object.__setattr__(self, option, float(getattr(self, option)))
-        found = self.features
-        if isinstance(found, np.ndarray):
-            object.__setattr__(self, "features", Features(found))
-        elif not isinstance(found, Features) and found not in FEATURES:
+        features = self.features
+        if isinstance(features, np.ndarray):
+            object.__setattr__(self, "features", Features(features))
+        elif not isinstance(features, Features) and features not in FEATURES:
             raise ValueError(
                 f"{self.name}: features must be one of {', '.join(FEATURES)}, or an array "
-                f"(infosets, width), not {brief(found)}"
+                f"(infosets, width), not {brief(features)}"
             )
 
     @property
@@ -223,10 +223,10 @@ class Deep(Record):
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
 
     def to_dict(self) -> dict[str, Any]:  # noqa: D102
-        said = {**self.options, "layers": list(self.layers)}
+        values = {**self.options, "layers": list(self.layers)}
         if isinstance(self.features, Features):
-            said["features"] = {"digest": self.features.digest}
-        return {"name": self.name, **said}
+            values["features"] = {"digest": self.features.digest}
+        return {"name": self.name, **values}
 
     def restore(self, values: Mapping[str, Any]) -> Deep:  # noqa: D102
         changes = {key: values[key] for key in self.options}
@@ -240,12 +240,12 @@ class Deep(Record):
         return _with_features, (self.to_dict(), self.features)
 
     def __str__(self) -> str:
-        said = [
+        changed = [
             f"{option}={value}"
             for option, value in self.options.items()
             if value != _DEFAULTS[option]
         ]
-        return f"{self.name}({', '.join(said)})" if said else self.name
+        return f"{self.name}({', '.join(changed)})" if changed else self.name
 
 
 def _with_features(values: Mapping[str, Any], features: str | Features) -> Record:

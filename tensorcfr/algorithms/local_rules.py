@@ -84,9 +84,9 @@ def _pace_of_agreement(agreement, size, parameters):  # type: ignore[no-untyped-
     return max(pace, least, ratio / size)
 
 
-def _plus_that_remembers(regret, instant, kept, parameters):  # type: ignore[no-untyped-def]
+def _plus_that_remembers(regret, instant, reference, parameters):  # type: ignore[no-untyped-def]
     regret = max(regret + instant, 0.0)
-    return regret, regret, kept
+    return regret, regret, reference
 
 
 def _pulled(payoff, reach, reference, parameters):  # type: ignore[no-untyped-def]
@@ -171,19 +171,19 @@ def _moving_magnet(regret, instant, value, mean, strategy, memory, parameters): 
 
 def _optimistic(regret, instant, value, mean, strategy, memory, parameters):  # type: ignore[no-untyped-def]
     alpha, eta, first = parameters
-    last, passed = memory[0], memory[1, 0]
+    last, passed_up = memory[0], memory[1, 0]
     # Optimism replaces the payoff g by 2 g - (last g), but must not apply again to the values v of
     # the infosets below.  An infoset therefore passes up p = (v + last p) / 2, so that the infoset
     # above computes 2 p - last p = v.
     for a in range(len(regret)):
         for lane in range(len(mean)):
-            now = value[a, lane]
-            value[a, lane] = 2.0 * now - last[a, lane]
-            last[a, lane] = now
+            current = value[a, lane]
+            value[a, lane] = 2.0 * current - last[a, lane]
+            last[a, lane] = current
     _mirror(regret, instant, value, mean, strategy, alpha, eta, first)
     for lane in range(len(mean)):
-        mean[lane] = 0.5 * (mean[lane] + passed[lane])
-        passed[lane] = mean[lane]
+        mean[lane] = 0.5 * (mean[lane] + passed_up[lane])
+        passed_up[lane] = mean[lane]
 
 
 def _share(

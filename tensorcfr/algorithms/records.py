@@ -109,7 +109,7 @@ class Algorithm(Record):
     iteration played (``"played"``), or the one just computed (``"new"``; Li et al. 2019)."""
 
     def __post_init__(self) -> None:
-        given = MappingProxyType(
+        parameters = MappingProxyType(
             {
                 key: p
                 if callable(p)
@@ -119,11 +119,11 @@ class Algorithm(Record):
                 if key not in self.rule.optional or p != self.rule.optional[key]
             }
         )
-        object.__setattr__(self, "parameters", given)
-        if set(given) - set(self.rule.optional) != set(self.rule.parameter_names):
+        object.__setattr__(self, "parameters", parameters)
+        if set(parameters) - set(self.rule.optional) != set(self.rule.parameter_names):
             raise ValueError(
                 f"{self.name}: the rule {self.rule.name} takes the parameters "
-                f"{list(self.rule.parameter_names)}, not {list(given)}"
+                f"{list(self.rule.parameter_names)}, not {list(parameters)}"
             )
         self._check_options()
         if self.floor_fall and callable(self.floor):
@@ -144,18 +144,20 @@ class Algorithm(Record):
         Raises:
             TypeError: There is no such field or parameter.
         """
-        own = set(super().options)
+        option_names = set(super().options)
         parameters = dict(self.parameters)
         known = set(parameters) | set(self.rule.optional)
-        kept: dict[str, Any] = {}
+        field_changes: dict[str, Any] = {}
         for key, value in changes.items():
             if key in known:
                 parameters[key] = value
-            elif key in own:
-                kept[key] = value
+            elif key in option_names:
+                field_changes[key] = value
             else:
-                raise TypeError(f"{self.name} has no option {key!r}; {suggest(key, own | known)}")
-        return replace(self, parameters=parameters, **kept)
+                raise TypeError(
+                    f"{self.name} has no option {key!r}; {suggest(key, option_names | known)}"
+                )
+        return replace(self, parameters=parameters, **field_changes)
 
     def schedule(self, first: int, count: int) -> np.ndarray:
         """Compute averaging weights and rule parameters of some iterations.
@@ -173,8 +175,8 @@ class Algorithm(Record):
         """
         t = np.arange(first, first + count, dtype=np.float64)
         with np.errstate(over="ignore", invalid="ignore"):
-            given = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
-            columns = self.rule.at(t, **given) if self.rule.at else ()
+            parameters = {key: p(t) if callable(p) else p for key, p in self.parameters.items()}
+            columns = self.rule.at(t, **parameters) if self.rule.at else ()
         # Filling column by column is fast: the table takes most of the time of a single iteration
         # of a small game.
         table = np.empty((count, 1 + len(columns)))
@@ -326,8 +328,8 @@ class Algorithm(Record):
         # An option that is a function is not described.
         changes = {
             key: values[key]
-            for key, own in options.items()
-            if not (key in self.scheduled and callable(own) and key not in values)
+            for key, current in options.items()
+            if not (key in self.scheduled and callable(current) and key not in values)
         }
         return self(**values["parameters"], **changes)
 
@@ -355,13 +357,13 @@ class Variant(Check):
             ValueError: The algorithm is unknown, or not a variant of CFR.
         """
         try:
-            found = find_algorithm(value)
+            algorithm = find_algorithm(value)
         except (TypeError, ValueError) as error:
             raise type(error)(f"{name}: {error}") from None
-        if not isinstance(found, Algorithm):
+        if not isinstance(algorithm, Algorithm):
             record, _, option = name.rpartition(": ")
-            raise ValueError(f"{record}: the {option} must be one of CFR, not {found.name}")
-        return found
+            raise ValueError(f"{record}: the {option} must be one of CFR, not {algorithm.name}")
+        return algorithm
 
 
 VARIANT = Variant()

@@ -91,8 +91,8 @@ class Record:
         known = self.options
         for option in changes:
             if option not in known:
-                meant = f"; {suggest(option, known)}" if known else ""
-                raise TypeError(f"{self.name} has no option {option!r}{meant}")
+                suggestion = f"; {suggest(option, known)}" if known else ""
+                raise TypeError(f"{self.name} has no option {option!r}{suggestion}")
         changed: Self = replace(self, **changes) if changes else self  # type: ignore[type-var]
         return changed
 
@@ -157,12 +157,12 @@ class Record:
         return from_dict, (self.to_dict(),)
 
     def __str__(self) -> str:
-        said = [
+        shown = [
             describe(option, value)
             for option, value in self.options.items()
             if option not in self.unsaid or value != self.unsaid[option]
         ]
-        return f"{self.name}({', '.join(said)})" if said else self.name
+        return f"{self.name}({', '.join(shown)})" if shown else self.name
 
 
 def describe(option: str, value: Any) -> str:
@@ -229,11 +229,13 @@ def find_algorithm(algorithm: str | Record) -> Record:
             f"{AUTOMATIC!r} chooses by the game and the target: solve(game, {AUTOMATIC!r}) takes "
             "it, without settings"
         )
-    found = ALGORITHMS.get(algorithm)
-    if found is None:
-        meant = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
-        raise ValueError(f"there is no algorithm {brief(algorithm)}; {suggest(meant, ALGORITHMS)}")
-    return found
+    record = ALGORITHMS.get(algorithm)
+    if record is None:
+        spelling = algorithm.casefold().replace("plus", "+").replace("_", "").replace(" ", "")
+        raise ValueError(
+            f"there is no algorithm {brief(algorithm)}; {suggest(spelling, ALGORITHMS)}"
+        )
+    return record
 
 
 @dataclass(frozen=True, repr=False)

@@ -144,7 +144,7 @@ class Sampling(Record):
                 f"{self.name}: draws='golden' gives every player's traversal draws of its own, and "
                 "players who do not alternate share them"
             )
-        if reason := _why_not(self.variant):
+        if reason := _obstacle_to_sampling(self.variant):
             raise ValueError(f"{self.name} cannot sample {self.variant.name}: {reason}")
 
     @property
@@ -161,33 +161,33 @@ class Sampling(Record):
         Raises:
             TypeError: There is no such option.
         """
-        own = {"variant", *SCHEMES[self.scheme]}
-        kept = {key: value for key, value in changes.items() if key in own}
-        rest = {key: value for key, value in changes.items() if key not in own}
-        if rest:
-            variant = VARIANT(f"{self.name}: variant", kept.get("variant", self.variant))
+        own_options = {"variant", *SCHEMES[self.scheme]}
+        own_changes = {key: value for key, value in changes.items() if key in own_options}
+        variant_changes = {key: value for key, value in changes.items() if key not in own_options}
+        if variant_changes:
+            variant = VARIANT(f"{self.name}: variant", own_changes.get("variant", self.variant))
             known = set(variant.options)
-            for key in rest:
+            for key in variant_changes:
                 if key not in known:
                     raise TypeError(
-                        f"{self.name} has no option {key!r}; {suggest(key, own | known)}"
+                        f"{self.name} has no option {key!r}; {suggest(key, own_options | known)}"
                     )
-            kept["variant"] = variant(**rest)
-        return replace(self, **kept)
+            own_changes["variant"] = variant(**variant_changes)
+        return replace(self, **own_changes)
 
     def averaging_among(self, n_players: int) -> str:
         """Return the averaging scheme in a game of ``n_players`` players."""
         return "stochastic" if n_players == 1 and self.averaging == "simple" else self.averaging
 
     def guarantee(self, *, zero_sum: bool) -> str:  # noqa: D102
-        said = promise(self.variant, zero_sum=zero_sum, sampled=self.scheme != "whole")
+        theorem = promise(self.variant, zero_sum=zero_sum, sampled=self.scheme != "whole")
         if missing(self.variant):
-            return said
+            return theorem
         if self.draws == "golden":
-            return f"No theorem: draws of chance depend on each other.  With others: {said}"
+            return f"No theorem: draws of chance depend on each other.  With others: {theorem}"
         if self.averaging == "optimistic":
-            return f"No theorem: optimistic averages are approximations.  With others: {said}"
-        return said
+            return f"No theorem: optimistic averages are approximations.  With others: {theorem}"
+        return theorem
 
     @property
     def samples_rules(self) -> bool:  # type: ignore[override]
@@ -212,8 +212,8 @@ class Sampling(Record):
     @property
     def options(self) -> dict[str, Any]:
         """Options of the record and of its variant, by keyword of a call."""
-        own = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
-        return {"variant": self.variant.name, **own, **self.variant.options}
+        own_options = {key: getattr(self, key) for key in SCHEMES[self.scheme]}
+        return {"variant": self.variant.name, **own_options, **self.variant.options}
 
     def usual_options(self, known: Record | None) -> dict[str, Any]:  # noqa: D102
         if not isinstance(known, Sampling):
@@ -240,10 +240,10 @@ class Sampling(Record):
 
 
 PROBES = ((0.0, -2.0), (0.0, 0.5), (1.5, -0.5), (3.0, 1.0), (0.5, -3.0))
-"""Pairs of instantaneous regrets on which :func:`_why_not` tests a rule."""
+"""Pairs of instantaneous regrets on which :func:`_obstacle_to_sampling` tests a rule."""
 
 
-def _why_not(variant: Algorithm) -> str:
+def _obstacle_to_sampling(variant: Algorithm) -> str:
     """Return the reason why a variant cannot be sampled; empty if it can."""
     rule = variant.rule
     if variant.passes_up != "played":

@@ -151,7 +151,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
     reason = missing(record)
     if reason:
         return f"{reason}{_observed(record)}" if zero_sum else reason
-    bound = BOUNDS[_plain(record.rule)]
+    bound = BOUNDS[_without_instant_updates(record.rule)]
     if not zero_sum:
         theorem, at_once = f"Theorem ({bound.source})", "for players who update at once"
         if record.alternating:
@@ -178,7 +178,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
 def average_converges(record: Algorithm) -> bool:
     """Return whether a theorem proves convergence of a variant's average to a Nash equilibrium in
     two-player zero-sum games."""
-    bound = BOUNDS.get(_plain(record.rule))
+    bound = BOUNDS.get(_without_instant_updates(record.rule))
     return bound is not None and not missing(record) and (bound.gains or not record.alternating)
 
 
@@ -187,8 +187,8 @@ def missing(record: Algorithm) -> str:
 
     The order of updates is not considered.  The text is empty if a theorem exists.
     """
-    bound = BOUNDS.get(_plain(record.rule))
-    given, power = record.parameters, record.average_power
+    bound = BOUNDS.get(_without_instant_updates(record.rule))
+    parameters, power = record.parameters, record.average_power
     reason = ""
     if record.passes_up != "played":
         reason = "infosets pass up the value of a strategy that nobody has played"
@@ -199,10 +199,10 @@ def missing(record: Algorithm) -> str:
         )
     elif bound is None:
         return UNKNOWN
-    elif bound.numbers is not None and dict(given) != dict(bound.numbers):
+    elif bound.numbers is not None and dict(parameters) != dict(bound.numbers):
         numbers = ", ".join(f"{key}={value:g}" for key, value in bound.numbers.items())
         reason = f"that of {bound.paper} is for {numbers}"
-    elif any(map(callable, given.values())):
+    elif any(map(callable, parameters.values())):
         reason = f"that of {bound.paper} is for parameters that do not change"
     elif record.restart_base:
         reason = (
@@ -222,7 +222,7 @@ def missing(record: Algorithm) -> str:
 
 def _of_last_iterate(record: Algorithm) -> str | None:
     """Return the statement about the last iterate; None if the average is the result."""
-    known = LAST_ITERATES.get(_plain(record.rule))
+    known = LAST_ITERATES.get(_without_instant_updates(record.rule))
     if known is None:
         return None
     sentence, power = known
@@ -246,7 +246,7 @@ def _observed(record: Algorithm) -> str:
     and with the published weights or others that were measured.
     """
     known: Any = ALGORITHMS.get(record.name) if record.name in PUBLISHED else None
-    bound, power = BOUNDS.get(_plain(record.rule)), record.average_power
+    bound, power = BOUNDS.get(_without_instant_updates(record.rule)), record.average_power
     if (
         known is None
         or getattr(known, "rule", None) != record.rule
@@ -267,7 +267,7 @@ def _numbers(record: Algorithm) -> dict[str, float]:
     return {key: float(value) for key, value in record.parameters.items() if not callable(value)}
 
 
-def _plain(rule: LocalRule) -> LocalRule:
+def _without_instant_updates(rule: LocalRule) -> LocalRule:
     """Return the rule without instant updates, the key of :data:`BOUNDS` and
     :data:`LAST_ITERATES`."""
     return rule.passing_up("played")

@@ -213,17 +213,17 @@ class AgentDescent(Unscheduled):
                 f"{self.name} was written by tensorcfr 0.10.0, whose floor fell for ever: load it "
                 "with tensorcfr 0.14.0 and save it again"
             )
-        found = dict(values)
+        converted = dict(values)
         # 0.14.0 wrote 1e15 for a floor that never stopped falling: use the default of ``settled``.
         if values["settled"] == 1e15:
-            found["settled"] = 1000.0
+            converted["settled"] = 1000.0
         heat, floor, fall, settled = (
-            AT_LEAST_0(f"{self.name}: {key}", found[key])
+            AT_LEAST_0(f"{self.name}: {key}", converted[key])
             for key in ("heat", "floor", "floor_fall", "settled")
         )
-        del found["floor_fall"], found["settled"]
+        del converted["floor_fall"], converted["settled"]
         with np.errstate(all="ignore"):
-            return found | {
+            return converted | {
                 "heat": float(heat / np.float64(settled)),
                 "floor": float(floor / np.float64(settled) ** fall),
             }

@@ -115,14 +115,14 @@ def correlation_gap(
             this game; a profile mixes where it must be pure (names the infoset).
         MemoryLimitError: The values of all profiles would not fit.
     """
-    weights, strategies = _read(game, plan)
+    weights, strategies = _read_plan(game, plan)
     if kind == "ce":
         return _normal_form(game, weights, strategies)
-    faced = [meet(game, player, weights, strategies) for player in range(game.n_players)]
-    return gap_of(game, faced, kind)
+    matrices = [meet(game, player, weights, strategies) for player in range(game.n_players)]
+    return gap_of(game, matrices, kind)
 
 
-def _read(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
+def _read_plan(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.ndarray]:
     """Check a plan, and return its probabilities and strategies.
 
     Returns:
@@ -161,14 +161,14 @@ def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarra
         column's sequence.
     """
     form = game.form
-    own = form.of_player(player)
-    reaches, payoffs = np.empty((2, len(weights), own.stop - own.start))
+    sequences = form.of_player(player)
+    reaches, payoffs = np.empty((2, len(weights), sequences.stop - sequences.start))
     reach = np.empty(form.n_sequences)
     for k, strategy in enumerate(strategies):
         realization_plan(form, strategy, reach)
-        reaches[k], payoffs[k] = reach[own], product(form, player, reach)
-    found: np.ndarray = (weights[:, None] * reaches).T @ payoffs
-    return found
+        reaches[k], payoffs[k] = reach[sequences], product(form, player, reach)
+    expected_payoffs: np.ndarray = (weights[:, None] * reaches).T @ payoffs
+    return expected_payoffs
 
 
 def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
@@ -178,8 +178,11 @@ def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> Correlatio
     return CorrelationGap(
         kind,
         # The diagonal pairs each recommended sequence with its own payoff: everybody follows.
-        tuple(game.unit * float(met.trace()) for met in faced),
-        tuple(game.unit * deviate(game, player, met) for player, met in enumerate(faced)),
+        tuple(game.unit * float(payoff_matrix.trace()) for payoff_matrix in faced),
+        tuple(
+            game.unit * deviate(game, player, payoff_matrix)
+            for player, payoff_matrix in enumerate(faced)
+        ),
     )
 
 
@@ -194,18 +197,18 @@ def _best(game: FlatGame, player: int, payoff: np.ndarray) -> np.ndarray:
     Returns:
         float64 (sequences of the player,).
     """
-    own, value = game.form.of_player(player), np.zeros(game.n_sequences)
-    value[own] = payoff
+    sequences, value = game.form.of_player(player), np.zeros(game.n_sequences)
+    value[sequences] = payoff
     best_total(game.form, value, np.empty(game.n_players), None)
-    return value[own]
+    return value[sequences]
 
 
-def _coarse(game: FlatGame, player: int, met: np.ndarray) -> float:
+def _coarse(game: FlatGame, player: int, payoff_matrix: np.ndarray) -> float:
     """Compute the value of the best strategy against the mixture of all profiles."""
-    return float(_best(game, player, met[0])[0])
+    return float(_best(game, player, payoff_matrix[0])[0])
 
 
-def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> float:
+def _extensive(game: FlatGame, player: int, payoff_matrix: np.ndarray, *, seen: bool) -> float:
     """Compute the value of a player who follows until the best infoset to deviate.
 
     With ``seen``, the player sees the recommendation at that infoset before they decide.
@@ -213,21 +216,23 @@ def _extensive(game: FlatGame, player: int, met: np.ndarray, *, seen: bool) -> f
     form = game.form
     begin = int(form.player_sequences[player])
     first, last = form.player_infosets[player : player + 2].tolist()
-    followed = met.diagonal().copy()
+    followed = payoff_matrix.diagonal().copy()
     # Infosets run from the last to the first, because each adds its value to its parent sequence,
     # which belongs to an earlier infoset.
     for infoset in range(last - 1, first - 1, -1):
-        own = game.sequences(infoset)
-        actions = np.arange(own.start, own.stop, own.step) - begin
+        sequences = game.sequences(infoset)
+        actions = np.arange(sequences.start, sequences.stop, sequences.step) - begin
         parent = int(form.infoset_parent[infoset]) - begin
         if seen:
             # Each recommended action has its own best deviation: the player knows the action.
-            deviated = [_best(game, player, met[action])[actions].max() for action in actions]
+            deviated = [
+                _best(game, player, payoff_matrix[action])[actions].max() for action in actions
+            ]
             followed[parent] += np.maximum(followed[actions], deviated).sum()
         else:
             # One deviation for all recommendations at this infoset, which is compared with
             # following.
-            deviated_before = _best(game, player, met[parent])[actions].max()
+            deviated_before = _best(game, player, payoff_matrix[parent])[actions].max()
             followed[parent] += max(followed[actions].sum(), deviated_before)
     return float(followed[0])
 
@@ -249,15 +254,17 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
     """
     values, deviations = [], []
     for player in range(game.n_players):
-        own = game.form.of_player(player)
+        sequences = game.form.of_player(player)
         _check_pure(game, player, strategies)
         # Profiles with the same strategy of the player look the same to them.
         groups: dict[bytes, list[int]] = {}
         for k, strategy in enumerate(strategies):
-            groups.setdefault(strategy[own].tobytes(), []).append(k)
-        faced = [meet(game, player, weights[g], strategies[g]) for g in groups.values()]
-        values.append(game.unit * sum(float(met.trace()) for met in faced))
-        deviations.append(game.unit * sum(_coarse(game, player, met) for met in faced))
+            groups.setdefault(strategy[sequences].tobytes(), []).append(k)
+        matrices = [meet(game, player, weights[g], strategies[g]) for g in groups.values()]
+        values.append(game.unit * sum(float(payoff_matrix.trace()) for payoff_matrix in matrices))
+        deviations.append(
+            game.unit * sum(_coarse(game, player, payoff_matrix) for payoff_matrix in matrices)
+        )
     return CorrelationGap("ce", tuple(values), tuple(deviations))
 
 
@@ -267,10 +274,10 @@ def _check_pure(game: FlatGame, player: int, strategies: np.ndarray) -> None:
     Raises:
         ValueError: A profile mixes; names the first infoset.
     """
-    own = game.form.of_player(player)
-    mixes = ~np.isin(strategies[:, own], (0.0, 1.0)).all(axis=0)
+    sequences = game.form.of_player(player)
+    mixes = ~np.isin(strategies[:, sequences], (0.0, 1.0)).all(axis=0)
     if mixes.any():
-        infoset = int(game.form.owners[0][own][mixes].min())
+        infoset = int(game.form.owners[0][sequences][mixes].min())
         raise ValueError(
             "kind='ce' needs pure profiles, and a profile mixes at "
             f"{game.infoset_labels[infoset]!r}; kind='efce' takes mixed profiles"

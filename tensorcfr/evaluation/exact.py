@@ -116,12 +116,18 @@ def exact_equilibrium(
     form, reach = flat.form, np.empty(flat.n_sequences)
     realization_plan(form, near.probabilities, reach)
     payoff, denominator = integer_payoffs(form)
-    sides = _side(form, 0), _side(form, 1)
+    sides = _player_form(form, 0), _player_form(form, 1)
     why = ""
     for tolerance in TOLERANCES:
         try:
             plans = [
-                _plan(sides[player], sides[1 - player], matrix, reach[sides[player].own], tolerance)
+                _solve_reaches(
+                    sides[player],
+                    sides[1 - player],
+                    matrix,
+                    reach[sides[player].sequences],
+                    tolerance,
+                )
                 for player, matrix in enumerate((payoff, -payoff.T))
             ]
         except NotNearError as error:
@@ -153,11 +159,11 @@ class NotNearError(ValueError):
     """The used sequences and best responses at a tolerance are not those of an equilibrium."""
 
 
-class _Side(NamedTuple):
+class _PlayerForm(NamedTuple):
     """Sequence form of one player, with the player's sequences and infosets numbered from 0."""
 
     player: int
-    own: slice
+    sequences: slice
     """Numbers of the player's sequences in the form."""
     first_infoset: int
     parent: list[int]
@@ -166,14 +172,14 @@ class _Side(NamedTuple):
     """Sequences of each infoset."""
 
 
-def _side(form: SequenceForm, player: int) -> _Side:
+def _player_form(form: SequenceForm, player: int) -> _PlayerForm:
     first, end = form.player_sequences[player : player + 2].tolist()
     infoset, end_infoset = form.player_infosets[player : player + 2].tolist()
     parents = form.infoset_parent[infoset:end_infoset].astype(np.int64) - first
     actions: list[list[int]] = [[] for _ in range(end_infoset - infoset)]
     for sequence, owner in enumerate(form.owners[0][first + 1 : end].tolist(), start=1):
         actions[owner - infoset].append(sequence)
-    return _Side(player, slice(first, end), infoset, parents.tolist(), actions)
+    return _PlayerForm(player, slice(first, end), infoset, parents.tolist(), actions)
 
 
 def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
@@ -191,9 +197,9 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
 
     row, column, value = triples(form, 0)
     shape = np.diff(form.player_sequences)
-    found = sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape)).tocsr()
-    found.sum_duplicates()
-    levels, which = np.unique(found.data, return_inverse=True)
+    matrix = sparse.coo_array((value, (row, column[0] - shape[0])), shape=tuple(shape)).tocsr()
+    matrix.sum_duplicates()
+    levels, inverse = np.unique(matrix.data, return_inverse=True)
     fractions = [Fraction(v).limit_denominator(LARGEST_DENOMINATOR) for v in levels.tolist()]
     for v, near in zip(levels.tolist(), fractions, strict=True):
         if abs(float(near) - v) > ROUNDINGS * np.spacing(abs(v)):
@@ -203,21 +209,23 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
             )
     denominator = lcm(*(fraction.denominator for fraction in fractions))
     integers = [int(fraction * denominator) for fraction in fractions]
-    if sum(map(abs, integers)) * max(found.nnz, 1) > LARGEST_INTEGER:
+    if sum(map(abs, integers)) * max(matrix.nnz, 1) > LARGEST_INTEGER:
         raise ValueError(f"payoffs have the common denominator {denominator:,}, which is too large")
-    whole = np.array(integers, dtype=np.int64)[which]
-    return sparse.csr_array((whole, found.indices, found.indptr), shape=found.shape), denominator
+    numerators = np.array(integers, dtype=np.int64)[inverse]
+    return sparse.csr_array(
+        (numerators, matrix.indices, matrix.indptr), shape=matrix.shape
+    ), denominator
 
 
-def _plan(
-    own: _Side, other: _Side, payoff: Any, reach: np.ndarray, tolerance: float
+def _solve_reaches(
+    side: _PlayerForm, opponent: _PlayerForm, payoff: Any, reach: np.ndarray, tolerance: float
 ) -> list[Fraction]:
     """Solve for own reaches that make the best responses of the other player equally good.
 
     Args:
-        own: The player whose reaches are computed.
-        other: The other player.
-        payoff: Payoffs to ``own``, a sparse int64 (own sequences, other's sequences).
+        side: The player whose reaches are computed.
+        opponent: The other player.
+        payoff: Payoffs to ``side``, a sparse int64 (own sequences, other's sequences).
         reach: float64 (own sequences,): reaches near an equilibrium.
         tolerance: Threshold below which reaches and losses count as 0.
 
@@ -226,30 +234,30 @@ def _plan(
         ValueError: There are too many unknowns.
     """
     flint = needs(*FLINT)
-    reaches, unknown = _reaches_by_unknowns(own, reach, tolerance)
+    reaches, unknown = _reaches_by_unknowns(side, reach, tolerance)
     if len(unknown) > MOST_UNKNOWN:
         raise ValueError(f"{len(unknown):,} reaches are unknown, more than {MOST_UNKNOWN:,}")
-    rows = _equations(other, payoff, reaches, reach, tolerance)
+    rows = _equations(opponent, payoff, reaches, reach, tolerance)
     # Values of the unknowns that the equations leave free.
-    known = [Fraction(round(reach[s] * 2**OPEN_BITS), 2**OPEN_BITS) for s in unknown]
+    values = [Fraction(round(reach[s] * 2**OPEN_BITS), 2**OPEN_BITS) for s in unknown]
     if rows.shape[0] and unknown:
         # The columns: the unknowns, and with a minus the constant.
         matrix = np.concatenate([rows[:, 1:], -rows[:, :1]], axis=1)
         solved, scale, rank = flint.fmpz_mat(matrix.tolist()).rref()
-        known = _solution(solved, Fraction(int(scale)), rank, known)
+        values = _solution(solved, Fraction(int(scale)), rank, values)
     elif rows.any():
         raise NotNearError("the best responses are not equally good")
-    found = [
-        sum((known[k - 1] * c if k else Fraction(c) for k, c in row.items()), Fraction(0))
+    solution = [
+        sum((values[k - 1] * c if k else Fraction(c) for k, c in row.items()), Fraction(0))
         for row in reaches
     ]
-    if min(found) < 0:
+    if min(solution) < 0:
         raise NotNearError("a reach would be negative")
-    return found
+    return solution
 
 
 def _reaches_by_unknowns(
-    own: _Side, reach: np.ndarray, tolerance: float
+    side: _PlayerForm, reach: np.ndarray, tolerance: float
 ) -> tuple[list[dict[int, int]], list[int]]:
     """Express own reaches as linear forms of unknowns.
 
@@ -260,27 +268,27 @@ def _reaches_by_unknowns(
         For each sequence its coefficients, by 0 for the constant and ``k + 1`` for unknown ``k``;
         and the sequence of each unknown.
     """
-    found: list[dict[int, int]] = [{} for _ in range(len(reach))]
+    forms: list[dict[int, int]] = [{} for _ in range(len(reach))]
     unknown: list[int] = []
-    found[0] = {0: 1}
-    for before, actions in zip(own.parent, own.actions, strict=True):
+    forms[0] = {0: 1}
+    for parent, actions in zip(side.parent, side.actions, strict=True):
         # Below a sequence with reach 0 all reaches are 0.
-        if not found[before]:
+        if not forms[parent]:
             continue
         used = [s for s in actions if reach[s] > tolerance]
         first = max(actions, key=lambda s: reach[s])
-        rest = dict(found[before])
+        rest = dict(forms[parent])
         for s in used:
             if s != first:
                 unknown.append(s)
-                found[s] = {len(unknown): 1}
+                forms[s] = {len(unknown): 1}
                 rest[len(unknown)] = -1
-        found[first] = rest
-    return found, unknown
+        forms[first] = rest
+    return forms, unknown
 
 
 def _equations(
-    other: _Side,
+    opponent: _PlayerForm,
     payoff: Any,
     reaches: list[dict[int, int]],
     reach: np.ndarray,
@@ -294,11 +302,11 @@ def _equations(
     """
     from scipy import sparse
 
-    given = [(s, k, c) for s, row in enumerate(reaches) for k, c in row.items()]
-    s, k, c = np.array(given, dtype=np.int64).T
+    entries = [(s, k, c) for s, row in enumerate(reaches) for k, c in row.items()]
+    s, k, c = np.array(entries, dtype=np.int64).T
     columns = 1 + int(k.max())
     # ``forms`` holds the opponent's counterfactual payoffs as linear forms, ``gain`` as floats near
-    # the equilibrium; the payoffs are player ``own``'s, so the best response is the smallest.
+    # the equilibrium; the payoffs are the other player's, so the best response is the smallest.
     forms = payoff.T @ sparse.csr_array((c, (s, k)), shape=(len(reaches), columns))
     gain = payoff.T @ reach
     # Losses are in units of the payoffs here.
@@ -307,16 +315,16 @@ def _equations(
     # sequence.  All actions within the tolerance of the best one give an equation.
     leads = {}
     ties: list[tuple[int, int]] = []
-    for infoset in range(len(other.actions) - 1, -1, -1):
-        actions = other.actions[infoset]
+    for infoset in range(len(opponent.actions) - 1, -1, -1):
+        actions = opponent.actions[infoset]
         best = min(actions, key=lambda a: gain[a])
         ties += [(a, best) for a in actions if a != best and gain[a] - gain[best] <= tolerance]
-        leads[best] = other.parent[infoset]
-        gain[other.parent[infoset]] += gain[best]
+        leads[best] = opponent.parent[infoset]
+        gain[opponent.parent[infoset]] += gain[best]
     total = _sums_along(leads, len(gain))
-    answers, best_answers = np.array(ties, dtype=np.int64).reshape(-1, 2).T
+    responses, best_responses = np.array(ties, dtype=np.int64).reshape(-1, 2).T
     sums = sparse.csr_array(total @ forms)
-    rows = np.asarray((sums[answers] - sums[best_answers]).todense(), dtype=np.int64)
+    rows = np.asarray((sums[responses] - sums[best_responses]).todense(), dtype=np.int64)
     return np.unique(rows[rows.any(axis=1)], axis=0)
 
 
@@ -330,11 +338,11 @@ def _sums_along(leads: dict[int, int], sequences: int) -> Any:
 
     pairs = []
     for sequence in range(sequences):
-        at = sequence
-        pairs.append((at, sequence))
-        while at in leads:
-            at = leads[at]
-            pairs.append((at, sequence))
+        reached = sequence
+        pairs.append((reached, sequence))
+        while reached in leads:
+            reached = leads[reached]
+            pairs.append((reached, sequence))
     row, column = np.array(pairs, dtype=np.int64).T
     ones = np.ones(len(pairs), dtype=np.int64)
     return sparse.csr_array((ones, (row, column)), shape=(sequences, sequences))
@@ -345,7 +353,7 @@ def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> 
 
     Unknowns that the equations leave free keep their values in ``near``.
     """
-    found, unknowns = list(near), len(near)
+    values, unknowns = list(near), len(near)
     for row in solved.table()[:rank]:
         entries = {k: Fraction(int(entry)) for k, entry in enumerate(row) if entry}
         pivot = min(entries)
@@ -353,15 +361,15 @@ def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> 
             raise NotNearError("the best responses cannot be made equally good")
         constant = entries.pop(unknowns, Fraction(0))
         del entries[pivot]
-        found[pivot] = (constant - sum(c * near[k] for k, c in entries.items())) / scale
-    return found
+        values[pivot] = (constant - sum(c * near[k] for k, c in entries.items())) / scale
+    return values
 
 
-def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
+def _best_response(side: _PlayerForm, payoff: Any, plan: list[Fraction]) -> Fraction:
     """Compute the best-response value of a player, exactly, in units of the payoffs.
 
     Args:
-        own: The player.
+        side: The player.
         payoff: Payoffs to the player, a sparse int64 (own sequences, other's sequences).
         plan: Reaches of the other player's sequences.
     """
@@ -374,21 +382,21 @@ def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
         *(a.tolist() for a in (*entries.coords, entries.data)), strict=True
     ):
         value[row] += entry * whole[column]
-    for infoset in range(len(own.actions) - 1, -1, -1):
-        value[own.parent[infoset]] += max(value[a] for a in own.actions[infoset])
+    for infoset in range(len(side.actions) - 1, -1, -1):
+        value[side.parent[infoset]] += max(value[a] for a in side.actions[infoset])
     return Fraction(value[0], scale)
 
 
 def _strategies(
-    game: FlatGame, side: _Side, plan: list[Fraction]
+    game: FlatGame, side: _PlayerForm, plan: list[Fraction]
 ) -> list[tuple[str, dict[str, Fraction]]]:
     """Compute behaviour strategies from own reaches: pairs of infoset label and probabilities."""
-    found = []
-    for infoset, (before, actions) in enumerate(zip(side.parent, side.actions, strict=True)):
+    strategies = []
+    for infoset, (parent, actions) in enumerate(zip(side.parent, side.actions, strict=True)):
         shares = [Fraction(1, len(actions))] * len(actions)
-        if plan[before]:
-            shares = [plan[a] / plan[before] for a in actions]
-        at = side.first_infoset + infoset
-        named = zip(game.infoset_actions[at], shares, strict=True)
-        found.append((game.infoset_labels[at], dict(named)))
-    return found
+        if plan[parent]:
+            shares = [plan[a] / plan[parent] for a in actions]
+        number = side.first_infoset + infoset
+        named = zip(game.infoset_actions[number], shares, strict=True)
+        strategies.append((game.infoset_labels[number], dict(named)))
+    return strategies

@@ -107,7 +107,7 @@ def restricted_equilibrium(game: FlatGame, player: int, reaches: Any) -> Policy:
     """
     check_zero_sum(game)
     require(bytes_needed(game), f"the linear program of {game.name}")
-    maps = [reaches if one == player else None for one in range(2)]
+    maps = [reaches if number == player else None for number in range(2)]
     return Policy(game, kernels.normalise(game.form, optimum(game, maps=maps).reach))
 
 
@@ -172,27 +172,37 @@ def optimum(
     payoff = sparse.csc_array(payoff_matrix(game.form))
     # Entries hold chance probabilities and can be tiny; tolerances are absolute.
     payoff = payoff / (abs(payoff).max() or 1.0)
-    own, other = (sequence_constraints(game, player) for player in (0, 1))
+    constraints, opponent_constraints = (sequence_constraints(game, player) for player in (0, 1))
     first, second = maps
     if first is not None:
-        own, payoff = sparse.csc_array(own @ first), sparse.csc_array(first.T @ payoff)
+        constraints, payoff = (
+            sparse.csc_array(constraints @ first),
+            sparse.csc_array(first.T @ payoff),
+        )
     if second is not None:
-        other, payoff = sparse.csc_array(other @ second), sparse.csc_array(payoff @ second)
-    sequences, values = own.shape[1], other.shape[0]
+        opponent_constraints, payoff = (
+            sparse.csc_array(opponent_constraints @ second),
+            sparse.csc_array(payoff @ second),
+        )
+    sequences, values = constraints.shape[1], opponent_constraints.shape[0]
     # The variables are the own reaches minus their lower bounds, so that all bounds are 0; the
     # bounds' contributions move to the objective and the right-hand sides.
     least = np.zeros(sum(payoff.shape)) if least is None else least
     least_own, least_other = least[:sequences], least[sequences:]
-    objective = -np.concatenate([payoff @ least_other, np.eye(1, values)[0] - other @ least_other])
+    objective = -np.concatenate(
+        [payoff @ least_other, np.eye(1, values)[0] - opponent_constraints @ least_other]
+    )
     bounds = np.zeros((sequences + values, 2))
     bounds[:, 1] = np.inf
     bounds[sequences:, 0] = -np.inf
     result = optimize.linprog(
         objective,
-        A_ub=sparse.hstack([-payoff.T, other.T], format="csc"),
+        A_ub=sparse.hstack([-payoff.T, opponent_constraints.T], format="csc"),
         b_ub=payoff.T @ least_own,
-        A_eq=sparse.hstack([own, sparse.csc_array((own.shape[0], values))], format="csc"),
-        b_eq=np.eye(1, own.shape[0])[0] - own @ least_own,
+        A_eq=sparse.hstack(
+            [constraints, sparse.csc_array((constraints.shape[0], values))], format="csc"
+        ),
+        b_eq=np.eye(1, constraints.shape[0])[0] - constraints @ least_own,
         bounds=bounds,
         method=_method(game),
         options={
@@ -206,11 +216,11 @@ def optimum(
     # opposite sign.
     plans = np.concatenate([result.x[:sequences], -result.ineqlin.marginals]).clip(min=0.0) + least
     slack = np.concatenate([result.lower.marginals[:sequences], result.ineqlin.residual])
-    made = (
-        plan if to is None else to @ plan
-        for to, plan in zip(maps, (plans[:sequences], plans[sequences:]), strict=True)
+    reaches = (
+        plan if reach_map is None else reach_map @ plan
+        for reach_map, plan in zip(maps, (plans[:sequences], plans[sequences:]), strict=True)
     )
-    return Optimum(np.concatenate(list(made)), slack)
+    return Optimum(np.concatenate(list(reaches)), slack)
 
 
 def _method(game: FlatGame | TeamGame) -> str:
@@ -240,8 +250,8 @@ def _method(game: FlatGame | TeamGame) -> str:
     if game.links is not None:
         return "highs-ipm"
     entries = count_entries(form, 0)
-    own, other = np.diff(form.player_sequences).tolist()
-    if entries > DENSE_ROWS * (own + other) and entries < DENSE_MATRIX * own * other:
+    rows, columns = np.diff(form.player_sequences).tolist()
+    if entries > DENSE_ROWS * (rows + columns) and entries < DENSE_MATRIX * rows * columns:
         return "highs-ipm"
     return "highs-ds"
 

@@ -110,12 +110,12 @@ def evaluate(
         ValueError: The policy or a lock does not fit this game; names the infoset.
         MemoryLimitError: There is not enough free memory.
     """
-    found = find_policy(game, policy)
+    profile = find_policy(game, policy)
     require(judging_bytes(game.chunks), f"evaluating a policy of {game.name}")
     locked = part_locks(game, game.chunks, locks_for(game, locks))
     if game.chunks.n_chunks:
-        return _in_unit(game, *judged(game.chunks, found.parts, locked, progress))
-    return evaluate_probabilities(game, _imposed(game, found, locked), locked)
+        return _in_unit(game, *judged(game.chunks, profile.parts, locked, progress))
+    return evaluate_probabilities(game, _with_locks(game, profile, locked), locked)
 
 
 def evaluate_probabilities(
@@ -164,12 +164,12 @@ def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
     reach, values, best = np.empty(game.n_sequences), [], []
     links.spread(form, game.links, strategy, reach)
     for side in range(game.n_players):
-        own = form.of_player(side)
+        sequences = form.of_player(side)
         value = np.zeros(game.n_sequences)
-        value[own] = product(game.form, side, reach)
-        values.append(game.unit * float(reach[own] @ value[own]))
+        value[sequences] = product(game.form, side, reach)
+        values.append(game.unit * float(reach[sequences] @ value[sequences]))
         links.collect(form, game.links, side, strategy, value, True)
-        best.append(game.unit * float(value[own.start]))
+        best.append(game.unit * float(value[sequences.start]))
     return Evaluation(tuple(values), tuple(best))
 
 
@@ -213,11 +213,11 @@ def best_response(
         raise ValueError(
             f"player must be a player of {game.name}, 0 to {game.n_players - 1}, not {player}"
         )
-    given = locks_for(game, locks)
-    locked = part_locks(game, game.chunks, given)
-    strategy = _imposed(game, find_policy(game, policy), locked)
+    game_locks = locks_for(game, locks)
+    locked = part_locks(game, game.chunks, game_locks)
+    strategy = _with_locks(game, find_policy(game, policy), locked)
     _, best, value = judge_strategies(game.form, strategy, locked)
-    _respond(game, player, value, strategy, given.probabilities())
+    _respond(game, player, value, strategy, game_locks.probabilities())
     if locked is not None:
         kernels.impose(game.form, locked, strategy)
     return BestResponse(float(best[player]) * game.unit, Policy(game, strategy))
@@ -228,17 +228,17 @@ def _respond(
 ) -> None:
     """Set a player's strategy, in place, to the first of the best free actions."""
     form = game.form
-    own = slice(*form.player_buckets[player : player + 2].tolist())
+    bucket_range = slice(*form.player_buckets[player : player + 2].tolist())
     buckets = (form.bucket_sequence, form.bucket_actions, form.bucket_lanes)
-    for first, actions, count in zip(*(b[own].tolist() for b in buckets), strict=True):
+    for first, actions, count in zip(*(b[bucket_range].tolist() for b in buckets), strict=True):
         # A bucket's numbers are stored action by action: action a of lane i is at a * count + i.
-        here = slice(first, first + actions * count)
-        table = np.where(locked[here] == FREE, value[here], -np.inf).reshape(actions, count)
+        numbers = slice(first, first + actions * count)
+        table = np.where(locked[numbers] == FREE, value[numbers], -np.inf).reshape(actions, count)
         best = table.argmax(axis=0) == np.arange(actions)[:, None]
-        strategy[here] = best.ravel()
+        strategy[numbers] = best.ravel()
 
 
-def _imposed(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
+def _with_locks(game: CompiledGame, policy: Policy, locks: ChunkLocks | None) -> np.ndarray:
     """Copy a policy's probabilities, with the locks imposed on the copy."""
     strategy = policy.probabilities.copy()
     if locks is not None:

@@ -69,12 +69,12 @@ class ProfileValues:
             evaluation.match_weights(game.trunk, self._weight.trunk, 0.0, strategy, locks)
             self._trunk = rows_of_whole(game.trunk, strategy)
         else:
-            self._look_at_trunk()
+            self._compute_trunk()
 
-    def _look_at_trunk(self) -> None:
+    def _compute_trunk(self) -> None:
         """Compute the arrays of the trunk."""
-        none = np.zeros((ROWS, self._game.most_sequences))
-        self._look(self._game, self._weight, ALL, none)
+        below = np.zeros((ROWS, self._game.most_sequences))
+        self._compute_values(self._game, self._weight, ALL, below)
 
     @property
     def known(self) -> KnownValues:
@@ -98,8 +98,8 @@ class ProfileValues:
         """
         part = part_of(self._game, numbers)
         base = int(self._game.base[part - 1]) if part else 0
-        found = self.of_part(part)[:, numbers - base]
-        return Actions(found[STRATEGY], found[REACH], found[VALUE], found[BEST])
+        rows = self.of_part(part)[:, numbers - base]
+        return Actions(rows[STRATEGY], rows[REACH], rows[VALUE], rows[BEST])
 
     def of_part(self, part: int) -> np.ndarray:
         """Return the arrays of the trunk, part 0, or of chunk ``part - 1``.
@@ -117,12 +117,14 @@ class ProfileValues:
         return (0.0,) * self._game.n_players
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
-        found = np.zeros((ROWS, self._game.most_sequences))
-        self._look(way_to(self._game, chunk), self._weight, CHUNKS, found)
+        rows = np.zeros((ROWS, self._game.most_sequences))
+        self._compute_values(way_to(self._game, chunk), self._weight, CHUNKS, rows)
         # A chunk's sequences begin at its scratch offset, behind those of its ancestors.
-        return found[:, self._game.room[chunk] :]
+        return rows[:, self._game.room[chunk] :]
 
-    def _look(self, game: ChunkedForm, weight: Numbers, stage: int, below: np.ndarray) -> None:
+    def _compute_values(
+        self, game: ChunkedForm, weight: Numbers, stage: int, below: np.ndarray
+    ) -> None:
         """Compute the arrays of the trunk and of the chunks that the game's passes visit.
 
         ``below`` keeps the arrays of the chunk that is visited last.
@@ -131,10 +133,10 @@ class ProfileValues:
         looks = Looks(
             trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
         )
-        given = game, stage, 0, 1, weight, 0.0
+        arguments = game, stage, 0, 1, weight, 0.0
         rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
         scratch = _scratch(*rows, dtype=weight.trunk.dtype)
-        evaluation.judge(*given, *scratch, *results_for(game), looks, self._locks)
+        evaluation.judge(*arguments, *scratch, *results_for(game), looks, self._locks)
 
 
 class ValuesFromEntries(ProfileValues):
@@ -153,21 +155,23 @@ class ValuesFromEntries(ProfileValues):
         self._parts, self._known = parts, known
         super().__init__(game, plain_numbers(parts(0)), None)
 
-    def _look_at_trunk(self) -> None:
-        none = np.zeros((ROWS, self._game.most_sequences))
-        self._look(self._game, self._weight, DOWN, none)
+    def _compute_trunk(self) -> None:
+        below = np.zeros((ROWS, self._game.most_sequences))
+        self._compute_values(self._game, self._weight, DOWN, below)
         # The pass up uses the stored values of the entries in place of a pass over all chunks.
         self._entries[1] = self._known.best
-        self._look(self._game, self._weight, UP, none)
+        self._compute_values(self._game, self._weight, UP, below)
         self._trunk[VALUE] = self._known.trunk
 
     def _of_chunk(self, chunk: int) -> np.ndarray:
-        some = some_chunks(self._game, chunk, chunk + 1)
-        room = aligned(some.n_numbers, self._trunk.dtype)
-        room[some.first[0] :] = self._parts(chunk + 1)
-        found = np.zeros((ROWS, self._game.most_sequences))
-        self._look(way_to(some, 0), frozen_arrays(plain_numbers(room)), CHUNKS, found)
-        return found
+        chunk_form = some_chunks(self._game, chunk, chunk + 1)
+        strategies = aligned(chunk_form.n_numbers, self._trunk.dtype)
+        strategies[chunk_form.first[0] :] = self._parts(chunk + 1)
+        rows = np.zeros((ROWS, self._game.most_sequences))
+        self._compute_values(
+            way_to(chunk_form, 0), frozen_arrays(plain_numbers(strategies)), CHUNKS, rows
+        )
+        return rows
 
     def raised(self, chunk: int) -> tuple[float, ...]:
         """Return by how much a chunk's entries are worth more to best responses than is known.
@@ -175,9 +179,9 @@ class ValuesFromEntries(ProfileValues):
         The sum over each player's entries is in the unit of the arrays.
         """
         self.of_part(chunk + 1)
-        more = np.maximum(self._entries[1] - self._known.best, 0.0)
+        increase = np.maximum(self._entries[1] - self._known.best, 0.0)
         offset = self._game.entry_offset[chunk]
-        return tuple(float(more[begin:end].sum()) for begin, end in pairwise(offset.tolist()))
+        return tuple(float(increase[begin:end].sum()) for begin, end in pairwise(offset.tolist()))
 
 
 def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
@@ -187,11 +191,11 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
         form: The game.
         strategy: float64 (sequences,): behaviour strategies.
     """
-    found, (expected, best) = np.zeros((ROWS, form.n_sequences)), np.empty((2, form.n_players))
-    found[STRATEGY] = strategy
-    put_values(form, found[STRATEGY], found[REACH], found[VALUE])
-    evaluation.judge_whole(form, found[REACH], found[BEST], expected, best, None)
-    return found
+    rows, (expected, best) = np.zeros((ROWS, form.n_sequences)), np.empty((2, form.n_players))
+    rows[STRATEGY] = strategy
+    put_values(form, rows[STRATEGY], rows[REACH], rows[VALUE])
+    evaluation.judge_whole(form, rows[REACH], rows[BEST], expected, best, None)
+    return rows
 
 
 def put_values(
@@ -243,21 +247,23 @@ def judged(
     # A batch consists of whole branches, because a chunk is evaluated together with the chunk from
     # which it is entered.
     bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
-    numbers, room, branch = game.first[bounds], np.zeros(0), 0
+    numbers, weight_buffer, branch = game.first[bounds], np.zeros(0), 0
     together = TOGETHER if together is None else together
     while branch < len(bounds) - 1:
         # As many branches as have at most `together` numbers, but at least one.
         after = int(np.searchsorted(numbers, numbers[branch] + together, side="right")) - 1
         begin, branch = int(bounds[branch]), max(branch + 1, after)
         end = int(bounds[branch])
-        some = some_chunks(game, begin, end)
+        batch = some_chunks(game, begin, end)
         # One buffer serves all batches.  The numbers before some.first[0] are the trunk's, unused.
-        if some.n_numbers > len(room):
-            room = aligned(some.n_numbers, reach.dtype)
-        room[some.first[0] : some.n_numbers] = weights(begin + 1, end + 1)
-        here, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
-        own = frozen_arrays(plain_numbers(room))
-        evaluation.judge(some, CHUNKS, 0, 1, own, 0.0, *scratch, here, best, None, locked)
+        if batch.n_numbers > len(weight_buffer):
+            weight_buffer = aligned(batch.n_numbers, reach.dtype)
+        weight_buffer[batch.first[0] : batch.n_numbers] = weights(begin + 1, end + 1)
+        batch_expected, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
+        batch_weights = frozen_arrays(plain_numbers(weight_buffer))
+        evaluation.judge(
+            batch, CHUNKS, 0, 1, batch_weights, 0.0, *scratch, batch_expected, best, None, locked
+        )
         if progress is not None:
             progress(end, game.n_chunks)
     evaluation.judge(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
@@ -270,11 +276,11 @@ def judging_bytes(game: ChunkedForm, together: int = TOGETHER) -> int:
     They are three arrays of the trunk and of a chunk, the values of the entries, and the numbers of
     a batch three times: here, and twice in the function that computes the weights.
     """
-    asked = 0
+    batch_numbers = 0
     if game.n_chunks:
         branches = np.append(game.first[:-1][game.above == 0], game.n_numbers)
-        asked = min(game.n_numbers, max(together, int(np.diff(branches).max())))
-    return 8 * (3 * (game.trunk.n_sequences + game.most_sequences + asked) + game.n_entries)
+        batch_numbers = min(game.n_numbers, max(together, int(np.diff(branches).max())))
+    return 8 * (3 * (game.trunk.n_sequences + game.most_sequences + batch_numbers) + game.n_entries)
 
 
 def _scratch(
@@ -309,7 +315,7 @@ def profile_of(policy: Policy) -> ProfileValues:
 
 
 def own_reach(
-    nodes: PublicNodes, at: Callable[[np.ndarray], Actions], node: int, player: int
+    nodes: PublicNodes, actions_at: Callable[[np.ndarray], Actions], node: int, player: int
 ) -> np.ndarray:
     """Compute a player's own reach of a public node with every hand.
 
@@ -317,11 +323,11 @@ def own_reach(
         float64 (hands,); 0 for hands that are impossible on the way to the node.
     """
     # From the node up: the last action of the player on the way already has the product of all.
-    for above, acts, action in reversed(list(nodes.way(node))):
-        layout = nodes.layout(above) if acts == player else None
+    for decision, acts, action in reversed(list(nodes.way(node))):
+        layout = nodes.layout(decision) if acts == player else None
         if layout is not None and layout.stride:
             hands = np.arange(len(layout.lane))
-            reach = at(layout.numbers(hands)[:, action]).reach
+            reach = actions_at(layout.numbers(hands)[:, action]).reach
             return np.where(layout.lane >= 0, reach, 0.0)
     return np.ones(len(nodes.hands[player]))
 
@@ -333,14 +339,14 @@ def strategies_at(policy: Policy, nodes: PublicNodes, node: int) -> np.ndarray:
         float64 (hands, actions); 0 for hands that are impossible there.
     """
     layout = nodes.layout(node)
-    found = policy.at(layout.numbers(np.arange(len(layout.lane))))
-    return np.where(layout.lane[:, None] >= 0, found, 0.0)
+    probabilities = policy.at(layout.numbers(np.arange(len(layout.lane))))
+    return np.where(layout.lane[:, None] >= 0, probabilities, 0.0)
 
 
 def own_reach_of(policy: Policy, nodes: PublicNodes, node: int, player: int) -> np.ndarray:
     """Compute the reaches of :func:`own_reach` from the strategies on the way, without values."""
-    found = np.ones(len(nodes.hands[player]))
-    for above, acts, action in nodes.way(node):
+    reach = np.ones(len(nodes.hands[player]))
+    for decision, acts, action in nodes.way(node):
         if acts == player:
-            found *= strategies_at(policy, nodes, above)[:, action]
-    return found
+            reach *= strategies_at(policy, nodes, decision)[:, action]
+    return reach

@@ -141,7 +141,7 @@ def team_best_response(
     kernels.collect(form, links, 0, chosen, value, True)
     kernels.spread(form, links, chosen, reach)
     return BestResponse(
-        float(value[0]) * game.unit, _played(game, dag, reach[numbered.place[0]], strategy)
+        float(value[0]) * game.unit, _policy_of_flow(game, dag, reach[numbered.place[0]], strategy)
     )
 
 
@@ -218,14 +218,14 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
     """
     uniform = Policy.uniform(game).probabilities
     if len(dag.members) == 1:
-        return [(1.0, _played(game, dag, flow, uniform))]
+        return [(1.0, _policy_of_flow(game, dag, flow, uniform))]
     order = np.argsort(dag.belief_links[0], kind="stable")
     after = dag.belief_links[1, order]
     # The beliefs after prescription ``p`` are ``first[p + 1]`` to ``first[p + 2] - 1``. The first
     # beliefs have the prescription -1 before them.
     first = np.searchsorted(dag.belief_links[0, order], np.arange(-1, len(flow)))
-    found = []
-    while (left := float(flow[-1])) > LEAST:
+    plans = []
+    while (remaining := float(flow[-1])) > LEAST:
         chosen, plan = [-1], np.zeros(len(flow))
         # ``chosen`` grows while it is read: each prescription adds the choices at the beliefs after
         # it.
@@ -236,13 +236,15 @@ def _plans(game: FlatGame, dag: BeliefDag, flow: np.ndarray) -> list[tuple[float
         plan[chosen] = 1.0
         # The smallest positive share of the plan becomes 0, so that every round empties a share.
         shares = flow[chosen]
-        probability = min(left, float(shares[shares > 0.0].min()))
-        found.append((probability, _played(game, dag, plan, uniform)))
+        probability = min(remaining, float(shares[shares > 0.0].min()))
+        plans.append((probability, _policy_of_flow(game, dag, plan, uniform)))
         flow[chosen] = np.maximum(flow[chosen] - probability, 0.0)
-    return found
+    return plans
 
 
-def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray) -> Policy:
+def _policy_of_flow(
+    game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndarray
+) -> Policy:
     """Compute the members' own behaviour strategies from own reaches of the prescriptions.
 
     Args:
@@ -261,6 +263,6 @@ def _played(game: FlatGame, dag: BeliefDag, flow: np.ndarray, elsewhere: np.ndar
         shares = flow[begin:end].reshape(n_actions[infosets])
         for axis, infoset in enumerate(infosets.tolist()):
             # A prescription is one action per infoset of the belief: sum over the other infosets.
-            others = tuple(other for other in range(shares.ndim) if other != axis)
+            others = tuple(other_axis for other_axis in range(shares.ndim) if other_axis != axis)
             strategy[game.sequences(infoset)] = shares.sum(axis=others) / shares.sum()
     return Policy(game, strategy)

@@ -7,9 +7,9 @@
 * adds the value to the sequence before the infoset, one level up.
 
 Infosets are processed in tiles (:mod:`tensorcfr.kernels.tiles`), by one of three loops: strategies
-from regrets (:func:`_of_regrets`), stored strategies (:func:`_of_strategies`), or rules that update
-all actions of an infoset together (:func:`_of_whole_rule`).  Infosets of one, two or three actions,
-and locked infosets, have loops of their own.
+from regrets (:func:`_step_from_regrets`), stored strategies (:func:`_step_stored_strategies`), or
+rules that update all actions of an infoset together (:func:`_step_by_whole_rule`).  Infosets of
+one, two or three actions, and locked infosets, have loops of their own.
 
 The forward reach pass is in :mod:`tensorcfr.kernels.descent`.
 """
@@ -43,7 +43,7 @@ def ascend(
     player: int,
     step: Step,
     tile: np.ndarray,
-    own: np.ndarray,
+    rule_scratch: np.ndarray,
     first_hand: int,
     last_hand: int,
     locks: LockedLanes | None,
@@ -60,7 +60,8 @@ def ascend(
         player: Player whose infosets are updated.
         step: The local rule with its parameters.
         tile: float (TILE_ROWS, LONGEST): scratch in the precision of the values.
-        own: Scratch of whole rules, from :func:`~tensorcfr.kernels.whole_rules.whole_scratch`.
+        rule_scratch: Scratch of whole rules, from
+            :func:`~tensorcfr.kernels.whole_rules.whole_scratch`.
         first_hand: First hand to process.
         last_hand: Hand after the last one to process.
         locks: Locked infosets, or None.
@@ -75,10 +76,12 @@ def ascend(
         first_lane = form.hand_rank[form.bucket_mask[b], first_hand] * form.bucket_stride[b]
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         if actions == 1:
-            _pass_up(form, b, first_lane, last_lane, value)
+            _propagate_forced(form, b, first_lane, last_lane, value)
             continue
         bound = like(tile[0, 0], ROUNDING * part.scale[b])
-        rows = Rows(tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], own, bound)
+        rows = Rows(
+            tile[0], tile[1], tile[2], tile[3], tile[4], tile[5], tile[6], rule_scratch, bound
+        )
         run = first_lane
         if locks is not None:
             lock = first_lock(locks, b, first_lane)
@@ -87,40 +90,42 @@ def ascend(
             end = last_lane
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = min(end, locks.lane[lock])
-            begin, alike = run, 0
+            begin, n_consecutive = run, 0
             while begin < end:
                 infoset = form.bucket_infoset[b] + begin
-                alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
-                count = tile_length(alike, end - begin)
+                n_consecutive = run_length(
+                    parent, infoset, min(LONGEST, end - begin), n_consecutive
+                )
+                count = tile_length(n_consecutive, end - begin)
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + begin, count)
                 begin += count
-                if not _few_actions(part.strategy, part, lanes, step, rows):
-                    _many_actions(part.strategy, step.rule, part, lanes, step, rows)
+                if not _step_few_actions(part.strategy, part, lanes, step, rows):
+                    _step_many_actions(part.strategy, step.rule, part, lanes, step, rows)
                 # One level up, they are part of the values of the sequences before these infosets.
-                scatter(rows.mean, parent, infoset, count, alike, value)
+                scatter(rows.mean, parent, infoset, count, n_consecutive, value)
             if locks is not None and end < last_lane:
                 lanes = Lanes(actions, stride, form.bucket_sequence[b] + end, 1)
-                above = parent[form.bucket_infoset[b] + end]
-                given = of_lock(locks, lock, actions)
-                _ascend_locked(part.strategy, part, lanes, above, step, rows, given)
+                parent_sequence = parent[form.bucket_infoset[b] + end]
+                probability = of_lock(locks, lock, actions)
+                _step_locked(part.strategy, part, lanes, parent_sequence, step, rows, probability)
                 lock += 1
             run = end + 1
 
 
 @inlined
-def _pass_up(
+def _propagate_forced(
     form: SequenceForm, b: int, first_lane: int, last_lane: int, value: np.ndarray
 ) -> None:
     """Add the values of single-action infosets to their parent sequences; they have no regret."""
     parent = form.infoset_parent
     begin = first_lane
     while begin < last_lane:
-        at, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
+        offset, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
         length = min(SUM, last_lane - begin)
         # Infosets often share a parent, such as the infosets after a public draw of cards.
         if length == SUM and all_equal(parent, infoset, SUM):
             # Four partial sums, so that additions do not wait for each other.
-            first, zero = np.uint64(at), like(value[0], 0.0)
+            first, zero = np.uint64(offset), like(value[0], 0.0)
             sum0, sum1, sum2, sum3 = zero, zero, zero, zero
             for k in range(np.uint64(0), np.uint64(SUM), np.uint64(4)):
                 sum0 += value[first + k]
@@ -130,27 +135,33 @@ def _pass_up(
             value[parent[infoset]] += (sum0 + sum1) + (sum2 + sum3)
         else:
             for lane in range(length):
-                value[parent[infoset + lane]] += value[at + lane]
+                value[parent[infoset + lane]] += value[offset + lane]
         begin += length
 
 
 @chosen
-def _few_actions(
+def _step_few_actions(
     strategy: np.ndarray | None, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> Any:
     """Process infosets of two or three actions by dedicated loops, if the strategies come from
     regrets.
 
-    Other infosets are left to :func:`_many_actions`.
+    Other infosets are left to :func:`_step_many_actions`.
 
     Returns:
         Whether the infosets were processed.
     """
-    return _few_of_regrets if is_none(strategy) else lambda strategy, part, lanes, step, rows: False
+    return (
+        _step_few_from_regrets
+        if is_none(strategy)
+        else lambda strategy, part, lanes, step, rows: False
+    )
 
 
 @inlined
-def _few_of_regrets(strategy: None, part: Part, lanes: Lanes, step: Step, rows: Rows) -> bool:
+def _step_few_from_regrets(
+    strategy: None, part: Part, lanes: Lanes, step: Step, rows: Rows
+) -> bool:
     """Process infosets of two or three actions; return whether there were at most three.
 
     Totals and factors stay in registers, which halves the time.
@@ -167,31 +178,36 @@ def _value_two(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     """Compute values and update regrets of infosets with two actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
-    zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 2.0)
+    zero, negligible, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 2.0)
     rest, lowest = like(v[0], 1.0 - step.played_floor), like(v[0], step.played_floor / 2.0)
     next_rest, next_lowest = like(v[0], 1.0 - step.floor), like(v[0], step.floor / 2.0)
-    at0, at1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
+    s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
     for lane in range(np.uint64(lanes.length)):
         # Regret matching: the current strategy from the regrets before the update.
-        before0, before1 = regret[at0 + lane], regret[at1 + lane]
-        own0, own1 = max(before0, zero), max(before1, zero)
-        total = own0 + own1
-        factor = factor_of(total, nothing, zero, rest)
-        constant = constant_of(total, nothing, lowest, uniform)
-        value0, value1 = value[at0 + lane], value[at1 + lane]
-        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
-        least = least_of(value, bound, max(abs(value0), abs(value1)))
-        instant0, instant1 = exact(value0 - mean, least, zero), exact(value1 - mean, least, zero)
-        new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
-        new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
-        regret[at0 + lane], regret[at1 + lane] = new0, new1
+        before0, before1 = regret[s0 + lane], regret[s1 + lane]
+        positive0, positive1 = max(before0, zero), max(before1, zero)
+        total = positive0 + positive1
+        factor = factor_of(total, negligible, zero, rest)
+        constant = constant_of(total, negligible, lowest, uniform)
+        value0, value1 = value[s0 + lane], value[s1 + lane]
+        mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
+        tie_threshold = least_of(value, bound, max(abs(value0), abs(value1)))
+        instant0, instant1 = (
+            exact(value0 - mean, tie_threshold, zero),
+            exact(value1 - mean, tie_threshold, zero),
+        )
+        new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
+        regret[s0 + lane], regret[s1 + lane] = new0, new1
         # Pass up the value under the new regrets instead of the value under the strategy played.
         if rule.passes_new:
-            own0, own1 = max(new0, zero), max(new1, zero)
-            total = own0 + own1
-            factor = factor_of(total, nothing, zero, next_rest)
-            constant = constant_of(total, nothing, next_lowest, uniform)
-            mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
+            positive0, positive1 = max(new0, zero), max(new1, zero)
+            total = positive0 + positive1
+            factor = factor_of(total, negligible, zero, next_rest)
+            constant = constant_of(total, negligible, next_lowest, uniform)
+            mean = (positive0 * factor + constant) * value0 + (
+                positive1 * factor + constant
+            ) * value1
         v[lane] = mean
 
 
@@ -200,41 +216,46 @@ def _value_three(part: Part, lanes: Lanes, step: Step, rows: Rows) -> None:
     """Compute values and update regrets of infosets with three actions."""
     rule, parameters, memory, bound = step.rule, step.parameters, part.memory, rows.bound
     regret, value, v = part.regret, part.value, rows.mean
-    zero, nothing, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 3.0)
+    zero, negligible, uniform = like(v[0], 0.0), nothing_of(v[0]), like(v[0], 1.0 / 3.0)
     rest, lowest = like(v[0], 1.0 - step.played_floor), like(v[0], step.played_floor / 3.0)
     next_rest, next_lowest = like(v[0], 1.0 - step.floor), like(v[0], step.floor / 3.0)
-    at0, at1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
-    at2 = np.uint64(lanes.at + 2 * lanes.stride)
+    s0, s1 = np.uint64(lanes.at), np.uint64(lanes.at + lanes.stride)
+    s2 = np.uint64(lanes.at + 2 * lanes.stride)
     for lane in range(np.uint64(lanes.length)):
-        before0, before1 = regret[at0 + lane], regret[at1 + lane]
-        before2 = regret[at2 + lane]
-        own0, own1, own2 = max(before0, zero), max(before1, zero), max(before2, zero)
-        total = own0 + own1 + own2
-        factor = factor_of(total, nothing, zero, rest)
-        constant = constant_of(total, nothing, lowest, uniform)
-        value0, value1 = value[at0 + lane], value[at1 + lane]
-        value2 = value[at2 + lane]
-        mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
-        mean += (own2 * factor + constant) * value2
-        least = least_of(value, bound, max(abs(value0), abs(value1), abs(value2)))
-        instant0, instant1 = exact(value0 - mean, least, zero), exact(value1 - mean, least, zero)
-        instant2 = exact(value2 - mean, least, zero)
-        new0, _ = apply(rule, before0, instant0, memory, at0 + lane, parameters)
-        new1, _ = apply(rule, before1, instant1, memory, at1 + lane, parameters)
-        new2, _ = apply(rule, before2, instant2, memory, at2 + lane, parameters)
-        regret[at0 + lane], regret[at1 + lane], regret[at2 + lane] = new0, new1, new2
+        before0, before1 = regret[s0 + lane], regret[s1 + lane]
+        before2 = regret[s2 + lane]
+        positive0, positive1, positive2 = max(before0, zero), max(before1, zero), max(before2, zero)
+        total = positive0 + positive1 + positive2
+        factor = factor_of(total, negligible, zero, rest)
+        constant = constant_of(total, negligible, lowest, uniform)
+        value0, value1 = value[s0 + lane], value[s1 + lane]
+        value2 = value[s2 + lane]
+        mean = (positive0 * factor + constant) * value0 + (positive1 * factor + constant) * value1
+        mean += (positive2 * factor + constant) * value2
+        tie_threshold = least_of(value, bound, max(abs(value0), abs(value1), abs(value2)))
+        instant0, instant1 = (
+            exact(value0 - mean, tie_threshold, zero),
+            exact(value1 - mean, tie_threshold, zero),
+        )
+        instant2 = exact(value2 - mean, tie_threshold, zero)
+        new0, _ = apply(rule, before0, instant0, memory, s0 + lane, parameters)
+        new1, _ = apply(rule, before1, instant1, memory, s1 + lane, parameters)
+        new2, _ = apply(rule, before2, instant2, memory, s2 + lane, parameters)
+        regret[s0 + lane], regret[s1 + lane], regret[s2 + lane] = new0, new1, new2
         if rule.passes_new:
-            own0, own1, own2 = max(new0, zero), max(new1, zero), max(new2, zero)
-            total = own0 + own1 + own2
-            factor = factor_of(total, nothing, zero, next_rest)
-            constant = constant_of(total, nothing, next_lowest, uniform)
-            mean = (own0 * factor + constant) * value0 + (own1 * factor + constant) * value1
-            mean += (own2 * factor + constant) * value2
+            positive0, positive1, positive2 = max(new0, zero), max(new1, zero), max(new2, zero)
+            total = positive0 + positive1 + positive2
+            factor = factor_of(total, negligible, zero, next_rest)
+            constant = constant_of(total, negligible, next_lowest, uniform)
+            mean = (positive0 * factor + constant) * value0 + (
+                positive1 * factor + constant
+            ) * value1
+            mean += (positive2 * factor + constant) * value2
         v[lane] = mean
 
 
 @chosen
-def _many_actions(
+def _step_many_actions(
     strategy: np.ndarray | None,
     rule: LocalRule,
     part: Part,
@@ -247,36 +268,36 @@ def _many_actions(
     Their values are written to ``rows.mean``.
     """
     if is_none(strategy):
-        return _of_regrets
-    return _of_whole_rule if rule.whole else _of_strategies
+        return _step_from_regrets
+    return _step_by_whole_rule if rule.whole else _step_stored_strategies
 
 
 @inlined
-def _of_regrets(
+def _step_from_regrets(
     strategy: None, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
     """Update infosets whose strategies are computed from their regrets."""
-    actions, stride, at, count = lanes
-    regret, value, v, least = part.regret, part.value, rows.mean, rows.least
+    actions, stride, offset, count = lanes
+    regret, value, v, tie_threshold = part.regret, part.value, rows.mean, rows.least
     zero = like(v[0], 0.0)
     # Several loops over few arrays are faster than one loop over many.
     find_least(value, lanes, rows)
-    _value_of_regrets(part, lanes, step.played_floor, rows)
+    _value_from_regrets(part, lanes, step.played_floor, rows)
     for a in range(actions):
-        first = at + a * stride
+        first = offset + a * stride
         q, cumulative = value[first:], regret[first:]
         for lane in range(count):
-            instant = exact(q[lane] - v[lane], least[lane], zero)
+            instant = exact(q[lane] - v[lane], tie_threshold[lane], zero)
             new, _ = apply(
                 rule, cumulative[lane], instant, part.memory, first + lane, step.parameters
             )
             cumulative[lane] = new
     if rule.passes_new:
-        _value_of_regrets(part, lanes, step.floor, rows)
+        _value_from_regrets(part, lanes, step.floor, rows)
 
 
 @inlined
-def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> None:
+def _value_from_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> None:
     """Compute the value of each infoset under regret matching, and write it to ``rows.mean``."""
     regret, value, v = part.regret, part.value, rows.mean
     total, constant = rows.total, rows.constant
@@ -291,24 +312,24 @@ def _value_of_regrets(part: Part, lanes: Lanes, floor: float, rows: Rows) -> Non
 
 
 @inlined
-def _of_strategies(
+def _step_stored_strategies(
     strategy: np.ndarray, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
     """Update infosets whose strategies are stored, from the preferences of a local rule."""
-    actions, stride, at, count = lanes
+    actions, stride, offset, count = lanes
     regret, value, v = part.regret, part.value, rows.mean
-    least, total, constant = rows.least, rows.total, rows.constant
+    tie_threshold, total, constant = rows.least, rows.total, rows.constant
     zero, floor = like(v[0], 0.0), step.floor
     find_least(value, lanes, rows)
-    _mean(strategy, lanes, value, v)
-    against = _find_paces(rule, part, lanes, step, rows)
+    _mean_values(strategy, lanes, value, v)
+    baseline = _find_paces(rule, part, lanes, step, rows)
     total[:count] = zero
     # Update the regrets, and store preferences in place of the strategies.
     for a in range(actions):
-        first = at + a * stride
+        first = offset + a * stride
         q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
         for lane in range(count):
-            instant = exact(q[lane] - against[lane], least[lane], zero)
+            instant = exact(q[lane] - baseline[lane], tie_threshold[lane], zero)
             before = cumulative[lane]
             if rule.paced:
                 before *= rows.pace[lane]
@@ -322,24 +343,24 @@ def _of_strategies(
             sigma[lane] = preference
     if rule.exponential:
         _exponentiate(strategy, lanes, total)
-    nothing, uniform = nothing_of(zero), like(zero, 1.0 / actions)
-    one, share = like(zero, 1.0), like(zero, floor)
+    negligible, uniform = nothing_of(zero), like(zero, 1.0 / actions)
+    unit, share = like(zero, 1.0), like(zero, floor)
     # Both products are inside the loop: kept in registers from before it, they take 6 % of an
     # iteration of liar's dice.
     for lane in range(count):
-        constant[lane] = constant_of(total[lane], nothing, share * uniform, uniform)
-        total[lane] = factor_of(total[lane], nothing, zero, one - share)
+        constant[lane] = constant_of(total[lane], negligible, share * uniform, uniform)
+        total[lane] = factor_of(total[lane], negligible, zero, unit - share)
     if rule.passes_new:
         v[:count] = zero
     for a in range(actions):
         # Normalise the preferences: from here on, `strategy` holds probabilities again.
-        kept = strategy[at + a * stride :]
+        probability = strategy[offset + a * stride :]
         for lane in range(count):
-            kept[lane] = kept[lane] * total[lane] + constant[lane]
+            probability[lane] = probability[lane] * total[lane] + constant[lane]
         if rule.passes_new:
-            q = value[at + a * stride :]
+            q = value[offset + a * stride :]
             for lane in range(count):
-                v[lane] += kept[lane] * q[lane]
+                v[lane] += probability[lane] * q[lane]
 
 
 @chosen
@@ -362,20 +383,23 @@ def _paces_of_agreement(
     floor, the regrets of all actions in play would be positive once the strategy has settled, and
     would agree for ever.
     """
-    actions, stride, at, count = lanes
-    against, least, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
+    actions, stride, offset, count = lanes
+    baseline, tie_threshold, zero = rows.against, rows.least, like(rows.mean[0], 0.0)
     for lane in range(count):
-        against[lane] = rows.mean[lane]
+        baseline[lane] = rows.mean[lane]
     if step.floor > 0.0:
         _value_without_floor(part, lanes, rows)
     # Reuse rows of scratch that are filled later.
     product, new, old, gained = rows.total, rows.square, rows.constant, rows.pace
     product[:count], new[:count], old[:count], gained[:count] = zero, zero, zero, zero
     for a in range(actions):
-        first = at + a * stride
-        q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
+        first = offset + a * stride
+        q, cumulative, earlier = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(count):
-            instant, before = exact(q[lane] - against[lane], least[lane], zero), kept[lane]
+            instant, before = (
+                exact(q[lane] - baseline[lane], tie_threshold[lane], zero),
+                earlier[lane],
+            )
             counts = is_in_play(instant, cumulative[lane], before)
             product[lane] += instant * before if counts else zero
             new[lane] += instant * instant if counts else zero
@@ -383,7 +407,7 @@ def _paces_of_agreement(
             gained[lane] += max(cumulative[lane], zero)
     for lane in range(count):
         rows.pace[lane] = _pace(step, product[lane], new[lane], old[lane], gained[lane])
-    return against
+    return baseline
 
 
 @inlined
@@ -392,24 +416,24 @@ def _value_without_floor(part: Part, lanes: Lanes, rows: Rows) -> None:
 
     It is left unchanged where no action has a positive weight.
     """
-    total, worth, zero = rows.total, rows.constant, like(rows.mean[0], 0.0)
-    total[: lanes.length], worth[: lanes.length] = zero, zero
+    total, weighted_value, zero = rows.total, rows.constant, like(rows.mean[0], 0.0)
+    total[: lanes.length], weighted_value[: lanes.length] = zero, zero
     for a in range(lanes.actions):
         first = lanes.at + a * lanes.stride
-        q, cumulative, kept = part.value[first:], part.regret[first:], part.memory[0, first:]
+        q, cumulative, earlier = part.value[first:], part.regret[first:], part.memory[0, first:]
         for lane in range(lanes.length):
-            weight = max(cumulative[lane] + kept[lane], zero)
+            weight = max(cumulative[lane] + earlier[lane], zero)
             total[lane] += weight
-            worth[lane] += weight * q[lane]
+            weighted_value[lane] += weight * q[lane]
     for lane in range(lanes.length):
         if total[lane] > zero:
-            rows.against[lane] = worth[lane] / total[lane]
+            rows.against[lane] = weighted_value[lane] / total[lane]
 
 
 @inlined
-def is_in_play(instant: float, regret: float, kept: float) -> bool:
+def is_in_play(instant: float, regret: float, earlier: float) -> bool:
     """Return whether an action is played, or would have gained."""
-    return max(instant, regret + kept) > 0.0
+    return max(instant, regret + earlier) > 0.0
 
 
 @inlined
@@ -424,18 +448,18 @@ def _pace(step: Step, product: float, new: float, old: float, gained: float) -> 
         old: Squared length of the mean.
         gained: Sum of the positive cumulative regrets.
     """
-    zero, one, most = like(product, 0.0), like(product, 1.0), like(product, FROZEN)
+    zero, unit, max_ratio = like(product, 0.0), like(product, 1.0), like(product, FROZEN)
     length = np.sqrt(new)
-    both = length * np.sqrt(old)
-    agreement = min(max(product / (both if both > zero else one), -one), one)
+    length_product = length * np.sqrt(old)
+    agreement = min(max(product / (length_product if length_product > zero else unit), -unit), unit)
     # The lower bound keeps the pace finite for a rule that restores small regrets.
-    size = max(gained / (length if both > zero else one), one / most)
+    size = max(gained / (length if length_product > zero else unit), unit / max_ratio)
     pace = like(product, apply_pace(step.rule, agreement, size, step.parameters))
-    return one if both <= zero or (size > most and pace > one) else pace
+    return unit if length_product <= zero or (size > max_ratio and pace > unit) else pace
 
 
 @inlined
-def _mean(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
+def _mean_values(strategy: np.ndarray, lanes: Lanes, value: np.ndarray, mean: np.ndarray) -> None:
     """Compute the mean value of each infoset under a strategy; ``mean`` is modified in place."""
     mean[: lanes.length] = like(mean[0], 0.0)
     for a in range(lanes.actions):
@@ -461,30 +485,30 @@ def _exponentiate(weight: np.ndarray, lanes: Lanes, total: np.ndarray) -> None:
         largest = weight[lane]
         for a in range(1, lanes.actions):
             largest = max(largest, weight[lane + a * lanes.stride])
-        found = like(total[0], 0.0)
+        weight_sum = like(total[0], 0.0)
         for a in range(lanes.actions):
             s = lane + a * lanes.stride
             weight[s] = np.exp(weight[s] - largest)
-            found += weight[s]
-        total[lane - lanes.at] = found
+            weight_sum += weight[s]
+        total[lane - lanes.at] = weight_sum
 
 
 @inlined
-def _of_whole_rule(
+def _step_by_whole_rule(
     strategy: np.ndarray, rule: LocalRule, part: Part, lanes: Lanes, step: Step, rows: Rows
 ) -> None:
     """Update infosets by a rule that computes all probabilities of an infoset together."""
     find_least(part.value, lanes, rows)
-    _mean(strategy, lanes, part.value, rows.mean)
+    _mean_values(strategy, lanes, part.value, rows.mean)
     step_whole(strategy, part, lanes, step, rows)
 
 
 @inlined
-def _ascend_locked(
+def _step_locked(
     strategy: np.ndarray | None,
     part: Part,
     lanes: Lanes,
-    above: int,
+    parent_sequence: int,
     step: Step,
     rows: Rows,
     probability: np.ndarray,
@@ -500,42 +524,44 @@ def _ascend_locked(
             argument that is None.
         part: Game and arrays, modified in place.
         lanes: The infoset.
-        above: Sequence before the infoset.
+        parent_sequence: Sequence before the infoset.
         step: The local rule with its parameters.
         rows: Scratch.
         probability: float64 (actions,): probabilities of the lock; negative for free actions.
     """
-    actions, stride, at, _ = lanes
+    actions, stride, offset, _ = lanes
     rule, regret, value = step.rule, part.regret, part.value
     share = free_share(probability)
     # Holds the current strategy first, and then the preferences of the next one.
-    sigma = _locked_play(strategy, regret, lanes, probability, step.played_floor)
+    sigma = _played_locked_strategy(strategy, regret, lanes, probability, step.played_floor)
     v, mean, size, largest = 0.0, 0.0, 0.0, -np.inf
     for a in range(actions):
-        s = at + a * stride
+        s = offset + a * stride
         v += sigma[a] * value[s]
         if probability[a] < 0.0:
             mean += sigma[a] * value[s] / share
             size = max(size, abs(value[s]))
-    least = least_of(value, rows.bound, size)
+    tie_threshold = least_of(value, rows.bound, size)
     # Nested conditions, because numba removes only branches on a plain `is not None`.
     if strategy is not None:  # noqa: SIM102
         if rule.whole:
             if share > 0.0:
-                v += share * step_free(part, lanes, step, least, mean, sigma, probability, rows)
-            value[above] += v
+                v += share * step_free(
+                    part, lanes, step, tie_threshold, mean, sigma, probability, rows
+                )
+            value[parent_sequence] += v
             share_out(sigma, 1, probability, step.floor)
             for a in range(actions):
-                s = at + a * stride
+                s = offset + a * stride
                 if rule.passes_new:
-                    value[above] += (sigma[a] - strategy[s]) * value[s]
+                    value[parent_sequence] += (sigma[a] - strategy[s]) * value[s]
                 strategy[s] = sigma[a]
             return
-    pace, mean = _locked_pace(rule, part, lanes, step, least, mean, probability)
+    pace, mean = _locked_pace(rule, part, lanes, step, tie_threshold, mean, probability)
     for a in range(actions):
-        s = at + a * stride
+        s = offset + a * stride
         if probability[a] < 0.0:
-            instant = exact(value[s] - mean, least, 0.0)
+            instant = exact(value[s] - mean, tie_threshold, 0.0)
             new, preference = apply(
                 rule, np.float64(pace * regret[s]), instant, part.memory, s, step.parameters
             )
@@ -547,10 +573,10 @@ def _ascend_locked(
     if strategy is None:
         if rule.passes_new:
             v = 0.0
-            sigma = locked_strategy(regret[at:], stride, probability, step.floor)
+            sigma = locked_strategy(regret[offset:], stride, probability, step.floor)
             for a in range(actions):
-                v += sigma[a] * value[at + a * stride]
-        value[above] += v
+                v += sigma[a] * value[offset + a * stride]
+        value[parent_sequence] += v
     if strategy is not None:
         if rule.exponential:
             for a in range(actions):
@@ -560,10 +586,10 @@ def _ascend_locked(
         if rule.passes_new:
             v = 0.0
             for a in range(actions):
-                v += sigma[a] * value[at + a * stride]
-        value[above] += v
+                v += sigma[a] * value[offset + a * stride]
+        value[parent_sequence] += v
         for a in range(actions):
-            strategy[at + a * stride] = sigma[a]
+            strategy[offset + a * stride] = sigma[a]
 
 
 @chosen
@@ -572,7 +598,7 @@ def _locked_pace(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     probability: np.ndarray,
 ) -> Any:
@@ -583,7 +609,7 @@ def _locked_pace(
     """
     if rule.paced:
         return _locked_pace_of_agreement
-    return lambda rule, part, lanes, step, least, mean, probability: (1.0, mean)
+    return lambda rule, part, lanes, step, tie_threshold, mean, probability: (1.0, mean)
 
 
 @inlined
@@ -592,33 +618,36 @@ def _locked_pace_of_agreement(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     probability: np.ndarray,
 ) -> tuple[float, float]:
-    total, worth = 0.0, 0.0
+    total, weighted_value = 0.0, 0.0
     for a in range(len(probability)):
         s = lanes.at + a * lanes.stride
         if probability[a] < 0.0:
             weight = max(part.regret[s] + part.memory[0, s], 0.0)
             total += weight
-            worth += weight * part.value[s]
-    against = worth / total if step.floor > 0.0 and total > 0.0 else mean
+            weighted_value += weight * part.value[s]
+    baseline = weighted_value / total if step.floor > 0.0 and total > 0.0 else mean
     product, new, old, gained = 0.0, 0.0, 0.0, 0.0
     for a in range(len(probability)):
         s = lanes.at + a * lanes.stride
-        instant, kept = exact(part.value[s] - against, least, 0.0), np.float64(part.memory[0, s])
+        instant, earlier = (
+            exact(part.value[s] - baseline, tie_threshold, 0.0),
+            np.float64(part.memory[0, s]),
+        )
         if probability[a] < 0.0:
             gained += max(part.regret[s], 0.0)
-            if is_in_play(instant, part.regret[s], kept):
-                product += instant * kept
+            if is_in_play(instant, part.regret[s], earlier):
+                product += instant * earlier
                 new += instant * instant
-                old += kept * kept
-    return _pace(step, product, new, old, gained), against
+                old += earlier * earlier
+    return _pace(step, product, new, old, gained), baseline
 
 
 @inlined
-def _locked_play(
+def _played_locked_strategy(
     strategy: np.ndarray | None,
     regret: np.ndarray,
     lanes: Lanes,
@@ -631,7 +660,7 @@ def _locked_play(
     """
     if strategy is None:
         return locked_strategy(regret[lanes.at :], lanes.stride, probability, floor)
-    found = np.empty(len(probability))
+    sigma = np.empty(len(probability))
     for a in range(len(probability)):
-        found[a] = strategy[lanes.at + a * lanes.stride]
-    return found
+        sigma[a] = strategy[lanes.at + a * lanes.stride]
+    return sigma

@@ -79,8 +79,8 @@ def locks_of(locks: ChunkLocks, part: int, form: SequenceForm, table: np.ndarray
             lock += 1
         # First lock of bucket `b` or of a later one, counted from this part's first lock.
         table[b] = lock - first
-    found = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
-    return borrowed(found)
+    locked = LockedLanes(table, locks.lane[first:], locks.offset[first:], locks.probability)
+    return borrowed(locked)
 
 
 @lends
@@ -103,8 +103,8 @@ def _slice(array: np.ndarray, begin: int, end: int) -> np.ndarray:
 @inlined
 def workplace(game: ChunkedForm, c: int, numbers: Numbers, scratch: np.ndarray) -> np.ndarray:
     """Return the array in which a chunk's numbers are processed; see :func:`packing.workplace`."""
-    own = numbers.chunks[game.base[c] : game.first[c + 1]]
-    return packing.workplace(own, numbers.scale, scratch)
+    chunk_numbers = numbers.chunks[game.base[c] : game.first[c + 1]]
+    return packing.workplace(chunk_numbers, numbers.scale, scratch)
 
 
 @inlined
@@ -125,8 +125,8 @@ def own_numbers(
     """Return a player's stored numbers of a chunk, without the entries."""
     begin, end = game.base[c], game.first[c + 1]
     scale = packing.scales_of(numbers.scale, begin, end)
-    own = own_sequences(game, c, form, player)
-    return borrowed(Own(numbers.chunks[begin:end], scale, player, own[0], own[1]))
+    bounds = own_sequences(game, c, form, player)
+    return borrowed(Own(numbers.chunks[begin:end], scale, player, bounds[0], bounds[1]))
 
 
 @inlined
@@ -155,17 +155,17 @@ def add_apart(
         return
     if share == 0.0:
         return
-    own = own_numbers(game, c, form, player, average)
+    stored = own_numbers(game, c, form, player, average)
     # Rows are packed as a whole: clear the gaps between buckets, which still hold numbers of other
     # chunks.
-    at = own.begin
+    position = stored.begin
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
-        for s in range(at, form.bucket_sequence[b]):
+        for s in range(position, form.bucket_sequence[b]):
             reach[s] = 0.0
-        at = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
-    for s in range(at, own.end):
+        position = form.bucket_sequence[b] + form.bucket_actions[b] * form.bucket_lanes[b]
+    for s in range(position, stored.end):
         reach[s] = 0.0
-    packing.add(reach, share, own)
+    packing.add(reach, share, stored)
 
 
 @lends
@@ -242,9 +242,9 @@ def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int,
 
 
 @inlined
-def visited(game: ChunkedForm, at: int) -> tuple[int, bool, bool]:
+def visited(game: ChunkedForm, visit: int) -> tuple[int, bool, bool]:
     """Return the chunk of a visit (-1 for the trunk), and whether the visit goes down, and up."""
-    part = game.visit[at]
+    part = game.visit[visit]
     # `~part` is a visit upwards only; a chunk with none below it (room 0) has one visit for both.
     if part < 0:
         return ~part - 1, False, True
@@ -275,24 +275,27 @@ def run_pass(
     parameters = parameters_of(rule, turns.row[t, 1:], work.tile)
     players = turns.descends.shape[1]
     b, last, step = branches(game, stage, part, parts)
-    at = game.branch[b]
+    visit = game.branch[b]
     # One loop over the visits of all branches: nested loops take 0.3 microseconds more per visit.
     while b < last:
-        c, is_down, is_up = visited(game, at)
+        c, is_down, is_up = visited(game, visit)
         is_chunk = c >= 0
         if is_chunk:
-            here = chunk_of(game, c, kept, scratch, scale)
+            current_part = chunk_of(game, c, kept, scratch, scale)
             for player in range(players):
                 # The forward pass needs the regrets of these players now; the backward pass unpacks
                 # those of the others later.
                 if is_down and turns.descends[t, player]:
-                    rows = own_numbers(game, c, here.form, player, kept.regret)
-                    packing.unpack(rows, here.regret)
+                    rows = own_numbers(game, c, current_part.form, player, kept.regret)
+                    packing.unpack(rows, current_part.regret)
         else:
-            here = trunk_of(game, kept, trunk, scale)
-        form, value = here.form, here.value
+            current_part = trunk_of(game, kept, trunk, scale)
+        form, value = current_part.form, current_part.value
         locked = locks_of(locks, c + 1, form, work.table)
-        weight, bounds = _strategy_or(here.strategy, here.regret), form.player_sequences
+        weight, bounds = (
+            _strategy_or(current_part.strategy, current_part.regret),
+            form.player_sequences,
+        )
         hands = form.hand_rank.shape[1] - 1
         for player in range(players):
             if not is_down or not turns.descends[t, player]:
@@ -300,37 +303,41 @@ def run_pass(
             floor, share = turns.played_floor[t, player], turns.share[t, player]
             if is_chunk:
                 # Reaches of the entries come from the part above, which was visited before.
-                enter(game, c, player, trunk.reach, scratch.reach, here.reach)
+                enter(game, c, player, trunk.reach, scratch.reach, current_part.reach)
             else:
-                here.reach[bounds[player]] = 1.0
-                here.average[bounds[player]] += share
+                current_part.reach[bounds[player]] = 1.0
+                current_part.average[bounds[player]] += share
             # With share 0, `value` serves as a dummy target, so that the average is not even read.
-            to = packing.in_floats(here.average if share != 0.0 else value, kept.cumulative.scale)
-            descend(form, player, weight, floor, here.reach, to, share, work.tile, locked)
+            average = packing.in_floats(
+                current_part.average if share != 0.0 else value, kept.cumulative.scale
+            )
+            descend(
+                form, player, weight, floor, current_part.reach, average, share, work.tile, locked
+            )
             if kept.cumulative.scale is not None:
-                add_apart(game, c, here, player, share, kept.cumulative)
+                add_apart(game, c, current_part, player, share, kept.cumulative)
         for player in range(players):
             if not turns.updates[t, player]:
                 continue
             if is_down:
                 need_soon(game, c, player, kept, turns.share[t, 1 - player] != 0.0, work.soon)
-                payoff_product(form, player, here.reach, value, work.payoff, work.soon)
+                payoff_product(form, player, current_part.reach, value, work.payoff, work.soon)
             if not is_up:
                 continue
             if not is_chunk:
                 # `value` has the trunk's own payoffs; add the values that the branches passed up.
                 collect(game, player, trunk.entry_value, value)
             if is_chunk:
-                packing.unpack(own_numbers(game, c, form, player, kept.regret), here.regret)
-            now = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
-            ascend(here, player, now, work.tile, work.own, 0, hands, locked)
+                packing.unpack(own_numbers(game, c, form, player, kept.regret), current_part.regret)
+            rule_step = Step(rule, parameters, turns.played_floor[t, player], turns.floor[t])
+            ascend(current_part, player, rule_step, work.tile, work.own, 0, hands, locked)
             if is_chunk:
-                packing.pack(here.regret, own_numbers(game, c, form, player, kept.regret))
+                packing.pack(current_part.regret, own_numbers(game, c, form, player, kept.regret))
                 leave(game, c, player, value, trunk.entry_value, scratch.value)
-        at += 1
-        if at == game.branch[b + 1]:
+        visit += 1
+        if visit == game.branch[b + 1]:
             b += step
-            at = game.branch[min(b, last)]
+            visit = game.branch[min(b, last)]
 
 
 @inlined
@@ -352,11 +359,11 @@ def need_soon(
     """
     soon[:] = 0
     for row in range(2):
-        at, who = c + row, player if row == 0 else 1 - player
-        if 0 <= at < game.shape.shape[0]:
-            own = own_sequences(game, at, shape_form(game.shapes, game.shape[at]), who)
+        chunk, owner = c + row, player if row == 0 else 1 - player
+        if 0 <= chunk < game.shape.shape[0]:
+            bounds = own_sequences(game, chunk, shape_form(game.shapes, game.shape[chunk]), owner)
             for k in range(2):
-                s = game.base[at] + own[k]
+                s = game.base[chunk] + bounds[k]
                 soon[row, k] = place_of(kept.regret.chunks, s)
                 if row == 1 and averages:
                     soon[2, k] = place_of(kept.cumulative.chunks, s)
@@ -373,8 +380,8 @@ def _work_of_passes(
 ) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     numbers, actions = most_scratch(game)
-    own, soon = whole_scratch(rule, actions), np.zeros((3, 2), np.int64)
-    return Work(tile, own, np.empty(numbers), lock_table(locks), soon)
+    rule_scratch, prefetch = whole_scratch(rule, actions), np.zeros((3, 2), np.int64)
+    return Work(tile, rule_scratch, np.empty(numbers), lock_table(locks), prefetch)
 
 
 @kernel_with(_work_of_passes)
@@ -471,10 +478,10 @@ def entered(game: ChunkedForm, r: int) -> tuple[int, int, int]:
 @inlined
 def over_entries(game: ChunkedForm, c: int, trunk: np.ndarray, scratch: np.ndarray) -> np.ndarray:
     """Return the array of the part that a chunk is entered from: the trunk's, or one in scratch."""
-    above = game.above[c]
-    if above == 0:
+    parent_part = game.above[c]
+    if parent_part == 0:
         return borrowed(trunk)
-    return borrowed(in_room(game, above - 1, scratch))
+    return borrowed(in_room(game, parent_part - 1, scratch))
 
 
 @inlined
@@ -496,13 +503,13 @@ def enter(
         scratch: Numbers of chunks in scratch.
         chunk: Numbers of the chunk, modified in place.
     """
-    above = over_entries(game, c, trunk, scratch)
-    at, alike = first_entry(game, c, player), 0
+    source = over_entries(game, c, trunk, scratch)
+    offset, n_consecutive = first_entry(game, c, player), 0
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
-        alike = next_run(game.beyond, begin, count, alike)
-        gather(above[after:], game.beyond, begin, count, alike, chunk[at:])
-        at += count
+        n_consecutive = next_run(game.beyond, begin, count, n_consecutive)
+        gather(source[after:], game.beyond, begin, count, n_consecutive, chunk[offset:])
+        offset += count
 
 
 @inlined
@@ -519,9 +526,9 @@ def leave(
     Values for the trunk are copied to ``entry``, and added later by :func:`collect`.  Values for
     another chunk are added to it in ``scratch``.
     """
-    first, above = first_entry(game, c, player), game.above[c]
-    if above > 0:
-        add_entries(game, c, player, chunk, first, 0, in_room(game, above - 1, scratch))
+    first, parent_part = first_entry(game, c, player), game.above[c]
+    if parent_part > 0:
+        add_entries(game, c, player, chunk, first, 0, in_room(game, parent_part - 1, scratch))
         return
     begin = np.uint64(game.entry_offset[c, player])
     for k in range(np.uint64(game.entry_offset[c, player + 1]) - begin):
@@ -534,9 +541,9 @@ def add_entries(
     c: int,
     player: int,
     value: np.ndarray,
-    at: int,
-    alike: int,
-    above: np.ndarray,
+    offset: int,
+    n_consecutive: int,
+    target: np.ndarray,
 ) -> int:
     """Add the values of a player's entries to the sequences before the chunk.
 
@@ -544,20 +551,20 @@ def add_entries(
         game: The game.
         c: The chunk.
         player: The player.
-        value: Values; the first entry is at ``at``.
-        at: Index of the first entry.
-        alike: Guess of the run length, as for :func:`gather`.
-        above: Values of the part that the chunk is entered from, modified in place.
+        value: Values; the first entry is at ``offset``.
+        offset: Index of the first entry.
+        n_consecutive: Guess of the run length, as for :func:`gather`.
+        target: Values of the part that the chunk is entered from, modified in place.
 
     Returns:
         The guess for the next chunk.
     """
     for r in range(game.row_offset[c, player], game.row_offset[c, player + 1]):
         count, after, begin = entered(game, r)
-        alike = next_run(game.beyond, begin, count, alike)
-        scatter(value[at:], game.beyond, begin, count, alike, above[after:])
-        at += count
-    return alike
+        n_consecutive = next_run(game.beyond, begin, count, n_consecutive)
+        scatter(value[offset:], game.beyond, begin, count, n_consecutive, target[after:])
+        offset += count
+    return n_consecutive
 
 
 @inlined
@@ -566,8 +573,8 @@ def collect(game: ChunkedForm, player: int, value: np.ndarray, trunk: np.ndarray
 
     The order is fixed, so that the sums do not depend on which thread computed a chunk.
     """
-    alike = 0
+    n_consecutive = 0
     for c in range(game.shape.shape[0]):
         if game.above[c] == 0:
             begin = game.entry_offset[c, player]
-            alike = add_entries(game, c, player, value, begin, alike, trunk)
+            n_consecutive = add_entries(game, c, player, value, begin, n_consecutive, trunk)

@@ -27,35 +27,39 @@ LEAST_TOTAL = 1e-37
 digits there, and those below 2.9e-39 have no finite reciprocal."""
 
 
-def _is_double(one: Any) -> bool:
+def _is_double(number: Any) -> bool:
     """Return whether a number, or its numba type, has double precision."""
-    return isinstance(one, float) or one == types.float64
+    return isinstance(number, float) or number == types.float64
 
 
 @chosen
-def like(one: float, number: float) -> Any:
-    """Convert ``number`` to the precision of ``one``.
+def like(reference: float, number: float) -> Any:
+    """Convert ``number`` to the precision of ``reference``.
 
     A kernel in single precision takes half the time, provided that no operand has double precision.
     """
     # Compiled code passes the numba type of the number, not the number.
-    if _is_double(one):
-        return lambda one, number: np.float64(number)
-    return lambda one, number: np.float32(number)
+    if _is_double(reference):
+        return lambda reference, number: np.float64(number)
+    return lambda reference, number: np.float32(number)
 
 
 @chosen
-def nothing_of(one: float) -> Any:
-    """Return the largest total that counts as 0, in the precision of ``one``.
+def nothing_of(reference: float) -> Any:
+    """Return the largest total that counts as 0, in the precision of ``reference``.
 
     It is positive in single precision, where ``1 / total`` could be infinite; see
     :data:`LEAST_TOTAL`.
     """
-    return (lambda one: 0.0) if _is_double(one) else (lambda one: np.float32(LEAST_TOTAL))
+    return (
+        (lambda reference: 0.0)
+        if _is_double(reference)
+        else (lambda reference: np.float32(LEAST_TOTAL))
+    )
 
 
 @inlined
-def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
+def factor_of(total: float, negligible: float, zero: float, rest: float) -> float:
     """Return the factor of regret matching at an infoset.
 
     The probability of an action is ``max(weight, 0) * factor + constant``; :func:`constant_of`
@@ -63,24 +67,24 @@ def factor_of(total: float, nothing: float, zero: float, rest: float) -> float:
 
     Args:
         total: Sum of the positive weights of the infoset.
-        nothing: Largest total that counts as 0, from :func:`nothing_of`.
+        negligible: Largest total that counts as 0, from :func:`nothing_of`.
         zero: 0.
         rest: 1 - floor.
     """
-    return zero if total <= nothing else rest / total
+    return zero if total <= negligible else rest / total
 
 
 @inlined
-def constant_of(total: float, nothing: float, least: float, uniform: float) -> float:
+def constant_of(total: float, negligible: float, floor_share: float, uniform: float) -> float:
     """Return the constant of regret matching at an infoset; see :func:`factor_of`.
 
     Args:
         total: Sum of the positive weights of the infoset.
-        nothing: Largest total that counts as 0, from :func:`nothing_of`.
-        least: Probability that the floor gives each action.
+        negligible: Largest total that counts as 0, from :func:`nothing_of`.
+        floor_share: Probability that the floor gives each action.
         uniform: Probability of an action under the uniform strategy.
     """
-    return uniform if total <= nothing else least
+    return uniform if total <= negligible else floor_share
 
 
 @inlined
@@ -98,25 +102,25 @@ def match(
         factor: float (at least one per infoset,): modified in place.
         constant: float (at least one per infoset,): modified in place.
     """
-    actions, stride, at, length = lanes
+    actions, stride, offset, length = lanes
     zero, uniform = like(factor[0], 0.0), like(factor[0], 1.0 / actions)
-    nothing = nothing_of(factor[0])
+    negligible = nothing_of(factor[0])
     # Multiply by `uniform` instead of dividing by `actions` again: LLVM would divide in every lane.
-    rest, least = like(factor[0], 1.0 - floor), like(factor[0], floor) * uniform
+    rest, floor_share = like(factor[0], 1.0 - floor), like(factor[0], floor) * uniform
     factor[:length] = zero
     # Add two actions per loop, which halves the loads and stores of the totals.
     for a in range(0, actions - 1, 2):
-        first, second = np.uint64(at + a * stride), np.uint64(at + (a + 1) * stride)
+        first, second = np.uint64(offset + a * stride), np.uint64(offset + (a + 1) * stride)
         for lane in range(np.uint64(length)):
             factor[lane] += max(weight[first + lane], zero) + max(weight[second + lane], zero)
     if actions % 2:
-        first = np.uint64(at + (actions - 1) * stride)
+        first = np.uint64(offset + (actions - 1) * stride)
         for lane in range(np.uint64(length)):
             factor[lane] += max(weight[first + lane], zero)
     for lane in range(length):
         total = factor[lane]
-        constant[lane] = constant_of(total, nothing, least, uniform)
-        factor[lane] = factor_of(total, nothing, zero, rest)
+        constant[lane] = constant_of(total, negligible, floor_share, uniform)
+        factor[lane] = factor_of(total, negligible, zero, rest)
 
 
 @inlined
@@ -150,10 +154,10 @@ def descend(
         tile: float (TILE_ROWS, LONGEST): scratch in the precision of ``weight``.
         locks: Locked infosets, or None.
     """
-    factor, constant, above = tile[0], tile[1], tile[2]
+    factor, constant, parent_reach = tile[0], tile[1], tile[2]
     zero, own_share = like(tile[0, 0], 0.0), like(tile[0, 0], share)
     parent = form.infoset_parent
-    to = Target(weight, reach, above, floor, share)
+    to = Target(weight, reach, parent_reach, floor, share)
     # Buckets are in the order of their levels, so the reaches before an infoset are ready.
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -165,48 +169,52 @@ def descend(
             end = lanes
             if locks is not None and lock < locks.bucket[b + 1]:
                 end = locks.lane[lock]
-            begin, alike = run, 0
+            begin, n_consecutive = run, 0
             while begin < end:
-                at = form.bucket_sequence[b] + begin
+                offset = form.bucket_sequence[b] + begin
                 infoset = form.bucket_infoset[b] + begin
-                alike = run_length(parent, infoset, min(LONGEST, end - begin), alike)
-                length = tile_length(alike, end - begin)
-                gather(reach, parent, infoset, length, alike, above)
+                n_consecutive = run_length(
+                    parent, infoset, min(LONGEST, end - begin), n_consecutive
+                )
+                length = tile_length(n_consecutive, end - begin)
+                gather(reach, parent, infoset, length, n_consecutive, parent_reach)
                 begin += length
                 if actions == 1:
                     # A single action has probability 1: copy the reach before the infoset.
-                    first = np.uint64(at)
+                    first = np.uint64(offset)
                     for lane in range(np.uint64(length)):
-                        reach[first + lane] = above[lane]
+                        reach[first + lane] = parent_reach[lane]
                         if average is not None:
-                            average[first + lane] += own_share * above[lane]
+                            average[first + lane] += own_share * parent_reach[lane]
                     continue
                 if actions == 2:
-                    _reach_two(to, average, at, lanes, length)
+                    _reach_two(to, average, offset, lanes, length)
                     continue
                 if actions == 3:
-                    _reach_three(to, average, at, lanes, length)
+                    _reach_three(to, average, offset, lanes, length)
                     continue
-                match(weight, Lanes(actions, lanes, at, length), floor, factor, constant)
+                match(weight, Lanes(actions, lanes, offset, length), floor, factor, constant)
                 for lane in range(length):
                     # From here on, reach = max(weight, 0) * factor + constant.
-                    factor[lane] *= above[lane]
-                    constant[lane] *= above[lane]
+                    factor[lane] *= parent_reach[lane]
+                    constant[lane] *= parent_reach[lane]
                 for a in range(actions):
-                    first = np.uint64(at + a * lanes)
+                    first = np.uint64(offset + a * lanes)
                     for lane in range(np.uint64(length)):
-                        own = max(weight[first + lane], zero) * factor[lane] + constant[lane]
-                        reach[first + lane] = own
+                        own_reach = max(weight[first + lane], zero) * factor[lane] + constant[lane]
+                        reach[first + lane] = own_reach
                         if average is not None:
-                            average[first + lane] += own_share * own
+                            average[first + lane] += own_share * own_reach
             if locks is not None and end < lanes:
-                at = form.bucket_sequence[b] + end
+                offset = form.bucket_sequence[b] + end
                 before = reach[form.infoset_parent[form.bucket_infoset[b] + end]]
-                sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
+                sigma = locked_strategy(
+                    weight[offset:], lanes, of_lock(locks, lock, actions), floor
+                )
                 for a in range(actions):
-                    reach[at + a * lanes] = before * sigma[a]
+                    reach[offset + a * lanes] = before * sigma[a]
                     if average is not None:
-                        average[at + a * lanes] += own_share * reach[at + a * lanes]
+                        average[offset + a * lanes] += own_share * reach[offset + a * lanes]
                 lock += 1
             run = end + 1
 
@@ -216,56 +224,60 @@ class Target(NamedTuple):
 
     weight: np.ndarray
     reach: np.ndarray
-    above: np.ndarray
+    parent_reach: np.ndarray
     """float (LONGEST,): reach of the sequence before each infoset."""
     floor: float
     share: float
 
 
 @inlined
-def _reach_two(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
+def _reach_two(
+    to: Target, average: np.ndarray | None, offset: int, lanes: int, length: int
+) -> None:
     """Compute the reaches of infosets with two actions, as :func:`descend` does.
 
     Totals and factors stay in registers, which halves the time.  Most infosets have few actions.
     """
-    weight, reach, above, floor, share = to
-    zero, uniform = like(above[0], 0.0), like(above[0], 0.5)
-    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 2.0), like(above[0], share)
-    at0, at1 = np.uint64(at), np.uint64(at + lanes)
+    weight, reach, parent_reach, floor, share = to
+    zero, uniform = like(parent_reach[0], 0.0), like(parent_reach[0], 0.5)
+    negligible, rest = nothing_of(parent_reach[0]), like(parent_reach[0], 1.0 - floor)
+    floor_share, average_share = like(parent_reach[0], floor / 2.0), like(parent_reach[0], share)
+    s0, s1 = np.uint64(offset), np.uint64(offset + lanes)
     for lane in range(np.uint64(length)):
-        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
-        total = own0 + own1
-        factor = factor_of(total, nothing, zero, rest) * above[lane]
-        constant = constant_of(total, nothing, least, uniform) * above[lane]
-        own0, own1 = own0 * factor + constant, own1 * factor + constant
-        reach[at0 + lane], reach[at1 + lane] = own0, own1
+        x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
+        total = x0 + x1
+        factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
+        x0, x1 = x0 * factor + constant, x1 * factor + constant
+        reach[s0 + lane], reach[s1 + lane] = x0, x1
         if average is not None:
-            average[at0 + lane] += part * own0
-            average[at1 + lane] += part * own1
+            average[s0 + lane] += average_share * x0
+            average[s1 + lane] += average_share * x1
 
 
 @inlined
-def _reach_three(to: Target, average: np.ndarray | None, at: int, lanes: int, length: int) -> None:
+def _reach_three(
+    to: Target, average: np.ndarray | None, offset: int, lanes: int, length: int
+) -> None:
     """Compute the reaches of infosets with three actions; see :func:`_reach_two`."""
-    weight, reach, above, floor, share = to
-    zero, uniform = like(above[0], 0.0), like(above[0], 1.0 / 3.0)
-    nothing, rest = nothing_of(above[0]), like(above[0], 1.0 - floor)
-    least, part = like(above[0], floor / 3.0), like(above[0], share)
-    at0, at1, at2 = np.uint64(at), np.uint64(at + lanes), np.uint64(at + 2 * lanes)
+    weight, reach, parent_reach, floor, share = to
+    zero, uniform = like(parent_reach[0], 0.0), like(parent_reach[0], 1.0 / 3.0)
+    negligible, rest = nothing_of(parent_reach[0]), like(parent_reach[0], 1.0 - floor)
+    floor_share, average_share = like(parent_reach[0], floor / 3.0), like(parent_reach[0], share)
+    s0, s1, s2 = np.uint64(offset), np.uint64(offset + lanes), np.uint64(offset + 2 * lanes)
     for lane in range(np.uint64(length)):
-        own0, own1 = max(weight[at0 + lane], zero), max(weight[at1 + lane], zero)
-        own2 = max(weight[at2 + lane], zero)
-        total = own0 + own1 + own2
-        factor = factor_of(total, nothing, zero, rest) * above[lane]
-        constant = constant_of(total, nothing, least, uniform) * above[lane]
-        own0, own1 = own0 * factor + constant, own1 * factor + constant
-        own2 = own2 * factor + constant
-        reach[at0 + lane], reach[at1 + lane], reach[at2 + lane] = own0, own1, own2
+        x0, x1 = max(weight[s0 + lane], zero), max(weight[s1 + lane], zero)
+        x2 = max(weight[s2 + lane], zero)
+        total = x0 + x1 + x2
+        factor = factor_of(total, negligible, zero, rest) * parent_reach[lane]
+        constant = constant_of(total, negligible, floor_share, uniform) * parent_reach[lane]
+        x0, x1 = x0 * factor + constant, x1 * factor + constant
+        x2 = x2 * factor + constant
+        reach[s0 + lane], reach[s1 + lane], reach[s2 + lane] = x0, x1, x2
         if average is not None:
-            average[at0 + lane] += part * own0
-            average[at1 + lane] += part * own1
-            average[at2 + lane] += part * own2
+            average[s0 + lane] += average_share * x0
+            average[s1 + lane] += average_share * x1
+            average[s2 + lane] += average_share * x2
 
 
 @inlined
@@ -283,11 +295,11 @@ def locked_strategy(
     Returns:
         float64 (actions,): the strategy.
     """
-    found = np.empty(len(probability))
+    strategy = np.empty(len(probability))
     for a in range(len(probability)):
-        found[a] = max(weight[a * lanes], 0.0)
-    share_out(found, 1, probability, floor)
-    return found
+        strategy[a] = max(weight[a * lanes], 0.0)
+    share_out(strategy, 1, probability, floor)
+    return strategy
 
 
 @inlined
@@ -295,7 +307,7 @@ def strategies(
     form: SequenceForm,
     weight: np.ndarray,
     floor: float,
-    found: np.ndarray,
+    strategy: np.ndarray,
     base: int,
     locks: LockedLanes | None,
     total: np.ndarray,
@@ -309,15 +321,15 @@ def strategies(
         form: The game, or a part of it.
         weight: float (sequences,): regrets, or other weights.
         floor: Share of every strategy that is uniform.
-        found: float: modified in place; the probability of sequence ``s`` is at ``base + s``.
-        base: Offset of the sequences in ``found``; may be negative.
+        strategy: float: modified in place; the probability of sequence ``s`` is at ``base + s``.
+        base: Offset of the sequences in ``strategy``; may be negative.
         locks: Locked infosets, or None.
         total: float64 (at least TILE,): scratch.
     """
-    nothing = nothing_of(weight[0])
+    negligible = nothing_of(weight[0])
     for b in range(form.bucket_lanes.shape[0]):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        least, uniform = floor / actions, 1.0 / actions
+        floor_share, uniform = floor / actions, 1.0 / actions
         # Loop over lanes inside the loop over actions: lanes of one action are adjacent in memory.
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
@@ -328,23 +340,31 @@ def strategies(
                 for lane in range(length):
                     total[lane] += max(w[lane], 0.0)
             for a in range(actions):
-                w, sigma = weight[first + a * lanes :], found[base + first + a * lanes :]
+                w, sigma = weight[first + a * lanes :], strategy[base + first + a * lanes :]
                 for lane in range(length):
                     # Divide, instead of multiplying by a reciprocal: a pure strategy is then
                     # exactly 1.
-                    own = max(w[lane], 0.0) / total[lane] if total[lane] > nothing else uniform
-                    sigma[lane] = (1.0 - floor) * own + least
+                    probability = (
+                        max(w[lane], 0.0) / total[lane] if total[lane] > negligible else uniform
+                    )
+                    sigma[lane] = (1.0 - floor) * probability + floor_share
         if locks is not None:
             for lock in range(locks.bucket[b], locks.bucket[b + 1]):
-                at = form.bucket_sequence[b] + locks.lane[lock]
-                sigma = locked_strategy(weight[at:], lanes, of_lock(locks, lock, actions), floor)
+                offset = form.bucket_sequence[b] + locks.lane[lock]
+                sigma = locked_strategy(
+                    weight[offset:], lanes, of_lock(locks, lock, actions), floor
+                )
                 for a in range(actions):
-                    found[base + at + a * lanes] = sigma[a]
+                    strategy[base + offset + a * lanes] = sigma[a]
 
 
 @inlined
 def follow(
-    form: SequenceForm, player: int, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+    form: SequenceForm,
+    player: int,
+    strategy: np.ndarray,
+    reach: np.ndarray,
+    parent_reach: np.ndarray,
 ) -> None:
     """Compute a player's own reaches under a strategy, without an average.
 
@@ -353,7 +373,7 @@ def follow(
         player: Player whose reaches are computed.
         strategy: float (sequences,).
         reach: float (sequences,): modified in place, at the player's sequences.
-        above: float64 (at least TILE,): scratch.
+        parent_reach: float64 (at least TILE,): scratch.
     """
     reach[form.player_sequences[player]] = 1.0
     for b in range(form.player_buckets[player], form.player_buckets[player + 1]):
@@ -363,11 +383,11 @@ def follow(
             first = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):
-                above[lane] = reach[parent[lane]]
+                parent_reach[lane] = reach[parent[lane]]
             for a in range(actions):
                 sigma, x = strategy[first + a * lanes :], reach[first + a * lanes :]
                 for lane in range(length):
-                    x[lane] = above[lane] * sigma[lane]
+                    x[lane] = parent_reach[lane] * sigma[lane]
 
 
 @inlined
@@ -390,7 +410,7 @@ def forward(
         tile: float (at least 1, TILE): scratch in the precision of the reaches.
     """
     form, reach, average, strategy = part.form, part.reach, part.average, part.strategy
-    above, share = tile[0], like(tile[0, 0], weight)
+    parent_reach, share = tile[0], like(tile[0, 0], weight)
     # The empty sequence has reach 1 and belongs to no hand: one thread adds its weight.
     if first_hand == 0 < last_hand:
         average[form.player_sequences[player]] += weight
@@ -402,14 +422,14 @@ def forward(
         last_lane = form.hand_rank[form.bucket_mask[b], last_hand] * form.bucket_stride[b]
         for begin in range(first_lane, last_lane, TILE):
             length = min(TILE, last_lane - begin)
-            at = form.bucket_sequence[b] + begin
+            offset = form.bucket_sequence[b] + begin
             parent = form.infoset_parent[form.bucket_infoset[b] + begin :]
             for lane in range(length):
-                above[lane] = reach[parent[lane]]
+                parent_reach[lane] = reach[parent[lane]]
             for a in range(actions):
-                x = reach[at + a * lanes :]
-                average_x = average[at + a * lanes :]
-                sigma = strategy[at + a * lanes :]  # type: ignore[index]
+                x = reach[offset + a * lanes :]
+                average_x = average[offset + a * lanes :]
+                sigma = strategy[offset + a * lanes :]  # type: ignore[index]
                 for lane in range(length):
                     average_x[lane] += share * x[lane]
-                    x[lane] = above[lane] * sigma[lane]
+                    x[lane] = parent_reach[lane] * sigma[lane]

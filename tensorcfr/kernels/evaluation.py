@@ -43,17 +43,17 @@ def _work(locks: ChunkLocks | None) -> Work:
     return Work(np.empty((0, 0)), np.empty(LONGEST), np.empty(0), lock_table(locks), None)
 
 
-def _of_bare(found: Any) -> Any:
+def _takes_bare_form(wrapped: Any) -> Any:
     """Wrap a kernel that takes a game without payoffs, so that Python may pass the whole game.
 
     The kernel is then compiled once, not once per kind of payoffs.
     """
 
-    @wraps(found, updated=())
-    def call(game: SequenceForm | ChunkedForm, *others: Any) -> None:
-        found(game.bare, *others)
+    @wraps(wrapped, updated=())
+    def call(game: SequenceForm | ChunkedForm, *arguments: Any) -> None:
+        wrapped(game.bare, *arguments)
 
-    call.py_func = getattr(found, "py_func", found)  # type: ignore[attr-defined]
+    call.py_func = getattr(wrapped, "py_func", wrapped)  # type: ignore[attr-defined]
     return call
 
 
@@ -72,7 +72,7 @@ def normalise(form: SequenceForm, weight: np.ndarray) -> np.ndarray:
     return strategy
 
 
-@_of_bare
+@_takes_bare_form
 @kernel_with(_work)
 def match_weights(
     form: SequenceForm,
@@ -90,7 +90,7 @@ def match_weights(
     strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.own)
 
 
-@_of_bare
+@_takes_bare_form
 @kernel
 def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
     """Overwrite a behaviour strategy at locked infosets with their locked probabilities.
@@ -109,10 +109,10 @@ def impose(form: SequenceForm, locks: ChunkLocks, strategy: np.ndarray) -> None:
         share_out(strategy[first:], form.bucket_lanes[b], probability, 0.0)
 
 
-@_of_bare
+@_takes_bare_form
 @kernel_with(lambda: np.empty(TILE))
 def realization_plan(
-    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, above: np.ndarray
+    form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, parent_reach: np.ndarray
 ) -> None:
     """Compute own reach of every sequence under a behaviour strategy.
 
@@ -120,10 +120,10 @@ def realization_plan(
         form: The game.
         strategy: float (sequences,).
         reach: float (sequences,): modified in place; 1 for the empty sequences.
-        above: Scratch.
+        parent_reach: Scratch.
     """
     for player in range(form.player_sequences.shape[0] - 1):
-        follow(form, player, strategy, reach, above)
+        follow(form, player, strategy, reach, parent_reach)
 
 
 def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None) -> Work:
@@ -131,7 +131,7 @@ def _work_of_parts(game: ChunkedForm, weight: Numbers, locks: ChunkLocks | None)
     return Work(numbers, np.empty(TILE), np.empty(0), lock_table(locks), None)
 
 
-@_of_bare
+@_takes_bare_form
 @kernel_with(_work_of_parts)
 def strategies_of_parts(
     game: ChunkedForm,
@@ -139,7 +139,7 @@ def strategies_of_parts(
     last: int,
     weight: Numbers,
     floor: float,
-    found: np.ndarray,
+    strategy: np.ndarray,
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
@@ -151,50 +151,50 @@ def strategies_of_parts(
         last: Part after the last one.
         weight: Regrets, or other weights.
         floor: Share of every strategy that is uniform.
-        found: float (numbers of these parts,): modified in place.
+        strategy: float (numbers of these parts,): modified in place.
         locks: Locked infosets, or None.
         work: Scratch.
     """
-    # `found` begins with the first part: `at` is the number that its index 0 has.
-    at = game.first[first - 1] if first > 0 else 0
-    found[:] = 1.0
+    # `strategy` begins with the first part: `offset` is the number that its index 0 has.
+    offset = game.first[first - 1] if first > 0 else 0
+    strategy[:] = 1.0
     for part in range(first, last):
         base = 0
         if part > 0:
             form, base = shape_form(game.shapes, game.shape[part - 1]), game.base[part - 1]
-            own = workplace(game, part - 1, weight, work.tile)
+            part_weight = workplace(game, part - 1, weight, work.tile)
             for player in range(2):
-                packing.unpack(own_numbers(game, part - 1, form, player, weight), own)
+                packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)
         else:
-            form, own = borrowed(game.trunk), borrowed(weight.trunk)
+            form, part_weight = borrowed(game.trunk), borrowed(weight.trunk)
         locked = locks_of(locks, part, form, work.table)
-        strategies(form, own, floor, found, base - at, locked, work.own)
+        strategies(form, part_weight, floor, strategy, base - offset, locked, work.own)
 
 
-@_of_bare
+@_takes_bare_form
 @kernel
-def unpack_parts(game: ChunkedForm, numbers: Numbers, found: np.ndarray) -> None:
-    """Unpack an array in 16 bits to ``found``, float32 (numbers,), which is modified in place."""
+def unpack_parts(game: ChunkedForm, numbers: Numbers, floats: np.ndarray) -> None:
+    """Unpack an array in 16 bits to ``floats``, float32 (numbers,), which is modified in place."""
     # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
-        found[s] = numbers.trunk[s]
+        floats[s] = numbers.trunk[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            packing.unpack(own_numbers(game, c, form, player, numbers), found[game.base[c] :])
+            packing.unpack(own_numbers(game, c, form, player, numbers), floats[game.base[c] :])
 
 
-@_of_bare
+@_takes_bare_form
 @kernel
-def pack_parts(game: ChunkedForm, found: np.ndarray, numbers: Numbers) -> None:
-    """Pack ``found``, float32 (numbers,), into an array in 16 bits, which is modified in place."""
+def pack_parts(game: ChunkedForm, floats: np.ndarray, numbers: Numbers) -> None:
+    """Pack ``floats``, float32 (numbers,), into an array in 16 bits, which is modified in place."""
     # Only chunks are packed; the trunk stays in floats.
     for s in range(game.trunk.player_sequences[-1]):
-        numbers.trunk[s] = found[s]
+        numbers.trunk[s] = floats[s]
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            packing.pack(found[game.base[c] :], own_numbers(game, c, form, player, numbers))
+            packing.pack(floats[game.base[c] :], own_numbers(game, c, form, player, numbers))
 
 
 @inlined
@@ -314,34 +314,34 @@ def judge(
     players = best.shape[0]
     first, last, step = branches(game, stage, part, parts)
     for b in range(first, last, step):
-        for at in range(game.branch[b], game.branch[b + 1]):
-            c, is_down, is_up = visited(game, at)
+        for visit in range(game.branch[b], game.branch[b + 1]):
+            c, is_down, is_up = visited(game, visit)
             is_chunk = c >= 0
             if is_chunk:
                 form = shape_form(game.shapes, game.shape[c])
-                own = workplace(game, c, weight, in_room(game, c, scratch.regret))
+                part_weight = workplace(game, c, weight, in_room(game, c, scratch.regret))
                 reach = in_room(game, c, scratch.reach)
                 value = in_room(game, c, scratch.value)
                 for player in range(players if is_down else 0):
-                    packing.unpack(own_numbers(game, c, form, player, weight), own)
+                    packing.unpack(own_numbers(game, c, form, player, weight), part_weight)
             else:
-                form, own, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
+                form, part_weight, reach, value = game.trunk, weight.trunk, trunk.reach, trunk.value
             locked = locks_of(locks, c + 1, form, work.table)
             bounds = form.player_sequences
             if looks is not None:
-                own_strategy, own_value = looks.trunk_strategy, looks.trunk_value
+                part_strategy, part_value = looks.trunk_strategy, looks.trunk_value
                 if is_chunk:
-                    own_strategy = in_room(game, c, looks.chunk_strategy)
-                    own_value = in_room(game, c, looks.chunk_value)
+                    part_strategy = in_room(game, c, looks.chunk_strategy)
+                    part_value = in_room(game, c, looks.chunk_value)
                 if is_down:
-                    own_strategy[: bounds[players]] = 1.0
-                    strategies(form, own, floor, own_strategy, 0, locked, work.own)
+                    part_strategy[: bounds[players]] = 1.0
+                    strategies(form, part_weight, floor, part_strategy, 0, locked, work.own)
             for player in range(players if is_down else 0):
                 if is_chunk:
                     enter(game, c, player, trunk.reach, scratch.reach, reach)
                 else:
                     reach[bounds[player]] = 1.0
-                descend(form, player, own, floor, reach, None, 0.0, work.tile, locked)
+                descend(form, player, part_weight, floor, reach, None, 0.0, work.tile, locked)
             for player in range(players):
                 if is_down:
                     # Reaches of all players in this part are ready, so payoffs can be computed.
@@ -351,16 +351,16 @@ def judge(
                     dot(reach, value, bounds[player], count, expected[c], player)
                     if looks is not None:
                         for s in range(bounds[player], bounds[player + 1]):
-                            own_value[s] = value[s]
+                            part_value[s] = value[s]
                 if not is_up:
                     continue
                 if looks is not None:
                     if not is_chunk:
-                        collect(game, player, looks.entry_value, own_value)
+                        collect(game, player, looks.entry_value, part_value)
                     # Backward pass for the values under the strategies; `maximise` is another one.
-                    average_up(form, player, own_strategy, own_value, work.tile[0])
+                    average_up(form, player, part_strategy, part_value, work.tile[0])
                     if is_chunk:
-                        leave(game, c, player, own_value, looks.entry_value, looks.chunk_value)
+                        leave(game, c, player, part_value, looks.entry_value, looks.chunk_value)
                 if not is_chunk:
                     collect(game, player, trunk.entry_value, value)
                 if looks is not None:
@@ -390,18 +390,18 @@ def average_up(
     # Deepest level first: an infoset's value is complete before the level above reads it.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
-        begin, alike = 0, 0
+        begin, n_consecutive = 0, 0
         while begin < lanes:
             infoset, first = form.bucket_infoset[b] + begin, form.bucket_sequence[b] + begin
-            alike = run_length(parent, infoset, min(LONGEST, lanes - begin), alike)
-            length = tile_length(alike, lanes - begin)
+            n_consecutive = run_length(parent, infoset, min(LONGEST, lanes - begin), n_consecutive)
+            length = tile_length(n_consecutive, lanes - begin)
             begin += length
             mean[:length] = zero
             for a in range(actions):
-                at = np.uint64(first + a * lanes)
+                offset = np.uint64(first + a * lanes)
                 for lane in range(np.uint64(length)):
-                    mean[lane] += strategy[at + lane] * value[at + lane]
-            scatter(mean, parent, infoset, length, alike, value)
+                    mean[lane] += strategy[offset + lane] * value[offset + lane]
+            scatter(mean, parent, infoset, length, n_consecutive, value)
 
 
 @inlined
@@ -426,18 +426,18 @@ def maximise(
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         if locks is not None:
             lock, last_lock = locks.bucket[b], locks.bucket[b + 1]
-        begin, alike = 0, 0
+        begin, n_consecutive = 0, 0
         while begin < lanes:
             infoset, first = form.bucket_infoset[b] + begin, form.bucket_sequence[b] + begin
-            alike = run_length(parent, infoset, min(LONGEST, lanes - begin), alike)
-            length = tile_length(alike, lanes - begin)
-            at = np.uint64(first)
+            n_consecutive = run_length(parent, infoset, min(LONGEST, lanes - begin), n_consecutive)
+            length = tile_length(n_consecutive, lanes - begin)
+            offset = np.uint64(first)
             for lane in range(np.uint64(length)):
-                best[lane] = value[at + lane]
+                best[lane] = value[offset + lane]
             for a in range(1, actions):
-                at = np.uint64(first + a * lanes)
+                offset = np.uint64(first + a * lanes)
                 for lane in range(np.uint64(length)):
-                    best[lane] = max(best[lane], value[at + lane])
+                    best[lane] = max(best[lane], value[offset + lane])
             if locks is not None:
                 # A best response keeps locked probabilities: replace the maximum there.
                 while lock < last_lock and locks.lane[lock] < begin + length:
@@ -445,7 +445,7 @@ def maximise(
                     probability = of_lock(locks, lock, actions)
                     best[lane] = locked_best(value[first + lane :], lanes, probability)
                     lock += 1
-            scatter(best, parent, infoset, length, alike, value)
+            scatter(best, parent, infoset, length, n_consecutive, value)
             begin += length
 
 
@@ -531,7 +531,7 @@ def _add_free(
             regret[a * lanes] += q[a * lanes] - mean
 
 
-@_of_bare
+@_takes_bare_form
 @kernel_with(_work)
 def best_total(
     form: SequenceForm,

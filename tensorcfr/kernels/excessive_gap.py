@@ -91,7 +91,7 @@ def respond(
         for begin in range(0, lanes, TILE):
             length = min(TILE, lanes - begin)
             first, infoset = form.bucket_sequence[b] + begin, form.bucket_infoset[b] + begin
-            own = weight[infoset:]
+            entropy_weight = weight[infoset:]
             for lane in range(length):
                 largest[lane] = -np.inf
                 total[lane] = 0.0
@@ -102,7 +102,7 @@ def respond(
             for a in range(actions):
                 q, sigma = value[first + a * lanes :], strategy[first + a * lanes :]
                 for lane in range(length):
-                    share = exponential((q[lane] - largest[lane]) / (mu * own[lane]))
+                    share = exponential((q[lane] - largest[lane]) / (mu * entropy_weight[lane]))
                     sigma[lane] = share
                     total[lane] += share
             for a in range(actions):
@@ -111,7 +111,7 @@ def respond(
                     sigma[lane] = sigma[lane] / total[lane] if sigma[lane] > LEAST_SHARE else 0.0
             parent, uniform = form.infoset_parent[infoset:], np.log(actions)
             for lane in range(length):
-                spread = mu * own[lane] * (logarithm(total[lane]) - uniform)
+                spread = mu * entropy_weight[lane] * (logarithm(total[lane]) - uniform)
                 value[parent[lane]] += largest[lane] + spread
     strategy[empty] = 1.0
     follow(form, player, strategy, reach, total)
@@ -153,11 +153,11 @@ def begin(form: SequenceForm, weight: np.ndarray, sum_of_payoffs: float, state: 
         product(form, 1, plan, gradient)
         respond(form, 1, weight, numbers[MU + 1], gradient, value, strategy, plan)
         product(form, 0, plan, gradient)
-        found = respond(form, 0, weight, numbers[MU], gradient, value, strategy, plan)
+        total_value = respond(form, 0, weight, numbers[MU], gradient, value, strategy, plan)
         product(form, 1, plan, gradient)
-        found += respond(form, 1, weight, numbers[MU + 1], gradient, value, strategy, reach)
+        total_value += respond(form, 1, weight, numbers[MU + 1], gradient, value, strategy, reach)
         numbers[PASSES] += 3
-        if found <= sum_of_payoffs:
+        if total_value <= sum_of_payoffs:
             break
         numbers[MU] *= 2.0
         numbers[MU + 1] *= 2.0
@@ -191,20 +191,20 @@ def shrink(
     for _ in range(iterations):
         # Reduce the larger of the two smoothings.
         player = 0 if numbers[MU] > numbers[MU + 1] else 1
-        other = 1 - player
-        mu, kept = numbers[MU + player], numbers[MU + other]
+        opponent = 1 - player
+        mu, opponent_mu = numbers[MU + player], numbers[MU + opponent]
         follow(form, player, strategy, response, np.empty(TILE))
-        product(form, other, response, change)
+        product(form, opponent, response, change)
         numbers[PASSES] += 1
         tau = numbers[TAU]
         while tau >= LEAST_TAU:
-            mix(form, other, tau, gradient, change, ahead)
-            respond(form, other, weight, kept, ahead, value, next_strategy, answer)
+            mix(form, opponent, tau, gradient, change, ahead)
+            respond(form, opponent, weight, opponent_mu, ahead, value, next_strategy, answer)
             product(form, player, answer, ahead)
             mix(form, player, tau, gradient, ahead, next_gradient)
             # The proximal step from the last response has a closed form: the response to the
             # opponent's next plan.
-            found = respond(
+            player_value = respond(
                 form,
                 player,
                 weight,
@@ -214,18 +214,20 @@ def shrink(
                 next_strategy,
                 next_response,
             )
-            product(form, other, next_response, ahead)
-            mix(form, other, tau, gradient, ahead, next_gradient)
-            own = respond(form, other, weight, kept, next_gradient, value, next_strategy, response)
+            product(form, opponent, next_response, ahead)
+            mix(form, opponent, tau, gradient, ahead, next_gradient)
+            opponent_value = respond(
+                form, opponent, weight, opponent_mu, next_gradient, value, next_strategy, response
+            )
             numbers[PASSES] += 2
-            scale = abs(found) + abs(own) + abs(sum_of_payoffs)
-            if found + own <= sum_of_payoffs + ROUNDING * scale:
+            scale = abs(player_value) + abs(opponent_value) + abs(sum_of_payoffs)
+            if player_value + opponent_value <= sum_of_payoffs + ROUNDING * scale:
                 break
             tau *= 0.5
         # The plans stay as they are: no step keeps the gap.
         if tau < LEAST_TAU:
             return
-        mix(form, other, tau, plan, answer, plan)
+        mix(form, opponent, tau, plan, answer, plan)
         mix(form, player, tau, plan, next_response, plan)
         for s in range(n):
             gradient[s], strategy[s] = next_gradient[s], next_strategy[s]

@@ -59,10 +59,10 @@ _bits, _float = _reinterpreted(types.int64), _reinterpreted(types.float64)
 def _exponential(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
         # exp(x) = 2^n exp(r), with n a whole number and |r| at most ln(2) / 2.
-        least = max(x, LEAST)
-        shifted = least * LOG2_E + ROUNDER
+        clamped = max(x, LEAST)
+        shifted = clamped * LOG2_E + ROUNDER
         n = shifted - ROUNDER
-        r = (least - n * LN2_HIGH) - n * LN2_LOW
+        r = (clamped - n * LN2_HIGH) - n * LN2_LOW
         # Taylor series up to r^13 / 13!; the next term is below 2^-57.
         p = 1.0 / 6227020800.0
         p = p * r + 1.0 / 479001600.0

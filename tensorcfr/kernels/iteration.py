@@ -30,8 +30,8 @@ from .whole_rules import most_actions, whole_scratch
 
 def _work(part: Part, rule: LocalRule, locks: ChunkLocks | None) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), part.value.dtype)
-    own = whole_scratch(rule, most_actions(part.form))
-    return Work(tile, own, payoff_scratch(part.form), lock_table(locks), None)
+    rule_scratch = whole_scratch(rule, most_actions(part.form))
+    return Work(tile, rule_scratch, payoff_scratch(part.form), lock_table(locks), None)
 
 
 @kernel_with(_work)
@@ -68,7 +68,7 @@ def iterate(
         counters: int64 (1, MEETING): initially 0, shared and modified by all threads.
         work: Scratch.
     """
-    form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
+    form, n_waits, tile, rule_scratch, scratch = part.form, 0, work.tile, work.own, work.payoff
     bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
@@ -84,21 +84,29 @@ def iterate(
             if not is_update:
                 if thread == 0:
                     part.value[bounds[player] : bounds[player + 1]] = 0.0
-                met = meet(counters, threads, met)
-                given = form.hand_rank, player, thread, threads, part.reach, part.value, scratch
+                n_waits = meet(counters, threads, n_waits)
+                share_arguments = (
+                    form.hand_rank,
+                    player,
+                    thread,
+                    threads,
+                    part.reach,
+                    part.value,
+                    scratch,
+                )
                 for k in range(len(form.operator)):
-                    add_share(form.operator, k, Share(*given, None))
+                    add_share(form.operator, k, Share(*share_arguments, None))
                     # Wait for all threads: the next part may add to the same sequences.
-                    met = meet(counters, threads, met)
+                    n_waits = meet(counters, threads, n_waits)
                 continue
             if rule.changes_payoffs:
                 if thread == 0:
                     _change_payoffs(part, player, step)
-                met = meet(counters, threads, met)
+                n_waits = meet(counters, threads, n_waits)
             locked = locks_of(locks, 0, form, work.table)
-            ascend(part, player, step, tile, own, first_hand, last_hand, locked)
+            ascend(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
             forward(part, player, first_hand, last_hand, schedule[t, 0], tile)
-            met = meet(counters, threads, met)
+            n_waits = meet(counters, threads, n_waits)
 
 
 @inlined

@@ -31,12 +31,12 @@ def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.nda
             form.bucket_sequence[b],
         )
         for lane in range(lanes):
-            infoset, above = form.bucket_infoset[b] + lane, 0.0
-            for one in range(links.first[infoset], links.first[infoset + 1]):
+            infoset, parent_reach = form.bucket_infoset[b] + lane, 0.0
+            for link in range(links.first[infoset], links.first[infoset + 1]):
                 # Several sequences may lead to the infoset: its reach is the sum over all of them.
-                above += reach[links.sequence[one]]
+                parent_reach += reach[links.sequence[link]]
             for s in range(first + lane, first + actions * lanes, lanes):
-                reach[s] = above * strategy[s]
+                reach[s] = parent_reach * strategy[s]
 
 
 @kernel
@@ -80,7 +80,7 @@ def collect(
             for s in range(begin, end, lanes):
                 v += strategy[s] * value[s]
             infoset = form.bucket_infoset[b] + lane
-            for one in range(links.first[infoset], links.first[infoset + 1]):
+            for link in range(links.first[infoset], links.first[infoset + 1]):
                 # Each of these sequences gets the full value: the forward pass weights it by its
                 # reach.
-                value[links.sequence[one]] += v
+                value[links.sequence[link]] += v

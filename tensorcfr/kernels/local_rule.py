@@ -157,19 +157,19 @@ class LocalRule:
         self.checks = dict(checks or {})
         self.n_parameters = len(at(np.ones(1), **dict.fromkeys(parameter_names, 1.0))) if at else 0
         # Saved files have the digest; "False" keeps the place of an option that was removed.
-        self._enter(
+        self._register(
             f"{_digest(step)}/{self.n_parameters}/{len(memory)}/{exponential}/False"
             + ("/whole" if whole else "")
             + ("" if payoff is None else f"/{_digest(payoff)}")
             + ("" if pace is None else f"/pace {_digest(pace)}")
         )
 
-    def _enter(self, digest: str) -> None:
+    def _register(self, digest: str) -> None:
         """Register the compiled functions under a digest, by which rules are compared."""
         self.digest = digest
         # Rules are equal if they compute the same, with the same parameters and names.
         formula = _digest(self.at) if self.at else ""
-        self._meaning = (digest, self.name, self.parameter_names, self.memory, formula)
+        self._identity = (digest, self.name, self.parameter_names, self.memory, formula)
         _steps[digest], _payoffs[digest], _paces[digest] = self.step, self.payoff, self.pace
 
     def passing_up(self, which: str) -> LocalRule:
@@ -188,7 +188,7 @@ class LocalRule:
         rule = copy(self)
         rule.passes_new = new
         base = self.digest.removesuffix(NEW)
-        rule._enter(base + NEW if new else base)
+        rule._register(base + NEW if new else base)
         return rule
 
     @property
@@ -217,31 +217,36 @@ class LocalRule:
 
     def problem(self) -> str | None:
         """Return the reason why numba cannot compile the rule, with file and line, or None."""
-        number, name, found = types.float64, repr(self.name), None
-        last = types.UniTuple(number, self.n_parameters)
-        taken: tuple[Any, ...] = (number, number, *[number] * self.n_memory, last)
+        number, name, reason = types.float64, repr(self.name), None
+        parameter_types = types.UniTuple(number, self.n_parameters)
+        argument_types: tuple[Any, ...] = (
+            number,
+            number,
+            *[number] * self.n_memory,
+            parameter_types,
+        )
         if self.payoff is not None:
-            found = _problem(
-                self.payoff, f"payoff of the rule {name}", taken, ["payoff", *self.memory]
+            reason = _problem(
+                self.payoff, f"payoff of the rule {name}", argument_types, ["payoff", *self.memory]
             )
-        if found is None and self.pace is not None:
-            found = _problem(
-                self.pace, f"pace of the rule {name}", (number, number, last), ["factor"]
+        if reason is None and self.pace is not None:
+            reason = _problem(
+                self.pace, f"pace of the rule {name}", (number, number, parameter_types), ["factor"]
             )
-        if found is None and self.whole:
-            one, two, three = (types.Array(number, axes, "C") for axes in (1, 2, 3))
-            taken = (two, two, two, one, two, three, last)
-            found = _problem(self.step, f"rule {name}", taken, None)
-        elif found is None:
+        if reason is None and self.whole:
+            vector, matrix, cube = (types.Array(number, axes, "C") for axes in (1, 2, 3))
+            argument_types = (matrix, matrix, matrix, vector, matrix, cube, parameter_types)
+            reason = _problem(self.step, f"rule {name}", argument_types, None)
+        elif reason is None:
             returned = ["regret", "preference", *self.memory]
-            found = _problem(self.step, f"rule {name}", taken, returned)
-        return found
+            reason = _problem(self.step, f"rule {name}", argument_types, returned)
+        return reason
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, LocalRule) and self._meaning == other._meaning
+    def __eq__(self, value: object) -> bool:
+        return isinstance(value, LocalRule) and self._identity == value._identity
 
     def __hash__(self) -> int:
-        return hash(self._meaning)
+        return hash(self._identity)
 
     def __repr__(self) -> str:
         return f"<LocalRule {self.name}>"
@@ -264,33 +269,40 @@ def rule_errors(rule: LocalRule) -> Iterator[None]:
 
 
 def _problem(
-    function: Callable[..., Any], what: str, taken: tuple[Any, ...], returned: list[str] | None
+    function: Callable[..., Any],
+    description: str,
+    argument_types: tuple[Any, ...],
+    returned: list[str] | None,
 ) -> str | None:
     """Return the reason why numba cannot compile a function of a rule; None if it can.
 
     Args:
         function: The function.
-        what: Name of the function in the message.
-        taken: Numba types of its arguments.
+        description: Name of the function in the message.
+        argument_types: Numba types of its arguments.
         returned: Names of the numbers that it must return; None if it must return nothing.
     """
-    alone = numba.njit(function)
+    compiled = numba.njit(function)
     try:
-        alone.compile(taken)
+        compiled.compile(argument_types)
     except NumbaError as error:
-        return f"the {what} cannot be compiled: {_reason(error, function)}"
-    found = alone.nopython_signatures[0].return_type
+        return f"the {description} cannot be compiled: {_reason(error, function)}"
+    return_type = compiled.nopython_signatures[0].return_type
     if returned is None:
-        is_right = found is types.none
-        wanted = "nothing, and leave in mean the values that are passed up; it"
+        is_right = return_type is types.none
+        expected = "nothing, and leave in mean the values that are passed up; it"
     else:
-        numbers = getattr(found, "types", (found,))
+        numbers = getattr(return_type, "types", (return_type,))
         is_right = len(numbers) == len(returned)
-        is_right &= all(isinstance(one, types.Number) for one in numbers)
-        wanted = f"({', '.join(returned)}), numbers, and"
+        is_right &= all(isinstance(number, types.Number) for number in numbers)
+        expected = f"({', '.join(returned)}), numbers, and"
     code = function.__code__
-    place = f"{code.co_filename}:{code.co_firstlineno}"
-    return None if is_right else f"the {what} must return {wanted} returns {found}, at {place}"
+    location = f"{code.co_filename}:{code.co_firstlineno}"
+    return (
+        None
+        if is_right
+        else f"the {description} must return {expected} returns {return_type}, at {location}"
+    )
 
 
 def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
@@ -299,8 +311,10 @@ def _reason(error: NumbaError, step: Callable[..., Any]) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     places = re.findall(r'File "([^"]+)", line (\d+)', text)
     file, line = places[-1] if places else (step.__code__.co_filename, step.__code__.co_firstlineno)
-    said = [line for line in lines if not line.startswith(("Failed in", "During", "File", ">>>"))]
-    return f"{said[0] if said else lines[0]}, at {file}:{line}"
+    reasons = [
+        line for line in lines if not line.startswith(("Failed in", "During", "File", ">>>"))
+    ]
+    return f"{reasons[0] if reasons else lines[0]}, at {file}:{line}"
 
 
 def _digest(function: Callable[..., Any]) -> str:
@@ -436,8 +450,8 @@ def apply(
     Returns:
         The new cumulative regret and the preference.
     """
-    kept = memory[:, sequence]
-    new, preference, *kept[:] = rule.step(regret, instant, *kept, parameters)
+    stored = memory[:, sequence]
+    new, preference, *stored[:] = rule.step(regret, instant, *stored, parameters)
     return new, preference
 
 
@@ -448,24 +462,24 @@ def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore
     return _with_memory(rule, _steps, "regret, instant", "new, preference")
 
 
-def _with_memory(rule: RuleType, functions: Mapping[str, Any], given: str, found: str) -> Any:
+def _with_memory(rule: RuleType, functions: Mapping[str, Any], arguments: str, results: str) -> Any:
     """Return a function that calls a function of the rule for one sequence, and updates its memory.
 
     Args:
         rule: The rule.
         functions: The functions by digest.
-        given: Names of the arguments before the memory.
-        found: Names of the results before the memory, which the returned function returns.
+        arguments: Names of the arguments before the memory.
+        results: Names of the results before the memory, which the returned function returns.
     """
-    kept = range(rule.n_memory)
-    before = "".join(f"memory[{k}, sequence], " for k in kept)
-    after = "".join(f", kept_{k}" for k in kept)
+    stored = range(rule.n_memory)
+    before = "".join(f"memory[{k}, sequence], " for k in stored)
+    after = "".join(f", kept_{k}" for k in stored)
     # Generated, because numba needs the number of arguments and results when it compiles.
     lines = [
-        f"def call(rule, {given}, memory, sequence, parameters):",
-        f"    {found}{after} = function({given}, {before}parameters)",
-        *(f"    memory[{k}, sequence] = kept_{k}" for k in kept),
-        f"    return {found}",
+        f"def call(rule, {arguments}, memory, sequence, parameters):",
+        f"    {results}{after} = function({arguments}, {before}parameters)",
+        *(f"    memory[{k}, sequence] = kept_{k}" for k in stored),
+        f"    return {results}",
     ]
     scope = {"function": functions[rule.digest]}
     exec("\n".join(lines), scope)
@@ -491,9 +505,9 @@ def apply_payoff(
         parameters: The rule's parameters at this iteration.
     """
     assert rule.payoff is not None
-    kept = memory[:, sequence]
-    found = rule.payoff(payoff, reach, *kept, parameters)
-    new, *kept[:] = found if len(kept) else (found,)
+    stored = memory[:, sequence]
+    returned = rule.payoff(payoff, reach, *stored, parameters)
+    new, *stored[:] = returned if len(stored) else (returned,)
     return new
 
 

@@ -44,54 +44,54 @@ def wait_for(counters: np.ndarray, row: int, column: int, count: int) -> None:
 
 
 @inlined
-def meet(counters: np.ndarray, threads: int, met: int) -> int:
+def meet(counters: np.ndarray, threads: int, n_waits: int) -> int:
     """Wait until all threads have called this; return ``met + 1``.
 
     Args:
         counters: int64 (1, MEETING): initially 0, shared by the threads.
         threads: Number of threads.
-        met: Number of earlier calls by this thread.
+        n_waits: Number of earlier calls by this thread.
     """
     if threads > 1:
         # The counter is never reset, so a late reader cannot miss the end of a meeting.
         count_up(counters, 0, 0)
-        wait_for(counters, 0, 0, threads * (met + 1))
-    return met + 1
+        wait_for(counters, 0, 0, threads * (n_waits + 1))
+    return n_waits + 1
 
 
 @intrinsic
 def _add_one(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments)
-        return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "seq_cst")
+        address = _address(context, builder, signature, arguments)
+        return builder.atomic_rmw("add", address, ir.Constant(ir.IntType(64), 1), "seq_cst")
 
     return types.int64(counters, types.intp, types.intp), generate
 
 
 @intrinsic
-def _look(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
+def _load(typingctx: Any, counters: Any, row: Any, column: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = _place(context, builder, signature, arguments)
-        return builder.load_atomic(place, "seq_cst", 8)
+        address = _address(context, builder, signature, arguments)
+        return builder.load_atomic(address, "seq_cst", 8)
 
     return types.int64(counters, types.intp, types.intp), generate
 
 
 @intrinsic
-def _give_way(typingctx: Any) -> Any:
+def _yield_core(typingctx: Any) -> Any:
     """Yield the core to other threads, if the system has a call for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if sys.platform != "win32":
-            kind = ir.FunctionType(ir.IntType(32), [])
-            known = builder.module.globals.get("sched_yield")
-            builder.call(known or ir.Function(builder.module, kind, "sched_yield"), [])
+            function_type = ir.FunctionType(ir.IntType(32), [])
+            declared = builder.module.globals.get("sched_yield")
+            builder.call(declared or ir.Function(builder.module, function_type, "sched_yield"), [])
         return context.get_dummy_value()
 
     return types.void(), generate
 
 
-def _place(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+def _address(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     """Return the address of a counter."""
     array = context.make_array(signature.args[0])(context, builder, arguments[0])
     offset = builder.add(
@@ -109,9 +109,9 @@ def _count_up(counters, row, column):  # type: ignore[no-untyped-def]
 def _wait_for(counters, row, column, count):  # type: ignore[no-untyped-def]
     def wait(counters, row, column, count):  # type: ignore[no-untyped-def]
         spins = 0
-        while _look(counters, row, column) < count:  # type: ignore[call-arg]
+        while _load(counters, row, column) < count:  # type: ignore[call-arg]
             spins += 1
             if spins > SPINS:
-                _give_way()
+                _yield_core()
 
     return wait

@@ -47,89 +47,89 @@ class Own(NamedTuple):
     """Index after the player's last number."""
 
 
-def _scale(own: Any) -> Any:
+def _scales_of_type(stored: Any) -> Any:
     """Return the scales, or their numba type."""
-    return own.scale if isinstance(own, Own) else own.types[own.fields.index("scale")]
+    return stored.scale if isinstance(stored, Own) else stored.types[stored.fields.index("scale")]
 
 
 @chosen
-def unpack(own: Own, found: np.ndarray) -> Any:
+def unpack(stored: Own, floats: np.ndarray) -> Any:
     """Unpack numbers from 16 bits into their :func:`workplace`; do nothing for floats.
 
     Args:
-        own: The numbers.
-        found: float32 (at least numbers,): modified in place.
+        stored: The numbers.
+        floats: float32 (at least numbers,): modified in place.
     """
-    if is_none(_scale(own)):
-        return lambda own, found: None
-    return lambda own, found: _unpack(own, found)
+    if is_none(_scales_of_type(stored)):
+        return lambda stored, floats: None
+    return lambda stored, floats: _unpack(stored, floats)
 
 
 @chosen
-def pack(found: np.ndarray, own: Own) -> Any:
+def pack(floats: np.ndarray, stored: Own) -> Any:
     """Pack numbers into 16 bits, each rounded to the nearest; do nothing for floats.
 
     Args:
-        found: float32 (at least numbers,): the :func:`workplace` of the numbers.
-        own: Modified in place.
+        floats: float32 (at least numbers,): the :func:`workplace` of the numbers.
+        stored: Modified in place.
     """
-    if is_none(_scale(own)):
-        return lambda found, own: None
-    return lambda found, own: _pack(found, own)
+    if is_none(_scales_of_type(stored)):
+        return lambda floats, stored: None
+    return lambda floats, stored: _pack(floats, stored)
 
 
 @chosen
-def add(reach: np.ndarray, share: float, own: Own) -> Any:
+def add(reach: np.ndarray, share: float, stored: Own) -> Any:
     """Add reaches to an average.
 
     Args:
         reach: float (at least numbers,), in the precision of the solver state.
         share: Factor of the reaches.
-        own: The average; modified in place.
+        stored: The average; modified in place.
     """
-    if is_none(_scale(own)):
+    if is_none(_scales_of_type(stored)):
         return _add_floats
-    return lambda reach, share, own: _add(reach, share, own)
+    return lambda reach, share, stored: _add(reach, share, stored)
 
 
 @inlined
-def _add_floats(reach: np.ndarray, share: float, own: Own) -> None:
-    average, weight = own.numbers, own.numbers.dtype.type(share)
-    for s in range(np.uint64(own.begin), np.uint64(own.end)):
+def _add_floats(reach: np.ndarray, share: float, stored: Own) -> None:
+    average, weight = stored.numbers, stored.numbers.dtype.type(share)
+    for s in range(np.uint64(stored.begin), np.uint64(stored.end)):
         average[s] += weight * reach[s]
 
 
 # -------------------------------------------------------------------------- rows, in plain NumPy
 
 
-def _unpack(own: Own, found: np.ndarray) -> None:
-    first, last = own.begin, own.end
-    scale = own.scale[first // ROW : -(-last // ROW), own.player]  # type: ignore[index]
+def _unpack(stored: Own, floats: np.ndarray) -> None:
+    first, last = stored.begin, stored.end
+    scale = stored.scale[first // ROW : -(-last // ROW), stored.player]  # type: ignore[index]
     factor = scale.repeat(ROW)[first % ROW :][: last - first]
-    found[first:last] = own.numbers[first:last].astype(np.float32) * factor
+    floats[first:last] = stored.numbers[first:last].astype(np.float32) * factor
 
 
-def _pack(found: np.ndarray, own: Own) -> None:
-    first, last = own.begin, own.end
+def _pack(floats: np.ndarray, stored: Own) -> None:
+    first, last = stored.begin, stored.end
     rows = slice(first // ROW, -(-last // ROW))
     table = np.zeros((rows.stop - rows.start) * ROW, np.float32)
     inside = slice(first % ROW, first % ROW + last - first)
-    table[inside] = found[first:last]
+    table[inside] = floats[first:last]
     most = abs(table).reshape(-1, ROW).max(axis=1)
-    own.scale[rows, own.player] = most / np.float32(LARGEST)  # type: ignore[index]
+    stored.scale[rows, stored.player] = most / np.float32(LARGEST)  # type: ignore[index]
     factor = np.zeros_like(most)
     np.divide(np.float32(LARGEST), most, out=factor, where=most > np.float32(LEAST))
     # Products are exact in float64, so each number is rounded only once.
-    whole = np.rint(table.astype(np.float64) * factor.repeat(ROW))
-    own.numbers[first:last] = whole[inside].astype(np.int16)
+    integers = np.rint(table.astype(np.float64) * factor.repeat(ROW))
+    stored.numbers[first:last] = integers[inside].astype(np.int16)
 
 
-def _add(reach: np.ndarray, share: float, own: Own) -> None:
+def _add(reach: np.ndarray, share: float, stored: Own) -> None:
     total = np.zeros_like(reach)
-    _unpack(own, total)
-    inside = slice(own.begin, own.end)
+    _unpack(stored, total)
+    inside = slice(stored.begin, stored.end)
     total[inside] += np.float32(share) * reach[inside]
-    _pack(total, own)
+    _pack(total, stored)
 
 
 # ---------------------------------------------------------------------- the same, as instructions
@@ -146,14 +146,14 @@ class _Row(Code):
         ``body`` gets the address of the row's scale, the index of each vector, and a mask per
         vector.  The masks are None where the whole row belongs to the player.
         """
-        builder, at = self.builder, self.at
-        begin, end = at.begin, at.end
-        size, one = ir.Constant(INDEX, ROW), ir.Constant(INDEX, 1)
-        after = builder.add(end, builder.sub(size, one))
+        builder, arguments = self.builder, self.at
+        begin, end = arguments.begin, arguments.end
+        size, unit = ir.Constant(INDEX, ROW), ir.Constant(INDEX, 1)
+        after = builder.add(end, builder.sub(size, unit))
         with self.counting(builder.udiv(begin, size), builder.udiv(after, size)) as row:
             first = builder.mul(row, size)
-            scale = builder.add(builder.mul(row, ir.Constant(INDEX, PLAYERS)), at.player)
-            place = builder.gep(at.scale, [scale])
+            scale = builder.add(builder.mul(row, ir.Constant(INDEX, PLAYERS)), arguments.player)
+            scale_address = builder.gep(arguments.scale, [scale])
             vectors = range(0, ROW, self.width)
             begins = [builder.add(first, ir.Constant(INDEX, k)) for k in vectors]
             is_whole = builder.and_(
@@ -161,11 +161,11 @@ class _Row(Code):
                 builder.icmp_signed("<=", builder.add(first, size), end),
             )
             # Only the first and the last row need masks; all others take the fast branch.
-            with builder.if_else(is_whole) as (whole, partly):
+            with builder.if_else(is_whole) as (whole, partial):
                 with whole:
-                    body(place, begins, [None] * len(begins))
-                with partly:
-                    body(place, begins, [self._inside(vector) for vector in begins])
+                    body(scale_address, begins, [None] * len(begins))
+                with partial:
+                    body(scale_address, begins, [self._inside(vector) for vector in begins])
 
     def _inside(self, first: Any) -> Any:
         """Generate the mask of a vector's numbers that belong to the player."""
@@ -176,32 +176,32 @@ class _Row(Code):
             builder.icmp_signed("<", lanes, self.splat(self.at.end)),
         )
 
-    def kept(self, scale: Any, first: Any, mask: Any | None) -> Any:
+    def load_floats(self, scale: Any, first: Any, mask: Any | None) -> Any:
         """Generate the unpacking of one vector, and return it as floats."""
         builder = self.builder
-        whole = self.load_row(builder.gep(self.at.numbers, [first]), mask)
-        whole = builder.sext(whole, self.vector(INT))
+        integers = self.load_row(builder.gep(self.at.numbers, [first]), mask)
+        integers = builder.sext(integers, self.vector(INT))
         factor = self.splat(builder.load(scale))
-        return builder.fmul(builder.sitofp(whole, self.vector(FLOAT)), factor)
+        return builder.fmul(builder.sitofp(integers, self.vector(FLOAT)), factor)
 
-    def keep(
+    def store_floats(
         self, scale: Any, begins: Sequence[Any], masks: Sequence[Any], vectors: Sequence[Any]
     ) -> None:
         """Generate the packing of a row of floats, and the store of its scale."""
-        builder, whole = self.builder, self.vector(INT)
+        builder, int_vector = self.builder, self.vector(INT)
         # Without their sign bit, floats compare like integers with the same bits.
         bits, most = self.constant(INT, 0x7FFFFFFF), self.constant(INT, 0)
         for vector in vectors:
-            size = builder.and_(builder.bitcast(vector, whole), bits)
+            size = builder.and_(builder.bitcast(vector, int_vector), bits)
             most = builder.select(builder.icmp_signed(">", size, most), size, most)
         most = self.call(f"llvm.vector.reduce.smax.v{self.width}i32", INT, most)
         most, largest = builder.bitcast(most, FLOAT), ir.Constant(FLOAT, LARGEST)
         builder.store(builder.fdiv(most, largest), scale)
-        is_some = builder.fcmp_ordered(">", most, ir.Constant(FLOAT, LEAST))
-        factor = builder.select(is_some, builder.fdiv(largest, most), ir.Constant(FLOAT, 0.0))
+        is_nonzero = builder.fcmp_ordered(">", most, ir.Constant(FLOAT, LEAST))
+        factor = builder.select(is_nonzero, builder.fdiv(largest, most), ir.Constant(FLOAT, 0.0))
         factor, rounds = self.splat(factor), self.constant(FLOAT, ROUNDS)
         for vector, first, mask in zip(vectors, begins, masks, strict=True):
-            rounded = builder.bitcast(self.fma(vector, factor, rounds), whole)
+            rounded = builder.bitcast(self.fma(vector, factor, rounds), int_vector)
             low = builder.trunc(rounded, self.vector(ir.IntType(16)))
             self.store_row(low, builder.gep(self.at.numbers, [first]), mask)
 
@@ -210,8 +210,8 @@ class _Row(Code):
 def _unpack_rows(code: _Row) -> None:
     def row(scale: Any, begins: Sequence[Any], masks: Sequence[Any]) -> None:
         for first, mask in zip(begins, masks, strict=True):
-            found = code.kept(scale, first, mask)
-            code.store_row(found, code.builder.gep(code.at.found, [first]), mask)
+            vector = code.load_floats(scale, first, mask)
+            code.store_row(vector, code.builder.gep(code.at.floats, [first]), mask)
 
     code.rows(row)
 
@@ -219,8 +219,8 @@ def _unpack_rows(code: _Row) -> None:
 @in_place_of(_pack, _Row)
 def _pack_rows(code: _Row) -> None:
     def row(scale: Any, begins: Sequence[Any], masks: Sequence[Any]) -> None:
-        places = [code.builder.gep(code.at.found, [first]) for first in begins]
-        code.keep(scale, begins, masks, list(map(code.load_row, places, masks)))
+        addresses = [code.builder.gep(code.at.floats, [first]) for first in begins]
+        code.store_floats(scale, begins, masks, list(map(code.load_row, addresses, masks)))
 
     code.rows(row)
 
@@ -233,8 +233,8 @@ def _add_rows(code: _Row) -> None:
         vectors = []
         for first, mask in zip(begins, masks, strict=True):
             reach = code.load_row(code.builder.gep(code.at.reach, [first]), mask)
-            vectors.append(code.fma(share, reach, code.kept(scale, first, mask)))
-        code.keep(scale, begins, masks, vectors)
+            vectors.append(code.fma(share, reach, code.load_floats(scale, first, mask)))
+        code.store_floats(scale, begins, masks, vectors)
 
     code.rows(row)
 

@@ -193,7 +193,7 @@ def _rewind_to_place(generator: Script, state: np.ndarray) -> None:
 def _xoshiro(generator: np.ndarray) -> float:
     a, b, c, d = generator[0], generator[1], generator[2], generator[3]
     total = a + d
-    found = ((total << _23) | (total >> _41)) + a
+    word = ((total << _23) | (total >> _41)) + a
     shifted = b << _17
     c ^= a
     d ^= b
@@ -203,14 +203,14 @@ def _xoshiro(generator: np.ndarray) -> float:
     d = (d << _45) | (d >> _19)
     generator[0], generator[1], generator[2], generator[3] = a, b, c, d
     # Signed integers convert to floats in one instruction; unsigned ones need more.
-    return np.float64(np.int64(found >> _11)) * _TO_UNIT
+    return np.float64(np.int64(word >> _11)) * _TO_UNIT
 
 
 @inlined
 def _advance(generator: Streams, place: np.uint64) -> float:
-    at = np.uint64(generator.turn[0]) + place
-    generator.position[at] += _GOLDEN
-    return np.float64(np.int64(generator.position[at] >> _11)) * _TO_UNIT
+    stream = np.uint64(generator.turn[0]) + place
+    generator.position[stream] += _GOLDEN
+    return np.float64(np.int64(generator.position[stream] >> _11)) * _TO_UNIT
 
 
 @inlined

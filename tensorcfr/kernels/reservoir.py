@@ -76,10 +76,10 @@ def keep_advantages(
     """
     # Regrets were divided by `explored`, which gives them a large variance: undo that, and put the
     # factor into the sample's weight.
-    at = _place(samples.advantages, samples, block, weight / explored)
-    if at >= 0:
+    slot = _reserve_slot(samples.advantages, samples, block, weight / explored)
+    if slot >= 0:
         for a in range(count):
-            samples.advantages.values[at, a] = instant[offset + a] * explored
+            samples.advantages.values[slot, a] = instant[offset + a] * explored
 
 
 @inlined
@@ -90,10 +90,10 @@ def keep_strategy(
 
     The arguments are those of :func:`tensorcfr.kernels.sampling.add_to_average`.
     """
-    at = _place(samples.strategies, samples, block, weight)
-    if at >= 0:
+    slot = _reserve_slot(samples.strategies, samples, block, weight)
+    if slot >= 0:
         for a in range(count):
-            samples.strategies.values[at, a] = table[block + count + a]
+            samples.strategies.values[slot, a] = table[block + count + a]
 
 
 @inlined
@@ -138,9 +138,9 @@ def keep_value(
     Returns:
         ``expected`` for the decision before this one.
     """
-    at = _place(samples.baselines, samples, block, 1.0)
-    if at >= 0:
-        samples.baselines.values[at, action] = expected
+    slot = _reserve_slot(samples.baselines, samples, block, 1.0)
+    if slot >= 0:
+        samples.baselines.values[slot, action] = expected
     if samples.history.shape[0] > 0:
         samples.history[child + action] += samples.step * (expected - table[group + action])
     before = 0.0
@@ -150,7 +150,7 @@ def keep_value(
 
 
 @inlined
-def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) -> np.int64:
+def _reserve_slot(reservoir: Reservoir, samples: Samples, block: int, weight: float) -> np.int64:
     """Reserve a slot of the reservoir for a sample, without its values.
 
     Returns:
@@ -159,18 +159,18 @@ def _place(reservoir: Reservoir, samples: Samples, block: int, weight: float) ->
     capacity = np.int64(reservoir.infoset.shape[0])
     if capacity == 0:
         return np.int64(-1)
-    at = reservoir.seen[0]
+    slot = reservoir.seen[0]
     reservoir.seen[0] += 1
-    if at >= capacity:
+    if slot >= capacity:
         # Keep the sample with probability capacity / (samples so far), in a random slot.
-        at = np.int64(draw(samples.generator) * np.float64(at + 1))
-        if at >= capacity:
+        slot = np.int64(draw(samples.generator) * np.float64(slot + 1))
+        if slot >= capacity:
             return np.int64(-1)
-    reservoir.infoset[at] = samples.infoset[block]
-    reservoir.weight[at] = weight
+    reservoir.infoset[slot] = samples.infoset[block]
+    reservoir.weight[slot] = weight
     for a in range(reservoir.values.shape[1]):
-        reservoir.values[at, a] = np.nan
-    return at
+        reservoir.values[slot, a] = np.nan
+    return slot
 
 
 class Batches(NamedTuple):
@@ -227,20 +227,20 @@ def draw_batches(
                 batches.row[u, r] = first_row + r
         sum_weight, square = 0.0, 0.0
         for k in range(batch):
-            at = np.int64(draw(generator) * np.float64(filled))
-            infoset = reservoir.infoset[at]
+            sample = np.int64(draw(generator) * np.float64(filled))
+            infoset = reservoir.infoset[sample]
             row = row_of[infoset]
-            place = np.int64(row) - first_row if together else np.int64(k)
+            slot = np.int64(row) - first_row if together else np.int64(k)
             if not together:
                 batches.row[u, k] = row
-            w = reservoir.weight[at]
+            w = reservoir.weight[sample]
             sum_weight += w
             for a in range(reservoir.values.shape[1]):
-                value = reservoir.values[at, a] * scale
+                value = reservoir.values[sample, a] * scale
                 if not np.isnan(value):
                     output = output_of[infoset, a]
-                    weight[place, output] += w
-                    total[place, output] += w * value
+                    weight[slot, output] += w
+                    total[slot, output] += w * value
                     square += w * value * value
         for r in range(batches.row.shape[1]):
             for output in range(weight.shape[1]):

@@ -19,20 +19,23 @@ NO_MEMORY = np.empty((0, 1))
 
 
 @inlined
-def sample_action(table: np.ndarray, at: int, count: int, generator: np.ndarray) -> np.uint64:
-    """Draw an action by its probability in ``table[at:at + count]``; never one of probability 0."""
-    left = draw(generator)
+def sample_action(table: np.ndarray, offset: int, count: int, generator: np.ndarray) -> np.uint64:
+    """Draw an action by its probability in ``table[offset:offset + count]``.
+
+    An action of probability 0 is never drawn.
+    """
+    remainder = draw(generator)
     if count == U(2):
-        return U(left >= table[at])
+        return U(remainder >= table[offset])
     # Rounding may leave a rest after the last action: the last one with a positive probability is
     # drawn then.
     chosen = ZERO
     for a in range(count):
-        probability = table[at + a]
+        probability = table[offset + a]
         if probability > 0.0:
             chosen = U(a)
-            left -= probability
-            if left < 0.0:
+            remainder -= probability
+            if remainder < 0.0:
                 break
     return chosen
 
@@ -65,16 +68,16 @@ def draw_tried(
         offset: Index of the first action in ``tried``.
         generator: Modified in place.
     """
-    left, average = tries[0], block + count + count
-    if left > 0.0:
+    tries_left, average = tries[0], block + count + count
+    if tries_left > 0.0:
         # Every action has this probability, because all subsets are equally likely.
-        share = min(left / count, 1.0)
+        share = min(tries_left / count, 1.0)
         for a in range(count):
             rest = np.float64(count - a)
             # Sequential selection without replacement; no draw where the outcome is certain.
-            taken = left > 0.0 and (left >= rest or draw(generator) * rest < left)
+            taken = tries_left > 0.0 and (tries_left >= rest or draw(generator) * rest < tries_left)
             tried[offset + a] = share if taken else 0.0
-            left -= 1.0 if taken else 0.0
+            tries_left -= 1.0 if taken else 0.0
         return
     epsilon, threshold, total = tries[1], tries[2], tries[3]
     for a in range(count):
@@ -193,18 +196,20 @@ def own_reach_weight(turn: Turn, block: int, sampled: float) -> float:
 
 
 @inlined
-def product_of_others(reach: np.ndarray, row: int, n_players: int, one: int, other: int) -> float:
+def product_of_others(
+    reach: np.ndarray, row: int, n_players: int, player: int, other_player: int
+) -> float:
     """Return the product of all players' reaches except those of two players.
 
     Args:
         reach: float64 (rows * players,).
         row: Row of the reaches.
         n_players: Number of players.
-        one: First player to leave out.
-        other: Second player to leave out; may be the first.
+        player: First player to leave out.
+        other_player: Second player to leave out; may be the first.
     """
     product = 1.0
     for k in range(n_players):
-        if k != one and k != other:
+        if k != player and k != other_player:
             product *= reach[row * n_players + k]
     return product

@@ -92,7 +92,7 @@ def chance_sampling(
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -102,59 +102,60 @@ def chance_sampling(
             if not alternating:
                 rewind(generator, before)
             take_turn(generator, player)
-            asked = (
+            arguments = (
                 player,
                 deal_hands(tree, held, generator),
                 orders.averaging,
                 schedule[t, 0],
                 clock,
             )
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
-            forks, walk = _down(turn, opened, held, sampled, prune, walk)
-            n_pending = _up(turn, opened, held, once, forks, n_pending)
+            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            forks, position = _visit_histories(turn, opened, held, sampled, prune, position)
+            n_pending = _compute_values(turn, opened, held, once, forks, n_pending)
             if alternating and not once:
                 n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
         n_pending = update_pending(rule, parameters, state.table, opened.pending, n_pending)
-    finish(state, clock, walk)
+    finish(state, clock, position)
 
 
 @inlined
-def _down(
-    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, walk: Walk
+def _visit_histories(
+    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, position: Walk
 ) -> tuple[np.uint64, Walk]:
     """Visit one history after the other; return the number of forks, and the counts."""
     opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
-    histories, decisions = walk.histories + U(tree.dealt), walk.decisions
-    # Breadth first: a fork comes before the forks below it, so `_up` may run backwards over them.
+    histories, decisions = position.histories + U(tree.dealt), position.decisions
+    # Breadth first: a fork comes before the forks below it, so `_compute_values` may run backwards
+    # over them.
     while done < queued:
         entry = U(opened.queue[done, 0])
-        at, actor, block, histories, decisions = next_decision(
+        node_index, actor, block, histories, decisions = next_decision(
             turn, held, U(opened.queue[done, 1]), sampled, histories, decisions
         )
         done += ONE
         if actor == TERMINAL_NODE:
-            opened.value[entry] = pay(tree, at, turn.deal, turn.player)
+            opened.value[entry] = pay(tree, node_index, turn.deal, turn.player)
             continue
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
-        opened.fork[forks, 2] = at
-        queued, histories = _branch(
-            turn, opened, prune, at, actor, block, entry, entries, queued, histories
+        opened.fork[forks, 2] = node_index
+        queued, histories = _queue_children(
+            turn, opened, prune, node_index, actor, block, entry, entries, queued, histories
         )
         forks += ONE
-        entries += U(node[at]["n_children"])
+        entries += U(node[node_index]["n_children"])
     return forks, Walk(ZERO, ZERO, 1.0, 1.0, histories, decisions)
 
 
 @inlined
-def _branch(
+def _queue_children(
     turn: Turn,
     opened: Opened,
     prune: bool,
-    at: np.uint64,
+    node_index: np.uint64,
     actor: np.uint64,
     block: np.uint64,
     entry: np.uint64,
@@ -165,14 +166,14 @@ def _branch(
     """Queue the children of a fork; return the number of histories queued, and visited."""
     tree, table = turn.tree, turn.table
     node, probability = tree.node, tree.probability
-    first, count = U(node[at]["first_child"]), U(node[at]["n_children"])
-    strategy, drawn = block + count, first_outcome_of(tree, at)
+    first, count = U(node[node_index]["first_child"]), U(node[node_index]["n_children"])
+    strategy, first_drawn = block + count, first_outcome_of(tree, node_index)
     x_above, y_above = opened.own[entry], opened.others[entry]
     for a in range(count):
-        child, below = entries + a, first + a
+        child, child_node = entries + a, first + a
         x, y = x_above, y_above
         if actor == CHANCE_NODE:
-            p = probability[drawn + a]
+            p = probability[first_drawn + a]
             y *= p
             cut = p == 0.0
         else:
@@ -184,20 +185,20 @@ def _branch(
             cut = prune and x == 0.0 and y == 0.0
         if cut:
             opened.value[child] = 0.0
-        elif node[below]["actor"] == TERMINAL_NODE:
+        elif node[child_node]["actor"] == TERMINAL_NODE:
             # Most histories are terminals, which need no entry in the queue.
             histories += ONE
-            opened.value[child] = pay(tree, below, turn.deal, turn.player)
+            opened.value[child] = pay(tree, child_node, turn.deal, turn.player)
         else:
             opened.own[child], opened.others[child] = x, y
             opened.queue[queued, 0] = child
-            opened.queue[queued, 1] = below
+            opened.queue[queued, 1] = child_node
             queued += ONE
     return queued, histories
 
 
 @inlined
-def _up(
+def _compute_values(
     turn: Turn,
     opened: Opened,
     held: np.ndarray,
@@ -218,20 +219,20 @@ def _up(
     while forks > ZERO:
         forks -= ONE
         entry, child = U(opened.fork[forks, 0]), U(opened.fork[forks, 1])
-        at = U(opened.fork[forks, 2])
-        actor, count = U(node[at]["actor"]), U(node[at]["n_children"])
-        found = 0.0
+        node_index = U(opened.fork[forks, 2])
+        actor, count = U(node[node_index]["actor"]), U(node[node_index]["n_children"])
+        history_value = 0.0
         if actor == CHANCE_NODE:
-            drawn = first_outcome_of(tree, at)
+            first_drawn = first_outcome_of(tree, node_index)
             for a in range(count):
-                found += probability[drawn + a] * value[child + a]
-            value[entry] = found
+                history_value += probability[first_drawn + a] * value[child + a]
+            value[entry] = history_value
             continue
-        block = find_block(tree, held, at, actor)
+        block = find_block(tree, held, node_index, actor)
         strategy = block + count
         for a in range(count):
-            found += table[strategy + a] * value[child + a]
-        value[entry] = found
+            history_value += table[strategy + a] * value[child + a]
+        value[entry] = history_value
         if actor == turn.player:
             # The counterfactual regret is weighted by the reach of the others.
             y = opened.others[entry]
@@ -242,7 +243,7 @@ def _up(
             if once:
                 if y != 0.0:
                     for a in range(count):
-                        value[child + a] = y * (value[child + a] - found)
+                        value[child + a] = y * (value[child + a] - history_value)
                     update(turn.rule, turn.parameters, table, block, count, value, child)
                 continue
             if first_visit:
@@ -252,5 +253,5 @@ def _up(
                 n_pending += ONE
             instant = strategy + count + count
             for a in range(count):
-                table[instant + a] += y * (value[child + a] - found)
+                table[instant + a] += y * (value[child + a] - history_value)
     return n_pending

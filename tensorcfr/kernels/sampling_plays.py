@@ -127,73 +127,77 @@ def follow_plays(
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
     cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
     clock, resumes = state.clock[0], cursor[PAUSED] != 0
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
             # Stop between iterations only: each iteration is complete or not begun.
             if cursor[STOPS] != 0:
                 break
-            begin_iteration(frames, clock, walk, generator)
+            begin_iteration(frames, clock, position, generator)
             clock += schedule[t, 0]
         for turn in range(cursor[TURN], len(players)):
             if resumes:
-                resumes, deal, walk = False, ZERO, resumed(frames, walk)
+                resumes, deal, position = False, ZERO, resumed(frames, position)
             else:
                 deal = deal_hands(tree, frames.held, generator)
-                dealt = walk.histories + U(tree.dealt)
-                walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+                dealt = position.histories + U(tree.dealt)
+                position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
-            asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
-            now = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
-            walk, must_wait = _traverse(scheme, now, frames, samples, walk)
+            arguments = players[turn], deal, orders.averaging, schedule[t, 0], clock
+            traversal = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            position, must_wait = _traverse(scheme, traversal, frames, samples, position)
             if must_wait:
-                pause(frames, state, walk, turn, clock, U(tree.node[walk.at]["n_children"]))
+                pause(frames, state, position, turn, clock, U(tree.node[position.at]["n_children"]))
                 return False
         cursor[ITERATION], cursor[TURN] = t + 1, 0
-    finish(state, clock, walk)
+    finish(state, clock, position)
     return cursor[ITERATION] == schedule.shape[0]
 
 
 @chosen
 def _traverse(
-    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> Any:
     """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
-    return _learn_from_play if is_outcome else _try_actions
+    return _sample_outcome if is_outcome else _sample_externally
 
 
 @inlined
-def _try_actions(
-    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+def _sample_externally(
+    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> tuple[Walk, bool]:
     while True:
-        walk, end = _down(turn, frames, samples, scheme.tries, walk)
+        position, end = _follow_path(turn, frames, samples, scheme.tries, position)
         if end == WAITS:
-            return walk, True
-        found = 0.0 if end == IS_EMPTY else pay(turn.tree, walk.at, turn.deal, turn.player)
-        walk = _up(turn, frames, samples, scheme.tries, walk, found, end == IS_EMPTY)
-        if walk.depth == ZERO:
-            return walk, False
+            return position, True
+        history_value = (
+            0.0 if end == IS_EMPTY else pay(turn.tree, position.at, turn.deal, turn.player)
+        )
+        position = _return_value(
+            turn, frames, samples, scheme.tries, position, history_value, end == IS_EMPTY
+        )
+        if position.depth == ZERO:
+            return position, False
 
 
 @inlined
-def _learn_from_play(
-    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+def _sample_outcome(
+    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
 ) -> tuple[Walk, bool]:
-    walk = _play(turn, frames, samples, scheme.epsilon, walk)
-    if turn.tree.node[walk.at]["actor"] != TERMINAL_NODE:
-        return walk, True
-    found = pay(turn.tree, walk.at, turn.deal, turn.player)
-    _back_up(turn, frames, samples, scheme.baseline, walk.depth, found)
-    return walk, False
+    position = _sample_play(turn, frames, samples, scheme.epsilon, position)
+    if turn.tree.node[position.at]["actor"] != TERMINAL_NODE:
+        return position, True
+    payoff = pay(turn.tree, position.at, turn.deal, turn.player)
+    _update_from_payoff(turn, frames, samples, scheme.baseline, position.depth, payoff)
+    return position, False
 
 
 @inlined
-def _down(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
+def _follow_path(
+    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, position: Walk
 ) -> tuple[Walk, int]:
     """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
@@ -201,30 +205,30 @@ def _down(
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
     """
     tree, table, generator = turn.tree, turn.table, turn.generator
-    at, depth, own, led = walk.at, walk.depth, walk.own, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    node_index, depth, own_reach, led = position.at, position.depth, position.own, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, end = frames.path, frames.reach, ENDS
     n_players = U(frames.n_players)
     tracked = _is_tracked(turn, n_players)
     while True:
-        at, actor, block, histories, decisions = next_decision(
-            turn, frames.held, at, True, histories, decisions
+        node_index, actor, block, histories, decisions = next_decision(
+            turn, frames.held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
-        count = U(tree.node[at]["n_children"])
+        count = U(tree.node[node_index]["n_children"])
         if waits(frames, table, block, count):
             end = WAITS
             break
-        first, strategy = U(tree.node[at]["first_child"]), block + count
+        first, strategy = U(tree.node[node_index]["first_child"]), block + count
         if actor == turn.player:
             path[depth]["first_child"] = first
             path[depth]["block"] = block
             path[depth]["n_children"] = count
             path[depth]["value"] = 0.0
-            path[depth]["own"] = own
+            path[depth]["own"] = own_reach
             if tracked:
-                _copy(reach, depth, depth + ONE, n_players)
+                _copy_reaches(reach, depth, depth + ONE, n_players)
             action = ZERO
             if tries is not None:
                 path[depth]["led"] = led
@@ -244,20 +248,20 @@ def _down(
                     sampled = product_of_others(reach, depth, n_players, turn.player, actor)
                 if tries is not None:
                     sampled *= led
-                _note_strategy(turn, samples, block, count, sampled)
+                _record_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
                 # Frames are decisions of the updating player: between them opponents' reaches
                 # change.
                 reach[depth * n_players + actor] *= table[strategy + action]
         if actor == turn.player:
-            own *= table[strategy + action]
-        at = first + action
-    return Walk(at, depth, own, led, histories, decisions), end
+            own_reach *= table[strategy + action]
+        node_index = first + action
+    return Walk(node_index, depth, own_reach, led, histories, decisions), end
 
 
 @inlined
-def _note_strategy(
+def _record_strategy(
     turn: Turn, samples: Samples | None, block: np.uint64, count: np.uint64, sampled: float
 ) -> None:
     """Add an opponent's strategy to the average, or store it as a sample.
@@ -290,13 +294,13 @@ def _draw_tried(
 
 
 @inlined
-def _up(
+def _return_value(
     turn: Turn,
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    walk: Walk,
-    found: float,
+    position: Walk,
+    history_value: float,
     is_empty: bool,
 ) -> Walk:
     """Pass the value of a history up to the last decision with an action left to try.
@@ -306,7 +310,7 @@ def _up(
     Returns:
         The position to continue from; depth 0 if the traversal is over.
     """
-    depth, path, q, width = walk.depth, frames.path, frames.q, U(frames.width)
+    depth, path, q, width = position.depth, frames.path, frames.q, U(frames.width)
     table, n_players = turn.table, U(frames.n_players)
     tracked = _is_tracked(turn, n_players)
     while depth > ZERO:
@@ -315,9 +319,9 @@ def _up(
         action, strategy = U(path[d]["action"]), block + count
         if not is_empty:
             if tries is not None:
-                found /= frames.tried[d * width + action]
-            q[d * width + action] = found
-            path[d]["value"] += table[strategy + action] * found
+                history_value /= frames.tried[d * width + action]
+            q[d * width + action] = history_value
+            path[d]["value"] += table[strategy + action] * history_value
             action += ONE
             if tries is not None:
                 action = next_tried(frames.tried, d * width, action, count)
@@ -325,38 +329,38 @@ def _up(
         if action < count:
             # The next action begins with own reach and opponents' reaches of this frame.
             path[d]["action"] = action
-            own, led = path[d]["own"] * table[strategy + action], 1.0
+            own_reach, led = path[d]["own"] * table[strategy + action], 1.0
             if tries is not None:
                 led = path[d]["led"] * frames.tried[d * width + action]
             if tracked:
-                _copy(frames.reach, d, depth, n_players)
-            at = U(path[d]["first_child"]) + action
-            return Walk(at, depth, own, led, walk.histories, walk.decisions)
-        found = path[d]["value"]
-        _learn(turn, frames, samples, tries, d)
+                _copy_reaches(frames.reach, d, depth, n_players)
+            node_index = U(path[d]["first_child"]) + action
+            return Walk(node_index, depth, own_reach, led, position.histories, position.decisions)
+        history_value = path[d]["value"]
+        _update_infoset(turn, frames, samples, tries, d)
         depth = d
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions)
+    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
 
 
 @inlined
-def _learn(
+def _update_infoset(
     turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
 ) -> None:
     """Update the infoset of frame ``d`` from the values of its actions, or store a sample."""
     table, n_players = turn.table, U(frames.n_players)
-    here, q, row = frames.path[d], frames.q, d * U(frames.width)
-    block, count, found = U(here["block"]), U(here["n_children"]), here["value"]
+    frame, q, row = frames.path[d], frames.q, d * U(frames.width)
+    block, count, infoset_value = U(frame["block"]), U(frame["n_children"]), frame["value"]
     if turn.averaging != SIMPLE:
         sampled = 1.0
         if _is_tracked(turn, n_players):
             sampled = product_of_others(frames.reach, d, n_players, turn.player, turn.player)
         if tries is not None:
-            sampled *= here["led"]
-        add_to_average(table, block, count, here["own"] * own_reach_weight(turn, block, sampled))
+            sampled *= frame["led"]
+        add_to_average(table, block, count, frame["own"] * own_reach_weight(turn, block, sampled))
     for a in range(count):
-        q[row + a] -= found
+        q[row + a] -= infoset_value
         if tries is not None:
-            q[row + a] /= here["led"]
+            q[row + a] /= frame["led"]
     if samples is None:
         update(turn.rule, turn.parameters, table, block, count, q, row)
     else:
@@ -371,29 +375,34 @@ def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
 
 
 @inlined
-def _copy(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
+def _copy_reaches(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
     """Copy a row of float64 (rows * players,)."""
     for k in range(n_players):
         reach[target * n_players + k] = reach[source * n_players + k]
 
 
 @inlined
-def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
+def _sample_play(
+    turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, position: Walk
+) -> Walk:
     """Play the game down to a terminal, or to a node where the traversal must wait.
 
     Strategies on the way are added to the average.
     """
     tree, table, generator = turn.tree, turn.table, turn.generator
-    at, depth, led = walk.at, walk.depth, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    node_index, depth, led = position.at, position.depth, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
     while True:
-        at, actor, block, histories, decisions = next_decision(
-            turn, frames.held, at, True, histories, decisions
+        node_index, actor, block, histories, decisions = next_decision(
+            turn, frames.held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
-        count, first = U(tree.node[at]["n_children"]), U(tree.node[at]["first_child"])
+        count, first = (
+            U(tree.node[node_index]["n_children"]),
+            U(tree.node[node_index]["first_child"]),
+        )
         if waits(frames, table, block, count):
             break
         strategy = block + count
@@ -411,7 +420,7 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         else:
             if turn.averaging == SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, turn.player, actor)
-                _note_strategy(turn, samples, block, count, sampled)
+                _record_strategy(turn, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             drawn = table[strategy + action]
         reach[actor] *= table[strategy + action]
@@ -422,24 +431,24 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         path[depth]["action"] = action
         path[depth]["first_child"] = first
         depth += ONE
-        at = first + action
-    return Walk(at, depth, 1.0, led, histories, decisions)
+        node_index = first + action
+    return Walk(node_index, depth, 1.0, led, histories, decisions)
 
 
 @inlined
-def _back_up(
+def _update_from_payoff(
     turn: Turn,
     frames: Frames,
     samples: Samples | None,
     baseline: float,
     depth: np.uint64,
-    found: float,
+    history_value: float,
 ) -> None:
     """Pass the payoff of a play up: compute values, and update the player's infosets."""
     path, instant, player = frames.path, frames.q, turn.player
     table, nodes = turn.table, U(turn.tree.node.shape[0])
     has_baseline = baseline > 0.0
-    expected = found
+    expected = history_value
     while depth > ZERO:
         depth -= ONE
         block, count = U(path[depth]["block"]), U(path[depth]["n_children"])
@@ -447,24 +456,24 @@ def _back_up(
         strategy = block + count
         # Regrets, strategy and cumulative strategy are groups 0 to 2, baselines of player p group 3
         # + p.
-        b = strategy + (U(2) + player) * count
+        baselines = strategy + (U(2) + player) * count
         child = player * nodes + U(path[depth]["first_child"])
-        seen = found
+        child_value = history_value
         if has_baseline:
             if samples is not None:
-                look_up_values(samples, table, count, b, child)
-            correction = (seen - table[b + action]) / path[depth]["drawn"]
-            found = table[strategy + action] * correction
+                look_up_values(samples, table, count, baselines, child)
+            correction = (child_value - table[baselines + action]) / path[depth]["drawn"]
+            history_value = table[strategy + action] * correction
             for a in range(count):
-                found += table[strategy + a] * table[b + a]
+                history_value += table[strategy + a] * table[baselines + a]
         else:
-            correction = seen / path[depth]["drawn"]
-            found = table[strategy + action] * correction
+            correction = child_value / path[depth]["drawn"]
+            history_value = table[strategy + action] * correction
         # The regret of `b` is (u(h, b) - u(h)) / led; only the sampled action has a correction.
         if path[depth]["actor"] == player:
             for a in range(count):
-                estimate = table[b + a] if has_baseline else 0.0
-                instant[a] = (estimate - found) / led
+                estimate = table[baselines + a] if has_baseline else 0.0
+                instant[a] = (estimate - history_value) / led
             instant[action] += correction / led
             if samples is None:
                 update(turn.rule, turn.parameters, table, block, count, instant, ZERO)
@@ -472,9 +481,11 @@ def _back_up(
                 keep_advantages(samples, block, count, instant, ZERO, turn.weight, led)
         if has_baseline:
             if samples is None:
-                table[b + action] += baseline * (seen - table[b + action])
+                table[baselines + action] += baseline * (child_value - table[baselines + action])
             else:
-                expected = keep_value(samples, table, block, count, b, action, child, expected)
+                expected = keep_value(
+                    samples, table, block, count, baselines, action, child, expected
+                )
 
 
 @inlined
@@ -485,12 +496,12 @@ def _explore(
 
     With probability epsilon it is uniform, otherwise it follows the strategy.
     """
-    left = draw(generator)
+    remainder = draw(generator)
     uniform = epsilon / np.int64(count)
     chosen = ZERO
     while chosen < count - ONE:
-        left -= uniform + (1.0 - epsilon) * table[strategy + chosen]
-        if left < 0.0:
+        remainder -= uniform + (1.0 - epsilon) * table[strategy + chosen]
+        if remainder < 0.0:
             break
         chosen += ONE
     return chosen

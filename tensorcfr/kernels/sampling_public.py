@@ -139,7 +139,7 @@ def public_chance_sampling(
     )
     before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -149,48 +149,55 @@ def public_chance_sampling(
             if not alternating:
                 rewind(generator, before)
             take_turn(generator, player)
-            asked = player, ZERO, orders.averaging, schedule[t, 0], clock
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
-            dealt = walk.histories + U(tree.dealing)
-            walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+            arguments = player, ZERO, orders.averaging, schedule[t, 0], clock
+            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            dealt = position.histories + U(tree.dealing)
+            position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
             while True:
-                walk = _down(turn, path, held, prune, walk)
-                walk, n_pending = _up(turn, path, prune, walk, n_pending)
-                if walk.depth == ZERO:
+                position = _follow_first_actions(turn, path, held, prune, position)
+                position, n_pending = _return_values(turn, path, prune, position, n_pending)
+                if position.depth == ZERO:
                     break
         n_pending = update_pending(rule, parameters, state.table, path.pending, n_pending)
-    finish(state, clock, walk)
+    finish(state, clock, position)
 
 
 @inlined
-def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> Walk:
+def _follow_first_actions(
+    turn: Turn, path: Path, held: np.ndarray, prune: bool, position: Walk
+) -> Walk:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
     tree = turn.tree
-    at, depth, histories, decisions = walk.at, walk.depth, walk.histories, walk.decisions
+    node_index, depth, histories, decisions = (
+        position.at,
+        position.depth,
+        position.histories,
+        position.decisions,
+    )
     path, node, player = borrowed(path), tree.node, turn.player
-    own = tree.hands[player]
+    n_hands = tree.hands[player]
     while True:
-        at, actor, block, histories, decisions = next_decision(
-            turn, held, at, True, histories, decisions
+        node_index, actor, block, histories, decisions = next_decision(
+            turn, held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
-            _pay(tree, path, player, at, depth)
+            _pay_hands(tree, path, player, node_index, depth)
             break
-        path.place[depth, 0] = at
+        path.place[depth, 0] = node_index
         path.place[depth, 1] = 0
-        _read(turn, path, at, block, tree.hands[actor], depth)
-        path.value[depth, :own] = 0.0
+        _read_strategies(turn, path, node_index, block, tree.hands[actor], depth)
+        path.value[depth, :n_hands] = 0.0
         depth += ONE
-        if _step(tree, path, depth, ZERO, actor) and prune:
-            path.value[depth, :own] = 0.0
+        if _multiply_reaches(tree, path, depth, ZERO, actor) and prune:
+            path.value[depth, :n_hands] = 0.0
             break
-        at = U(node[at]["first_child"])
-    return Walk(at, depth, 1.0, 1.0, histories, decisions)
+        node_index = U(node[node_index]["first_child"])
+    return Walk(node_index, depth, 1.0, 1.0, histories, decisions)
 
 
 @inlined
-def _up(
-    turn: Turn, path: Path, prune: bool, walk: Walk, n_pending: np.uint64
+def _return_values(
+    turn: Turn, path: Path, prune: bool, position: Walk, n_pending: np.uint64
 ) -> tuple[Walk, np.uint64]:
     """Pass values up to the last decision with an action that has not been tried.
 
@@ -198,45 +205,49 @@ def _up(
         The position to continue from, with depth 0 if the traversal is over; and the number of
         pending infosets.
     """
-    depth, tree = walk.depth, turn.tree
+    depth, tree = position.depth, turn.tree
     path, node, player = borrowed(path), tree.node, turn.player
-    own, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
+    n_hands, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
     while depth > ZERO:
         d = depth - ONE
-        at, action = U(path.place[d, 0]), U(path.place[d, 1])
-        actor, count = U(node[at]["actor"]), U(node[at]["n_children"])
+        node_index, action = U(path.place[d, 0]), U(path.place[d, 1])
+        actor, count = U(node[node_index]["actor"]), U(node[node_index]["n_children"])
         path.steps[actor] -= ONE
         if actor == player:
-            for h in range(own):
+            for h in range(n_hands):
                 q[d, action, h] = value[depth, h]
                 value[d, h] += sigma[d, action, h] * value[depth, h]
         else:
             # Terminals are weighted by the opponent's reach already, so values are just added.
-            for h in range(own):
+            for h in range(n_hands):
                 value[d, h] += value[depth, h]
         action += ONE
         if action < count:
             path.place[d, 1] = action
-            if not (_step(tree, path, depth, action, actor) and prune):
-                at = U(node[at]["first_child"]) + action
-                return Walk(at, depth, 1.0, 1.0, walk.histories, walk.decisions), n_pending
-            value[depth, :own] = 0.0
+            if not (_multiply_reaches(tree, path, depth, action, actor) and prune):
+                node_index = U(node[node_index]["first_child"]) + action
+                return Walk(
+                    node_index, depth, 1.0, 1.0, position.histories, position.decisions
+                ), n_pending
+            value[depth, :n_hands] = 0.0
             continue
         depth = d
         if actor == player:
-            n_pending = _learn(turn, path, at, d, n_pending)
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+            n_pending = _update_infosets(turn, path, node_index, d, n_pending)
+    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions), n_pending
 
 
 @inlined
-def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.uint64) -> np.uint64:
+def _update_infosets(
+    turn: Turn, path: Path, node_index: np.uint64, d: np.uint64, n_pending: np.uint64
+) -> np.uint64:
     """Update the infosets of the player's hands at frame ``d``, or add them to the pending ones."""
     tree, table = turn.tree, turn.table
     node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
-    bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
-    count = U(node[at]["n_children"])
+    bucket, lowest = U(node[node_index]["bucket"]), U(node[node_index]["block"])
+    count = U(node[node_index]["n_children"])
     # Without any opponent's reach, all regrets are 0 and only the average changes.
-    learns = path.reached[ONE - player, path.steps[ONE - player]]
+    is_reached = path.reached[ONE - player, path.steps[ONE - player]]
     for h in range(tree.hands[player]):
         if offset[bucket, h] == NO_HAND:
             continue
@@ -244,16 +255,16 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
         add = own_reach_weight(turn, block, 1.0)
         x = path.reach[player, path.steps[player], h]
         add_to_average(table, block, count, x * add)
-        if not learns:
+        if not is_reached:
             continue
         if path.pending.shape[0] == 0:
             for a in range(count):
                 path.instant[a] = q[d, a, h] - value[d, h]
             update(turn.rule, turn.parameters, table, block, count, path.instant, ZERO)
             continue
-        kept = block + count + count + count
+        instant_offset = block + count + count + count
         for a in range(count):
-            table[kept + a] = q[d, a, h] - value[d, h]
+            table[instant_offset + a] = q[d, a, h] - value[d, h]
         path.pending[n_pending, 0] = block
         path.pending[n_pending, 1] = count
         n_pending += ONE
@@ -261,13 +272,18 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
 
 
 @inlined
-def _read(
-    turn: Turn, path: Path, at: np.uint64, block: np.uint64, hands: np.uint64, depth: np.uint64
+def _read_strategies(
+    turn: Turn,
+    path: Path,
+    node_index: np.uint64,
+    block: np.uint64,
+    hands: np.uint64,
+    depth: np.uint64,
 ) -> None:
     """Read the strategies of the acting player's hands into a frame; 0 for impossible hands."""
     tree, table = turn.tree, turn.table
     offset, sigma = tree.hand_offset, path.sigma
-    bucket, count = U(tree.node[at]["bucket"]), U(tree.node[at]["n_children"])
+    bucket, count = U(tree.node[node_index]["bucket"]), U(tree.node[node_index]["n_children"])
     for h in range(hands):
         if offset[bucket, h] == NO_HAND:
             for a in range(count):
@@ -279,7 +295,7 @@ def _read(
 
 
 @inlined
-def _step(
+def _multiply_reaches(
     tree: AllHandsTree, path: Path, depth: np.uint64, action: np.uint64, actor: np.uint64
 ) -> bool:
     """Multiply the acting player's reaches by the probabilities of an action.
@@ -302,21 +318,24 @@ def _step(
 
 
 @inlined
-def _pay(
-    tree: AllHandsTree, path: Path, player: np.uint64, at: np.uint64, depth: np.uint64
+def _pay_hands(
+    tree: AllHandsTree, path: Path, player: np.uint64, node_index: np.uint64, depth: np.uint64
 ) -> None:
     """Compute the value of a terminal for every hand of a player, in row ``depth`` of the values.
 
     Values are weighted by the opponent's reach.
     """
-    utility, value, reach, other = tree.utility, path.value, path.reach, ONE - player
-    row, coefficient = U(tree.table[at]), tree.coefficient[U(tree.node[at]["payoff"])]
-    step, own = path.steps[other], tree.hands[player]
-    for h in range(own):
+    utility, value, reach, opponent = tree.utility, path.value, path.reach, ONE - player
+    row, coefficient = (
+        U(tree.table[node_index]),
+        tree.coefficient[U(tree.node[node_index]["payoff"])],
+    )
+    step, n_hands = path.steps[opponent], tree.hands[player]
+    for h in range(n_hands):
         value[depth, h] = 0.0
     # Skip hands without reach, which are many after a few rounds.
-    for k in range(tree.hands[other]):
-        y = coefficient * reach[other, step, k]
+    for k in range(tree.hands[opponent]):
+        y = coefficient * reach[opponent, step, k]
         if y != 0.0:
-            for h in range(own):
+            for h in range(n_hands):
                 value[depth, h] += y * utility[row, player, k, h]

@@ -45,7 +45,7 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
     """
     known = [SIZES.get(size, size) if isinstance(size, str) else size for size in dimensions]
     product = int(np.prod([size for size in known if isinstance(size, int)], initial=1))
-    unknown = [at for at, size in enumerate(known) if isinstance(size, str)]
+    unknown = [axis for axis, size in enumerate(known) if isinstance(size, str)]
     # Two unknown dimensions need the length of the last one; a single one follows from the length.
     if len(unknown) == 2:
         known = [f"place[{field}, 1] // place[{field}, 2]", f"place[{field}, 2]"]
@@ -55,13 +55,13 @@ def _array(field: int, dtype: type, dimensions: Sequence[int | str]) -> str:
     return f"view({POOLS[dtype]}, place[{field}, 0], ({sizes}))"
 
 
-def _form_of(fields: Sequence[str], before: str = "", **other: type) -> Any:
+def _form_of(fields: Sequence[str], before: str = "", **classes: type) -> Any:
     """Return a function that makes the sequence form of a shape.
 
     Args:
         fields: Names of the stored arrays.
         before: Source of a part of the payoff operator that comes first; empty for none.
-        **other: Classes that replace the classes of some kinds of payoffs.
+        **classes: Classes that replace the classes of some kinds of payoffs.
     """
     form = [
         _array(field, np.uint32 if name == "infoset_parent" else np.int64, dimensions)
@@ -69,11 +69,11 @@ def _form_of(fields: Sequence[str], before: str = "", **other: type) -> Any:
         for dimensions in [("masks", "hands + 1") if name == "hand_rank" else ("numbers",)]
     ]
     parts = [before] if before else []
-    kinds = KINDS | other
+    kinds = KINDS | classes
     for kind in dict.fromkeys(name.partition("/")[0] for name in fields[len(FORM_FIELDS) :]):
         arrays: Mapping[str, Any] = ARRAYS[kind]
-        own = [_array(fields.index(f"{kind}/{name}"), *arrays[name]) for name in arrays]
-        parts.append(f"{kinds[kind].__name__}({', '.join(own)})")
+        views = [_array(fields.index(f"{kind}/{name}"), *arrays[name]) for name in arrays]
+        parts.append(f"{kinds[kind].__name__}({', '.join(views)})")
     lines = [
         "def form(shapes, shape):",
         "    place, integers = shapes.place[shape], shapes.integers",

@@ -24,9 +24,9 @@ SINGLE_ROUNDING = 2.0**-20
 
 
 @inlined
-def exact(instant: float, least: float, zero: float) -> float:
+def exact(instant: float, tie_threshold: float, zero: float) -> float:
     """Return an instantaneous regret, or 0 if it is within rounding error."""
-    return zero if abs(instant) <= least else instant
+    return zero if abs(instant) <= tie_threshold else instant
 
 
 def _is_double(value: Any) -> bool:
@@ -65,9 +65,9 @@ def _bound_of_all(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
 
 @inlined
 def _shares_of_sizes(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
-    least, share = rows.least, like(value[0], SINGLE_ROUNDING)
-    least[: lanes.length] = rows.bound
+    tie_threshold, share = rows.least, like(value[0], SINGLE_ROUNDING)
+    tie_threshold[: lanes.length] = rows.bound
     for a in range(lanes.actions):
         q = value[lanes.at + a * lanes.stride :]
         for lane in range(lanes.length):
-            least[lane] = max(least[lane], share * abs(q[lane]))
+            tie_threshold[lane] = max(tie_threshold[lane], share * abs(q[lane]))

@@ -29,11 +29,11 @@ RUN = 64
 def ascend_by(step: int, parent: np.ndarray, begin: int, count: int) -> bool:
     """Return whether ``count`` parents from ``begin`` on increase by ``step`` each."""
     # In 32 bits, which doubles the lanes per vector; without a branch, so that it is vectorised.
-    at, first, apart = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
+    first_lane, first, difference = np.uint64(begin), np.uint32(parent[begin]), np.uint32(0)
     for lane in range(np.uint64(count)):
         expected = np.uint32(first + np.uint32(step * lane))
-        apart = np.uint32(apart | np.uint32(parent[at + lane] ^ expected))
-    return apart == 0
+        difference = np.uint32(difference | np.uint32(parent[first_lane + lane] ^ expected))
+    return difference == 0
 
 
 @inlined
@@ -72,14 +72,22 @@ def next_run(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
 
 
 @inlined
-def tile_length(alike: int, most: int) -> int:
-    """Return the length of a tile whose first ``alike`` parents are consecutive, up to ``most``."""
-    return min(LONGEST if alike >= RUN else TILE, most)
+def tile_length(n_consecutive: int, most: int) -> int:
+    """Return the length of a tile, up to ``most``.
+
+    ``n_consecutive`` is the number of consecutive parents from its first lane on.
+    """
+    return min(LONGEST if n_consecutive >= RUN else TILE, most)
 
 
 @inlined
 def gather(
-    array: np.ndarray, parent: np.ndarray, begin: int, length: int, alike: int, v: np.ndarray
+    array: np.ndarray,
+    parent: np.ndarray,
+    begin: int,
+    length: int,
+    n_consecutive: int,
+    v: np.ndarray,
 ) -> None:
     """Copy ``array[parent[begin + lane]]`` to ``v[lane]``, run by run.
 
@@ -88,24 +96,35 @@ def gather(
         parent: int (at least begin + length,).
         begin: First lane.
         length: Number of lanes.
-        alike: Number of consecutive parents from ``begin`` on.
+        n_consecutive: Number of consecutive parents from ``begin`` on.
         v: float (at least length,): modified in place.
     """
     done = 0
     while done < length:
-        part = min(alike if alike >= RUN else TILE, length - done)
-        at, first, to = np.uint64(begin + done), np.uint64(parent[begin + done]), np.uint64(done)
+        part = min(n_consecutive if n_consecutive >= RUN else TILE, length - done)
+        first_lane, first, to = (
+            np.uint64(begin + done),
+            np.uint64(parent[begin + done]),
+            np.uint64(done),
+        )
         # The condition does not depend on the lane: the compiler makes two loops.
         for lane in range(np.uint64(part)):
-            v[to + lane] = array[first + lane if alike >= RUN else np.uint64(parent[at + lane])]
+            v[to + lane] = array[
+                first + lane if n_consecutive >= RUN else np.uint64(parent[first_lane + lane])
+            ]
         done += part
         if done < length:
-            alike = next_run(parent, begin + done, length - done, alike)
+            n_consecutive = next_run(parent, begin + done, length - done, n_consecutive)
 
 
 @inlined
 def scatter(
-    v: np.ndarray, parent: np.ndarray, begin: int, length: int, alike: int, array: np.ndarray
+    v: np.ndarray,
+    parent: np.ndarray,
+    begin: int,
+    length: int,
+    n_consecutive: int,
+    array: np.ndarray,
 ) -> None:
     """Add ``v[lane]`` to ``array[parent[begin + lane]]``, run by run.
 
@@ -113,10 +132,16 @@ def scatter(
     """
     done = 0
     while done < length:
-        part = min(alike if alike >= RUN else TILE, length - done)
-        at, first, of = np.uint64(begin + done), np.uint64(parent[begin + done]), np.uint64(done)
+        part = min(n_consecutive if n_consecutive >= RUN else TILE, length - done)
+        first_lane, first, of = (
+            np.uint64(begin + done),
+            np.uint64(parent[begin + done]),
+            np.uint64(done),
+        )
         for lane in range(np.uint64(part)):
-            array[first + lane if alike >= RUN else np.uint64(parent[at + lane])] += v[of + lane]
+            array[
+                first + lane if n_consecutive >= RUN else np.uint64(parent[first_lane + lane])
+            ] += v[of + lane]
         done += part
         if done < length:
-            alike = next_run(parent, begin + done, length - done, alike)
+            n_consecutive = next_run(parent, begin + done, length - done, n_consecutive)

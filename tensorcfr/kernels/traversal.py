@@ -294,12 +294,15 @@ class Walk(NamedTuple):
 
 
 @inlined
-def begin_iteration(frames: Frames, clock: float, walk: Walk, generator: np.ndarray) -> None:
+def begin_iteration(frames: Frames, clock: float, position: Walk, generator: np.ndarray) -> None:
     """Store the data that undo the iteration about to begin, if there is a log."""
     if frames.log.shape[0] > 0:
         cursor = frames.cursor
         cursor[NOTED], frames.scalar[CLOCK] = 0, clock
-        cursor[HISTORIES], cursor[DECISIONS] = np.int64(walk.histories), np.int64(walk.decisions)
+        cursor[HISTORIES], cursor[DECISIONS] = (
+            np.int64(position.histories),
+            np.int64(position.decisions),
+        )
         remember(generator, frames.generator)
 
 
@@ -329,14 +332,14 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
 
 @inlined
 def pause(
-    frames: Frames, state: TraversalState, walk: Walk, turn: int, clock: float, count: np.uint64
+    frames: Frames, state: TraversalState, position: Walk, turn: int, clock: float, count: np.uint64
 ) -> None:
     """Store the position of a traversal that waits.
 
     Args:
         frames: Modified in place.
         state: Modified in place.
-        walk: Position of the traversal.
+        position: Position of the traversal.
         turn: Index of its player in the schedule.
         clock: Sum of the averaging weights.
         count: Number of children of the node: 0 to wait for the history, otherwise for a longer
@@ -344,16 +347,16 @@ def pause(
     """
     cursor, missing = frames.cursor, count == ZERO
     cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
-    cursor[TURN], cursor[AT], cursor[DEPTH] = turn, np.int64(walk.at), np.int64(walk.depth)
-    frames.scalar[OWN], frames.scalar[LED] = walk.own, walk.led
-    finish(state, clock, walk)
+    cursor[TURN], cursor[AT], cursor[DEPTH] = turn, np.int64(position.at), np.int64(position.depth)
+    frames.scalar[OWN], frames.scalar[LED] = position.own, position.led
+    finish(state, clock, position)
     if not missing:  # It was counted, and will be again.
         state.touched[0] -= 1
         state.touched[1] -= 1
 
 
 @inlined
-def resumed(frames: Frames, walk: Walk) -> Walk:
+def resumed(frames: Frames, position: Walk) -> Walk:
     """Return the position at which a waiting traversal continues."""
     cursor, scalar = frames.cursor, frames.scalar
     cursor[PAUSED] = 0
@@ -362,14 +365,14 @@ def resumed(frames: Frames, walk: Walk) -> Walk:
         U(cursor[DEPTH]),
         scalar[OWN],
         scalar[LED],
-        walk.histories,
-        walk.decisions,
+        position.histories,
+        position.decisions,
     )
 
 
 @inlined
-def finish(state: TraversalState, clock: float, walk: Walk) -> None:
+def finish(state: TraversalState, clock: float, position: Walk) -> None:
     """Store clock and counts in the state, which is modified in place."""
     state.clock[0] = clock
-    state.touched[0] = np.int64(walk.histories)
-    state.touched[1] = np.int64(walk.decisions)
+    state.touched[0] = np.int64(position.histories)
+    state.touched[1] = np.int64(position.decisions)

@@ -18,7 +18,7 @@ from .random import draw_at
 from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Turn, U
 
 
-def _has(tree: Any, field: str) -> bool:
+def _has_field(tree: Any, field: str) -> bool:
     """Return whether a tree, or its numba type, has a field that is not None."""
     if isinstance(tree, types.BaseNamedTuple):
         kind: Any = tree
@@ -36,7 +36,7 @@ def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
         held: uint64 (players,): each player's hand; modified in place.
         generator: uint64 (4,), or a script; modified in place.
     """
-    return _deal_hands if _has(tree, "deal") else lambda tree, held, generator: ZERO
+    return _deal_hands if _has_field(tree, "deal") else lambda tree, held, generator: ZERO
 
 
 @inlined
@@ -49,102 +49,108 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
 
 
 @chosen
-def sample_step(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
+def sample_step(
+    tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
+) -> np.uint64:
     """Draw the node to which a chance node leads, by one random number; never one of probability 0.
 
     Args:
         tree: The game.
         deal: Deal from :func:`deal_hands`.
-        at: The chance node.
+        node_index: The chance node.
         generator: uint64 (4,), a script or streams; modified in place.
     """
-    if _has(tree, "mass"):
+    if _has_field(tree, "mass"):
         return _sample_all_hands
-    return _sample_history if _has(tree, "outcome") else _sample_public
+    return _sample_history if _has_field(tree, "outcome") else _sample_public
 
 
 @inlined
-def _sample_history(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
-    c = U(tree.node[at]["chance"])
+def _sample_history(
+    tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
+) -> np.uint64:
+    c = U(tree.node[node_index]["chance"])
     first = U(tree.first_outcome[c])
     count = U(tree.first_outcome[c + ONE]) - first
     return draw_by_alias(tree.outcome, tree.threshold, first, count, generator, c)
 
 
 @inlined
-def _sample_public(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
+def _sample_public(
+    tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
+) -> np.uint64:
     node, step, chance_table = tree.node, tree.step, tree.chance_table
     # Stream 0 belongs to the deal.  A chance node has a stream for every deal.
-    place = ONE + U(node[at]["bucket"]) * U(chance_table.shape[1]) + deal
-    left = draw_at(generator, place)
-    first = U(node[at]["first_child"])
+    stream = ONE + U(node[node_index]["bucket"]) * U(chance_table.shape[1]) + deal
+    remainder = draw_at(generator, stream)
+    first = U(node[node_index]["first_child"])
     chosen_child = first
-    for a in range(U(node[at]["n_children"])):
+    for a in range(U(node[node_index]["n_children"])):
         # Outcomes of probability 0 are skipped, even if rounding leaves a rest after the last one.
         probability = chance_table[step[first + a], deal]
         if probability > 0.0:
             chosen_child = first + a
-            left -= probability
-            if left < 0.0:
+            remainder -= probability
+            if remainder < 0.0:
                 break
     return chosen_child
 
 
 @inlined
 def _sample_all_hands(
-    tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray
+    tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
 ) -> np.uint64:
     """Draw a child of a public chance node by its probability over all deals."""
     node, weight, mass = tree.node, tree.weight, tree.mass
     # The masses of the children sum to the mass of the node, so they need no normalisation.
-    left = draw_at(generator, U(node[at]["bucket"])) * mass[U(weight[at])]
-    first = U(node[at]["first_child"])
+    remainder = draw_at(generator, U(node[node_index]["bucket"])) * mass[U(weight[node_index])]
+    first = U(node[node_index]["first_child"])
     chosen_child = first
-    for a in range(U(node[at]["n_children"])):
+    for a in range(U(node[node_index]["n_children"])):
         probability = mass[U(weight[first + a])]
         if probability > 0.0:
             chosen_child = first + a
-            left -= probability
-            if left < 0.0:
+            remainder -= probability
+            if remainder < 0.0:
                 break
     return chosen_child
 
 
 @chosen
-def joined_nodes(tree: Any, at: np.uint64) -> Any:
+def joined_nodes(tree: Any, node_index: np.uint64) -> Any:
     """Return the number of further chance nodes that the draw at a chance node covers."""
-    return _joined_nodes if _has(tree, "joined") else lambda tree, at: ZERO
+    return _joined_nodes if _has_field(tree, "joined") else lambda tree, node_index: ZERO
 
 
 @inlined
-def _joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
-    return U(tree.joined[U(tree.node[at]["chance"])])
+def _joined_nodes(tree: Any, node_index: np.uint64) -> np.uint64:
+    return U(tree.joined[U(tree.node[node_index]["chance"])])
 
 
 @chosen
-def first_outcome_of(tree: Any, at: np.uint64) -> Any:
+def first_outcome_of(tree: Any, node_index: np.uint64) -> Any:
     """Return the index of the first outcome of a chance node; 0 in public trees."""
-    return _first_outcome if _has(tree, "first_outcome") else lambda tree, at: ZERO
+    return _first_outcome if _has_field(tree, "first_outcome") else lambda tree, node_index: ZERO
 
 
 @inlined
-def _first_outcome(tree: Any, at: np.uint64) -> np.uint64:
-    return U(tree.first_outcome[U(tree.node[at]["chance"])])
+def _first_outcome(tree: Any, node_index: np.uint64) -> np.uint64:
+    return U(tree.first_outcome[U(tree.node[node_index]["chance"])])
 
 
 @chosen
-def histories_at(tree: Any, at: np.uint64) -> Any:
+def histories_at(tree: Any, node_index: np.uint64) -> Any:
     """Return the number of histories at a node: 1, or with all hands the possible deals there."""
-    return _deals_at if _has(tree, "deals") else lambda tree, at: ONE
+    return _deals_at if _has_field(tree, "deals") else lambda tree, node_index: ONE
 
 
 @inlined
-def _deals_at(tree: Any, at: np.uint64) -> np.uint64:
-    return U(tree.deals[U(tree.weight[at])])
+def _deals_at(tree: Any, node_index: np.uint64) -> np.uint64:
+    return U(tree.deals[U(tree.weight[node_index])])
 
 
 @chosen
-def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> Any:
+def find_block(tree: Any, held: np.ndarray, node_index: np.uint64, actor: np.uint64) -> Any:
     """Return the block of the infoset at a decision node, or ``NO_BLOCK``.
 
     With all hands together, it is the block of the first hand.
@@ -152,40 +158,48 @@ def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> 
     Args:
         tree: The game.
         held: uint64 (players,): each player's hand.
-        at: The node.
+        node_index: The node.
         actor: The acting player.
     """
-    one_hand = _has(tree, "hand_offset") and not _has(tree, "mass")
-    return _block_of_hand if one_hand else lambda tree, held, at, actor: U(tree.node[at]["block"])
+    one_hand = _has_field(tree, "hand_offset") and not _has_field(tree, "mass")
+    return (
+        _block_of_hand
+        if one_hand
+        else lambda tree, held, node_index, actor: U(tree.node[node_index]["block"])
+    )
 
 
 @inlined
-def _block_of_hand(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> np.uint64:
+def _block_of_hand(
+    tree: Any, held: np.ndarray, node_index: np.uint64, actor: np.uint64
+) -> np.uint64:
     node = tree.node
-    return U(node[at]["block"]) + U(tree.hand_offset[U(node[at]["bucket"]), held[actor]])
+    return U(node[node_index]["block"]) + U(
+        tree.hand_offset[U(node[node_index]["bucket"]), held[actor]]
+    )
 
 
 @chosen
-def pay(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+def pay(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
     """Return the utility of a terminal for a player.
 
     Args:
         tree: The game.
-        at: The terminal.
+        node_index: The terminal.
         deal: Deal from :func:`deal_hands`.
         player: The player.
     """
-    return _pay_public if _has(tree, "coefficient") else _pay_history
+    return _pay_public if _has_field(tree, "coefficient") else _pay_history
 
 
 @inlined
-def _pay_history(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
-    return tree.utility[U(tree.node[at]["payoff"]), player]
+def _pay_history(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+    return tree.utility[U(tree.node[node_index]["payoff"]), player]
 
 
 @inlined
-def _pay_public(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
-    p = U(tree.node[at]["payoff"])
+def _pay_public(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
+    p = U(tree.node[node_index]["payoff"])
     return tree.coefficient[p] * tree.utility[U(tree.matrix[p]), player, deal]
 
 
@@ -193,7 +207,7 @@ def _pay_public(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) ->
 def next_decision(
     turn: Turn,
     held: np.ndarray,
-    at: np.uint64,
+    node_index: np.uint64,
     sampled: bool,
     histories: np.uint64,
     decisions: np.uint64,
@@ -203,7 +217,7 @@ def next_decision(
     Args:
         turn: The traversal.
         held: uint64 (players,): each player's hand.
-        at: The node.
+        node_index: The node.
         sampled: Whether chance is sampled on the way; otherwise the path ends at a chance node.
         histories: Number of histories visited.
         decisions: Number of decision nodes among them.
@@ -215,22 +229,28 @@ def next_decision(
     """
     tree, node = turn.tree, turn.tree.node
     while True:
-        actor = U(node[at]["actor"])
+        actor = U(node[node_index]["actor"])
         if actor == TERMINAL_NODE:
-            return at, actor, NO_BLOCK, histories + histories_at(tree, at), decisions
+            return (
+                node_index,
+                actor,
+                NO_BLOCK,
+                histories + histories_at(tree, node_index),
+                decisions,
+            )
         if actor == CHANCE_NODE:
-            histories += histories_at(tree, at) + joined_nodes(tree, at)
+            histories += histories_at(tree, node_index) + joined_nodes(tree, node_index)
             if not sampled:
-                return at, actor, NO_BLOCK, histories, decisions
-            at = sample_step(tree, turn.deal, at, turn.generator)
+                return node_index, actor, NO_BLOCK, histories, decisions
+            node_index = sample_step(tree, turn.deal, node_index, turn.generator)
             continue
         # A node of a growing tree whose children are not entered yet.
-        if U(node[at]["n_children"]) == ZERO:
-            return at, actor, NO_BLOCK, histories, decisions
-        histories += histories_at(tree, at)
-        decisions += histories_at(tree, at)
-        block = find_block(tree, held, at, actor)
+        if U(node[node_index]["n_children"]) == ZERO:
+            return node_index, actor, NO_BLOCK, histories, decisions
+        histories += histories_at(tree, node_index)
+        decisions += histories_at(tree, node_index)
+        block = find_block(tree, held, node_index, actor)
         if block != NO_BLOCK:
-            return at, actor, block, histories, decisions
+            return node_index, actor, block, histories, decisions
         # A single action: nothing to choose and no block, so follow it.
-        at = U(node[at]["first_child"])
+        node_index = U(node[node_index]["first_child"])

@@ -70,16 +70,16 @@ def add_trigger_regrets(
             # Levels run from the deepest up, so values below the parent are complete when it is
             # read.
             value[form.infoset_parent[infoset]] += v
-            for one in range(triggers.first[infoset], triggers.first[infoset + 1]):
-                weight, at = reach[triggers.sequence[one]], triggers.regret[one]
+            for trigger in range(triggers.first[infoset], triggers.first[infoset + 1]):
+                weight, offset = reach[triggers.sequence[trigger]], triggers.regret[trigger]
                 for a in range(actions):
-                    regret[at + a] += weight * (value[s + a * lanes] - v)
-            at = triggers.swap[infoset]
-            if at < triggers.swap[infoset + 1]:
+                    regret[offset + a] += weight * (value[s + a * lanes] - v)
+            offset = triggers.swap[infoset]
+            if offset < triggers.swap[infoset + 1]:
                 for a in range(actions):
                     weight, q = reach[s + a * lanes], value[s + a * lanes]
                     for to in range(actions):
-                        regret[at + a * actions + to] += weight * (value[s + to * lanes] - q)
+                        regret[offset + a * actions + to] += weight * (value[s + to * lanes] - q)
 
 
 @kernel
@@ -109,24 +109,24 @@ def follow_triggers(
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
         for lane in range(lanes):
             infoset, s = form.bucket_infoset[b] + lane, form.bucket_sequence[b] + lane
-            above = reach[form.infoset_parent[infoset]]
+            parent_reach = reach[form.infoset_parent[infoset]]
             rate[:actions, :actions] = SMALLEST
-            for one in range(triggers.first[infoset], triggers.first[infoset + 1]):
-                weight, at = reach[triggers.sequence[one]], triggers.regret[one]
+            for trigger in range(triggers.first[infoset], triggers.first[infoset + 1]):
+                weight, offset = reach[triggers.sequence[trigger]], triggers.regret[trigger]
                 for to in range(actions):
-                    more = weight * max(regret[at + to], 0.0)
+                    gain = weight * max(regret[offset + to], 0.0)
                     for a in range(actions):
-                        rate[a, to] += more
-            at = triggers.swap[infoset]
-            if at < triggers.swap[infoset + 1]:
+                        rate[a, to] += gain
+            offset = triggers.swap[infoset]
+            if offset < triggers.swap[infoset + 1]:
                 for a in range(actions):
                     for to in range(actions):
-                        rate[a, to] += above * max(regret[at + a * actions + to], 0.0)
+                        rate[a, to] += parent_reach * max(regret[offset + a * actions + to], 0.0)
             # The stationary strategy gains nothing by any of these changes of action.
             _stationary(rate, actions, chance)
             for a in range(actions):
                 strategy[s + a * lanes] = chance[a]
-                reach[s + a * lanes] = above * chance[a]
+                reach[s + a * lanes] = parent_reach * chance[a]
 
 
 @inlined
@@ -145,11 +145,11 @@ def _stationary(rate: np.ndarray, n: int, chance: np.ndarray) -> None:
         chance: float64 (n,): the distribution, modified in place.
     """
     for last in range(n - 1, 0, -1):
-        away = 0.0
+        exit_rate = 0.0
         for to in range(last):
-            away += rate[last, to]
+            exit_rate += rate[last, to]
         for a in range(last):
-            rate[a, last] /= away
+            rate[a, last] /= exit_rate
             for to in range(last):
                 rate[a, to] += rate[a, last] * rate[last, to]
     chance[0] = total = 1.0

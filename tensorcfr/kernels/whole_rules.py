@@ -46,37 +46,37 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
     ``rows.mean`` holds their values under the strategies played on entry, and the values that they
     pass up on return.
     """
-    actions, stride, at, length = lanes
+    actions, stride, offset, length = lanes
     regret, value, memory = part.regret, part.value, part.memory
-    own, floor = rows.own, step.floor
+    scratch, floor = rows.own, step.floor
     for begin in range(0, length, OWN_LANES):
         count = min(OWN_LANES, length - begin)
-        arrays = view(own, 0, (OWN_ROWS + memory.shape[0], actions, count))
+        arrays = view(scratch, 0, (OWN_ROWS + memory.shape[0], actions, count))
         # The end of the scratch holds the values that are passed up.
-        passed = own[len(own) - count :]
-        mean, least = rows.mean[begin:], rows.least[begin:]
+        passed = scratch[len(scratch) - count :]
+        mean, tie_threshold = rows.mean[begin:], rows.least[begin:]
         for lane in range(count):
             passed[lane] = mean[lane]
         for a in range(actions):
-            first = at + a * stride + begin
+            first = offset + a * stride + begin
             q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
             for lane in range(count):
                 instant = np.float64(q[lane]) - passed[lane]
-                arrays[1, a, lane] = exact(instant, least[lane], 0.0)
+                arrays[1, a, lane] = exact(instant, tie_threshold[lane], 0.0)
                 arrays[2, a, lane] = q[lane]
             for lane in range(count):
                 arrays[0, a, lane] = cumulative[lane]
             for lane in range(count):
                 arrays[3, a, lane] = sigma[lane]
             for k in range(memory.shape[0]):
-                kept = memory[k, first:]
+                stored = memory[k, first:]
                 for lane in range(count):
-                    arrays[OWN_ROWS + k, a, lane] = kept[lane]
+                    arrays[OWN_ROWS + k, a, lane] = stored[lane]
         _make_step(step.rule, arrays, passed, step.parameters)
         if step.rule.passes_new:
             passed[:] = 0.0
         for a in range(actions):
-            first = at + a * stride + begin
+            first = offset + a * stride + begin
             cumulative, sigma = regret[first:], strategy[first:]
             for lane in range(count):
                 # The floor is mixed in after the rule's step, which computes strategies without it.
@@ -88,9 +88,9 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
             for lane in range(count):
                 cumulative[lane] = arrays[0, a, lane]
             for k in range(memory.shape[0]):
-                kept = memory[k, first:]
+                stored = memory[k, first:]
                 for lane in range(count):
-                    kept[lane] = arrays[OWN_ROWS + k, a, lane]
+                    stored[lane] = arrays[OWN_ROWS + k, a, lane]
         for lane in range(count):
             mean[lane] = passed[lane]
 
@@ -100,7 +100,7 @@ def step_free(
     part: Part,
     lanes: Lanes,
     step: Step,
-    least: float,
+    tie_threshold: float,
     mean: float,
     sigma: np.ndarray,
     probability: np.ndarray,
@@ -112,7 +112,7 @@ def step_free(
         part: Regrets and memory are modified in place.
         lanes: The infoset.
         step: The local rule with its parameters.
-        least: Tie threshold.
+        tie_threshold: Tie threshold.
         mean: Mean value of the free actions.
         sigma: float64 (actions,): probabilities of the actions; at free actions modified in place
             to the next ones, which sum to 1.
@@ -122,19 +122,19 @@ def step_free(
     Returns:
         The value that is passed up minus ``mean``.
     """
-    regret, value, memory, own = part.regret, part.value, part.memory, rows.own
+    regret, value, memory, scratch = part.regret, part.value, part.memory, rows.own
     share, count = free_share(probability), 0
     for a in range(len(probability)):
         count += probability[a] < 0.0
-    kept = OWN_ROWS + memory.shape[0]
+    n_arrays = OWN_ROWS + memory.shape[0]
     # Copy the free actions to consecutive rows, as an infoset of `count` actions.
-    arrays, passed = view(own, 0, (kept, count, 1)), own[len(own) - 1 :]
+    arrays, passed = view(scratch, 0, (n_arrays, count, 1)), scratch[len(scratch) - 1 :]
     free = 0
     for a in range(len(probability)):
         if probability[a] < 0.0:
             s = lanes.at + a * lanes.stride
             arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
-            arrays[1, free, 0] = exact(value[s] - mean, least, 0.0)
+            arrays[1, free, 0] = exact(value[s] - mean, tie_threshold, 0.0)
             arrays[3, free, 0] = sigma[a] / share
             for k in range(memory.shape[0]):
                 arrays[OWN_ROWS + k, free, 0] = memory[k, s]

@@ -29,11 +29,11 @@ class ByLabel(Kind):
         Raises:
             TypeError: The value is not a mapping, or a key is not a text.
         """
-        found = super().__call__(name, value)
-        for label in found:
+        mapping = super().__call__(name, value)
+        for label in mapping:
             if not isinstance(label, str):
                 raise TypeError(f"{name}: an infoset label must be a text, not {brief(label)}")
-        return found
+        return mapping
 
 
 LOCKS = ByLabel((Mapping,), "a mapping of infoset labels to actions and probabilities")

@@ -100,14 +100,14 @@ class HistoryTree(NamedTuple):
         reach = np.ones(self.n_nodes)
         # A level depends only on the level above, so each level is one vectorised operation.
         for level in levels_below_root(self.first_child):
-            above = self.parent[level]
-            last[:, level] = last[:, above]
-            reach[level] = reach[above] * self.probability[level]
+            parent = self.parent[level]
+            last[:, level] = last[:, parent]
+            reach[level] = reach[parent] * self.probability[level]
             # Only an action of the player changes their last sequence.
-            moved = np.flatnonzero(self.player[above] >= 0)
-            node, above = level.start + moved, above[moved]
-            infoset, action = self.infoset[above], node - self.first_child[above]
-            last[self.player[above], node] = first[infoset] + action * stride[infoset]
+            moved = np.flatnonzero(self.player[parent] >= 0)
+            node, parent = level.start + moved, parent[moved]
+            infoset, action = self.infoset[parent], node - self.first_child[parent]
+            last[self.player[parent], node] = first[infoset] + action * stride[infoset]
         return last, reach
 
 
@@ -208,9 +208,9 @@ class PublicTree(NamedTuple):
         """
         # Matrices have an axis of players in front of the hands, so probabilities get one too.
         before_hands = -1 - self.n_players
-        given = self.weight_table[weight]
-        alive = np.expand_dims((given > 0) & (self.prior > 0), before_hands)
-        probability = np.expand_dims(self.prior * given, before_hands)
+        chance = self.weight_table[weight]
+        alive = np.expand_dims((chance > 0) & (self.prior > 0), before_hands)
+        probability = np.expand_dims(self.prior * chance, before_hands)
         # Deals that cannot occur may have infinite utilities; ``where`` drops 0 times infinity.
         with np.errstate(invalid="ignore"):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
@@ -259,9 +259,9 @@ class SequenceForm(NamedTuple):
         infoset, action = np.full((2, self.n_sequences), -1)
         shapes = (self.bucket_infoset, self.bucket_sequence, self.bucket_actions, self.bucket_lanes)
         for begin, first, actions, lanes in zip(*(s.tolist() for s in shapes), strict=True):
-            own = slice(first, first + actions * lanes)
-            infoset[own] = np.tile(begin + np.arange(lanes), actions)
-            action[own] = np.repeat(np.arange(actions), lanes)
+            sequences = slice(first, first + actions * lanes)
+            infoset[sequences] = np.tile(begin + np.arange(lanes), actions)
+            action[sequences] = np.repeat(np.arange(actions), lanes)
         return infoset, action
 
     @property
@@ -308,13 +308,13 @@ class SequenceForm(NamedTuple):
         Returns:
             int64 (sequences,): sequence of ``to``; the empty sequences map to the empty sequences.
         """
-        found = np.repeat(to.player_sequences[:-1], np.diff(self.player_sequences))
-        own, action = self.owners
+        sequence = np.repeat(to.player_sequences[:-1], np.diff(self.player_sequences))
+        own_infoset, action = self.owners
         # The empty sequences keep this entry; all others get theirs.
-        acts = own >= 0
-        at = infoset[own[acts]]
-        found[acts] = to.infoset_sequence[at] + action[acts] * to.infoset_stride[at]
-        return found
+        acts = own_infoset >= 0
+        target = infoset[own_infoset[acts]]
+        sequence[acts] = to.infoset_sequence[target] + action[acts] * to.infoset_stride[target]
+        return sequence
 
     @property
     def n_players(self) -> int:
@@ -375,7 +375,7 @@ def bucket_layout(
     """
     players = np.arange(n_players + 1)
     buckets = np.searchsorted(owner, players)
-    infosets, sequences = (np.append(0, np.cumsum(own)) for own in (lanes, lanes * actions))
+    infosets, sequences = (np.append(0, np.cumsum(counts)) for counts in (lanes, lanes * actions))
     return {
         "player_infosets": infosets[buckets],
         "player_sequences": sequences[buckets] + players,
@@ -462,12 +462,12 @@ def changed_arrays(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> An
         return change(value)
     if not isinstance(value, tuple):
         return value
-    found = (changed_arrays(one, change) for one in value)
-    return type(value)(*found) if hasattr(value, "_fields") else tuple(found)
+    changed = (changed_arrays(item, change) for item in value)
+    return type(value)(*changed) if hasattr(value, "_fields") else tuple(changed)
 
 
 def frozen_array(array: np.ndarray) -> np.ndarray:
     """Return a read-only view of an array."""
-    own = array.view()
-    own.flags.writeable = False
-    return own
+    view = array.view()
+    view.flags.writeable = False
+    return view

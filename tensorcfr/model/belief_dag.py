@@ -132,15 +132,15 @@ class _Views:
         tree = game.tree
         acts = np.isin(tree.player, members)
         histories, infosets = int(acts.sum()), len(np.unique(tree.infoset[acts]))
-        each = BYTES_PER_HISTORY + infosets // 8
-        self.check_memory(f"{histories:,} histories", histories * each)
+        bytes_per_history = BYTES_PER_HISTORY + infosets // 8
+        self.check_memory(f"{histories:,} histories", histories * bytes_per_history)
         last, above, action = self._trace()
         self.n_actions = game.form.infoset_actions
         reach = self._reaches(np.flatnonzero(acts), above)
         self.leaves, leaf = np.unique(last[:, tree.terminal], axis=1, return_inverse=True)
         self.classes: list[_Class] = []
         known: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        at: dict[int, int] = {}
+        class_of: dict[int, int] = {}
         self.first: set[int] = set()
         self.first_leaves: set[int] = set()
         # Nodes are in breadth-first order, so the class of ``above[node]`` is known already.
@@ -151,17 +151,19 @@ class _Views:
                 actions = range(int(self.n_actions[key[0]]))
                 after: list[set[int]] = [set() for _ in actions]
                 self.classes.append(_Class(*key, after, [set() for _ in actions]))
-            at[node] = known[key]
+            class_of[node] = known[key]
             if above[node] < 0:
-                self.first.add(at[node])
+                self.first.add(class_of[node])
             else:
-                self.classes[at[int(above[node])]].children[action[node]].add(at[node])
+                self.classes[class_of[int(above[node])]].children[action[node]].add(class_of[node])
         self.terminal_leaf = leaf.ravel().astype(np.int64)
-        for node, one in zip(tree.terminal.tolist(), self.terminal_leaf.tolist(), strict=True):
+        for node, leaf_number in zip(
+            tree.terminal.tolist(), self.terminal_leaf.tolist(), strict=True
+        ):
             if above[node] < 0:
-                self.first_leaves.add(one)
+                self.first_leaves.add(leaf_number)
             else:
-                self.classes[at[int(above[node])]].leaves[action[node]].add(one)
+                self.classes[class_of[int(above[node])]].leaves[action[node]].add(leaf_number)
         self.time = self._times()
 
     def check_memory(self, what: str, needed: int) -> None:
@@ -198,12 +200,12 @@ class _Views:
         """Return the bit set of the members' infosets at and below each history where a member
         acts."""
         infoset = self.game.tree.infoset
-        bit = {one: 1 << k for k, one in enumerate(np.unique(infoset[acts]).tolist())}
+        bit = {number: 1 << k for k, number in enumerate(np.unique(infoset[acts]).tolist())}
         reach = {node: bit[int(infoset[node])] for node in acts.tolist()}
         # Children come after their parents, so the reverse order has all of a history's bits.
         for node in reversed(acts.tolist()):
-            if (before := int(above[node])) >= 0:
-                reach[before] |= reach[node]
+            if (ancestor := int(above[node])) >= 0:
+                reach[ancestor] |= reach[node]
         return reach
 
     def _times(self) -> dict[int, int]:
@@ -212,23 +214,23 @@ class _Views:
         Raises:
             ValueError: The infosets have no order.
         """
-        after: dict[int, set[int]] = {one.infoset: set() for one in self.classes}
-        for one in self.classes:
-            after[one.infoset].update(self.classes[c].infoset for c in chain(*one.children))
-        waits = dict.fromkeys(after, 0)
+        after: dict[int, set[int]] = {class_.infoset: set() for class_ in self.classes}
+        for class_ in self.classes:
+            after[class_.infoset].update(self.classes[c].infoset for c in chain(*class_.children))
+        n_before = dict.fromkeys(after, 0)
         for infoset in chain(*after.values()):
-            waits[infoset] += 1
-        time = {infoset: 0 for infoset, count in waits.items() if not count}
+            n_before[infoset] += 1
+        time = {infoset: 0 for infoset, count in n_before.items() if not count}
         ready = list(time)
         # Topological sort: an infoset is ready when all infosets before it have their time.
         while ready:
             infoset = ready.pop()
             for later in after[infoset]:
                 time[later] = max(time.get(later, 0), time[infoset] + 1)
-                waits[later] -= 1
-                if not waits[later]:
+                n_before[later] -= 1
+                if not n_before[later]:
                     ready.append(later)
-        if stuck := sorted(infoset for infoset, count in waits.items() if count):
+        if stuck := sorted(infoset for infoset, count in n_before.items() if count):
             labels = [self.game.infoset_labels[infoset] for infoset in stuck[:2]]
             team = "+".join(map(str, self.members))
             raise ValueError(
@@ -240,22 +242,22 @@ class _Views:
 
 def _split(views: _Views, classes: Iterable[int]) -> list[list[int]]:
     """Split classes into groups that no infoset of the team at or below them connects."""
-    return _groups(sorted(classes), [views.classes[one].reach for one in sorted(classes)])
+    return _groups(sorted(classes), [views.classes[number].reach for number in sorted(classes)])
 
 
 def _groups(items: Iterable[int], reaches: Iterable[int]) -> list[list[int]]:
     """Split items into groups whose reaches, sets of bits, overlap."""
     groups: list[tuple[int, list[int]]] = []
     for item, reach in zip(items, reaches, strict=True):
-        together, apart = [item], []
+        joined, disjoint = [item], []
         # An item joins all groups that it overlaps into one.
-        for other, members in groups:
-            if other & reach:
-                reach |= other
-                together = members + together
+        for other_reach, members in groups:
+            if other_reach & reach:
+                reach |= other_reach
+                joined = members + joined
             else:
-                apart.append((other, members))
-        groups = [*apart, (reach, together)]
+                disjoint.append((other_reach, members))
+        groups = [*disjoint, (reach, joined)]
     return [sorted(members) for _, members in groups]
 
 
@@ -268,7 +270,7 @@ class _PublicState:
     classes: list[int]
     beliefs: dict[int, int] = field(default_factory=dict)
     """Beliefs so far: from the bits of a belief to its number in this state."""
-    found: dict[int, tuple[int, ...]] = field(default_factory=lambda: {0: ()})
+    beliefs_by_bits: dict[int, tuple[int, ...]] = field(default_factory=lambda: {0: ()})
     """Beliefs by the bits of the classes that follow a prescription."""
     links: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """Prescriptions, and the beliefs of this state that follow them."""
@@ -276,31 +278,31 @@ class _PublicState:
     def __post_init__(self) -> None:
         views = self.views
         # The earliest infosets act now.  Classes of later infosets wait and pass on unchanged.
-        times = [views.time[views.classes[one].infoset] for one in self.classes]
+        times = [views.time[views.classes[number].infoset] for number in self.classes]
         acts = [time == min(times) for time in times]
         later: set[int] = set()
-        for one, acting in zip(self.classes, acts, strict=True):
-            later.update(chain(*views.classes[one].children) if acting else (one,))
-        self.reaches = [views.classes[one].reach for one in self.classes]
+        for number, acting in zip(self.classes, acts, strict=True):
+            later.update(chain(*views.classes[number].children) if acting else (number,))
+        self.reaches = [views.classes[number].reach for number in self.classes]
         self.after = [
             _PublicState(views, self.depth + 1, classes) for classes in _split(views, later)
         ]
         where = {
-            one: (k, 1 << bit)
+            number: (k, 1 << bit)
             for k, state in enumerate(self.after)
-            for bit, one in enumerate(state.classes)
+            for bit, number in enumerate(state.classes)
         }
         self.acting: dict[int, int] = {}
         """Bits of the classes at each infoset at which a member acts now."""
         self.next: list[list[list[int]]] = []
         """Bits in each state after this one, for each bit and action.  A class at which nobody acts
         now has one entry in place of its actions."""
-        for bit, (one, acting) in enumerate(zip(self.classes, acts, strict=True)):
-            own = views.classes[one]
+        for bit, (number, acting) in enumerate(zip(self.classes, acts, strict=True)):
+            class_ = views.classes[number]
             if acting:
-                self.acting[own.infoset] = self.acting.get(own.infoset, 0) | 1 << bit
+                self.acting[class_.infoset] = self.acting.get(class_.infoset, 0) | 1 << bit
             self.next.append([])
-            for children in own.children if acting else [{one}]:
+            for children in class_.children if acting else [{number}]:
                 bits = [0] * len(self.after)
                 for child in children:
                     state, own_bit = where[child]
@@ -313,7 +315,7 @@ class _PublicState:
         """Bound on the number of prescriptions here: a belief has a set of last sequences of each
         member who acted before."""
         views, form = self.views, self.views.game.form
-        options = {last: 1 for one in self.classes for last in views.classes[one].last}
+        options = {last: 1 for number in self.classes for last in views.classes[number].last}
         for infoset in self.acting:
             options[int(form.infoset_parent[infoset])] *= int(views.n_actions[infoset])
         empty = set(form.player_sequences.tolist())
@@ -322,14 +324,14 @@ class _PublicState:
 
     def beliefs_of(self, bits: int) -> tuple[int, ...]:
         """Return the numbers of the beliefs into which classes, given as bits, split."""
-        if bits not in self.found:
-            own = list(_bits(bits))
-            groups = _groups(own, [self.reaches[bit] for bit in own])
+        if bits not in self.beliefs_by_bits:
+            positions = list(_bits(bits))
+            groups = _groups(positions, [self.reaches[bit] for bit in positions])
             parts = [sum(1 << bit for bit in group) for group in groups]
-            self.found[bits] = tuple(
+            self.beliefs_by_bits[bits] = tuple(
                 self.beliefs.setdefault(part, len(self.beliefs)) for part in parts
             )
-        return self.found[bits]
+        return self.beliefs_by_bits[bits]
 
     def follow(self, first: int, bits: Iterable[int]) -> None:
         """Link prescriptions, numbered from ``first``, to the beliefs after each, given as bits."""
@@ -370,31 +372,38 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
         views.check_memory(f"{first:,} prescriptions and more", first * BYTES_PER_PRESCRIPTION)
         begin = len(depth)
         for bits in state.beliefs:
-            own = [(infoset, bits & at) for infoset, at in state.acting.items() if bits & at]
-            shape = [int(views.n_actions[infoset]) for infoset, _ in own]
+            acting = [
+                (infoset, bits & class_bits)
+                for infoset, class_bits in state.acting.items()
+                if bits & class_bits
+            ]
+            shape = [int(views.n_actions[infoset]) for infoset, _ in acting]
             depth.append(state.depth)
             counts.append(prod(shape))
-            infosets.extend(infoset for infoset, _ in own)
+            infosets.extend(infoset for infoset, _ in acting)
             ends.append(len(infosets))
             for k, below in enumerate(state.after):
                 # Begin with the bits that follow without a choice; each infoset then adds the bits
                 # of its action.
                 after = [_union(state.next[bit][0][k] for bit in _bits(bits & state.waiting))]
-                for (_, at), actions in zip(own, shape, strict=True):
-                    adds = [
-                        _union(state.next[bit][action][k] for bit in _bits(at))
+                for (_, class_bits), actions in zip(acting, shape, strict=True):
+                    action_bits = [
+                        _union(state.next[bit][action][k] for bit in _bits(class_bits))
                         for action in range(actions)
                     ]
-                    after = [one | more for one in after for more in adds]
+                    after = [union | addition for union in after for addition in action_bits]
                 below.follow(first, after)
             # Axis k is the k-th infoset that acts, in the order in which prescriptions are
             # numbered.
             number = np.arange(first, first + counts[-1]).reshape(shape)
-            for axis, (_, at) in enumerate(own):
+            for axis, (_, class_bits) in enumerate(acting):
                 for action in range(shape[axis]):
                     leaves = sorted(
                         set().union(
-                            *(views.classes[state.classes[b]].leaves[action] for b in _bits(at))
+                            *(
+                                views.classes[state.classes[b]].leaves[action]
+                                for b in _bits(class_bits)
+                            )
                         )
                     )
                     chosen = number.take(action, axis=axis).ravel()
@@ -407,16 +416,16 @@ def _build(views: _Views, top: list[_PublicState], states: list[_PublicState]) -
         belief_links.append(links)
         # Later states do not need the beliefs of this one.
         state.beliefs.clear()
-        state.found.clear()
-    none = np.empty((2, 0), dtype=np.int64)
+        state.beliefs_by_bits.clear()
+    no_links = np.empty((2, 0), dtype=np.int64)
     return BeliefDag(
         members=views.members,
         depth=np.array(depth, dtype=np.int64),
         prescriptions=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
         infosets=np.array(infosets, dtype=np.int64),
         infosets_end=np.array(ends, dtype=np.int64),
-        belief_links=np.concatenate([none, *belief_links], axis=1),
-        leaf_links=np.concatenate([none, *leaf_links], axis=1).astype(np.int64),
+        belief_links=np.concatenate([no_links, *belief_links], axis=1),
+        leaf_links=np.concatenate([no_links, *leaf_links], axis=1).astype(np.int64),
         leaves=views.leaves,
         terminal_leaf=views.terminal_leaf,
     )

@@ -143,7 +143,7 @@ class Symmetry(NamedTuple):
         boards = self.rounds[round_]
         solved = int(boards.of_board[board])
         classes = self.played[boards.played[solved]][player]
-        found: np.ndarray = (
+        multiplicity: np.ndarray = (
             boards.alike[solved] * classes.size[self.class_of(player, round_, board)]
         )
-        return found
+        return multiplicity

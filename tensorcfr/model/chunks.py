@@ -108,11 +108,13 @@ class Shapes(NamedTuple):
         _, examples, structure = np.unique(begin, return_index=True, return_inverse=True)
         return examples, structure
 
-    def _numbers(self, name: str, at: int) -> np.ndarray:
-        """Return element ``at`` of an array of each shape, int64 (shapes,); an arbitrary number if
-        the array is empty."""
+    def _numbers(self, name: str, index: int) -> np.ndarray:
+        """Return element ``index`` of an array of each shape, int64 (shapes,); an arbitrary number
+        if the array is empty."""
         begin, size, _ = self.place[:, FORM_FIELDS.index(name)].T
-        return self.integers[np.minimum(begin + at % np.maximum(size, 1), len(self.integers) - 1)]
+        return self.integers[
+            np.minimum(begin + index % np.maximum(size, 1), len(self.integers) - 1)
+        ]
 
 
 class BareShapes(Shapes):
@@ -259,8 +261,8 @@ class ChunkedForm(NamedTuple):
         They are sequences of the part above the chunk."""
         begin, end = self.row_offset[chunk, player : player + 2].tolist()
         return [
-            after + self.beyond[at : at + count].astype(np.int64)
-            for count, after, at in self.row[begin:end].tolist()
+            after + self.beyond[offset : offset + count].astype(np.int64)
+            for count, after, offset in self.row[begin:end].tolist()
         ]
 
     def entries(self, chunk: int, player: int) -> np.ndarray:
@@ -299,19 +301,19 @@ class ChunkLocks(NamedTuple):
 
 def trunk_alone(form: SequenceForm) -> ChunkedForm:
     """Return a sequence form as a trunk without chunks."""
-    none = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
+    no_offsets = frozen_array(np.zeros((0, form.n_players + 1), dtype=np.int64))
     return ChunkedForm(
         trunk=form,
         shapes=None,
-        shape=none[:, 0],
+        shape=no_offsets[:, 0],
         first=frozen_array(np.array([form.n_sequences])),
-        base=none[:, 0],
-        above=none[:, 0],
-        entry_offset=none,
-        row_offset=none,
+        base=no_offsets[:, 0],
+        above=no_offsets[:, 0],
+        entry_offset=no_offsets,
+        row_offset=no_offsets,
         row=frozen_array(np.zeros((0, 3), dtype=np.uint32)),
         beyond=frozen_array(np.zeros(0, dtype=np.uint32)),
-        **tour_of(none[:, 0], none[:, 0])._asdict(),
+        **tour_of(no_offsets[:, 0], no_offsets[:, 0])._asdict(),
     )
 
 
@@ -344,22 +346,22 @@ class Entries:
         """
         self._above.append(above)
         self._counts.append([[len(of_player), sum(map(len, of_player))] for of_player in rows])
-        for own in chain(*rows):
+        for sequences in chain(*rows):
             # Many rows differ only in their smallest sequence, so distances are stored, each list
             # once.
-            after = int(own.min())
-            beyond = (own - after).astype(np.uint32)
+            after = int(sequences.min())
+            beyond = (sequences - after).astype(np.uint32)
             if (key := beyond.tobytes()) not in self._known:
                 self._known[key] = self._beyond.append(beyond)
-            self._rows.append(np.array([len(own), after, self._known[key]]))
+            self._rows.append(np.array([len(sequences), after, self._known[key]]))
 
     def finish(self) -> Entered:
         """Return the arrays of all chunks that were added."""
         rows, entries = np.array(self._counts, dtype=np.int64).reshape(-1, 2, 2).T
-        above = np.array(self._above, dtype=np.int64)
+        parent_parts = np.array(self._above, dtype=np.int64)
         return Entered(
-            above,
-            tiled(entries.T, above > 0),
+            parent_parts,
+            tiled(entries.T, parent_parts > 0),
             tiled(rows.T),
             self._rows.finish().reshape(-1, 3),
             self._beyond.finish(),
@@ -376,13 +378,13 @@ def tiled(counts: np.ndarray, later: np.ndarray | None = None) -> np.ndarray:
     Returns:
         int64 (chunks, players + 1): begin of each player's items, and their end.
     """
-    found = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
-    np.cumsum(counts, axis=1, out=found[:, 1:])
+    offsets = np.zeros((len(counts), counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=offsets[:, 1:])
     order = np.arange(len(counts)) if later is None else np.argsort(later, kind="stable")
     # So far the offsets are relative to the chunk; add the sizes of all chunks before it.
-    own = found[order, -1]
-    found[order] += (np.cumsum(own) - own)[:, None]
-    return found
+    sizes = offsets[order, -1]
+    offsets[order] += (np.cumsum(sizes) - sizes)[:, None]
+    return offsets
 
 
 class Tour(NamedTuple):
@@ -401,31 +403,31 @@ def tour_of(above: np.ndarray, sequences: np.ndarray) -> Tour:
         sequences: int64 (chunks,): sequences of each chunk, entries included.
     """
     visit, branch, depth = [0], [0], [0]
-    way = [0]  # The trunk, and the chunks that were entered and not left.
+    open_parts = [0]  # The trunk, and the chunks that were entered and not left.
     # The part -1 at the end is nobody's parent, so it closes all parts that are still open.
     for part, before in enumerate([*above.tolist(), -1], start=1):
-        while way and way[-1] != before:
-            if (done := way.pop()) == 0:
+        while open_parts and open_parts[-1] != before:
+            if (done := open_parts.pop()) == 0:
                 branch.append(len(visit))
             # A chunk that was left right after it was entered has one visit for both directions.
             if done == 0 or visit[-1] != done:
                 visit.append(~done)
-        if len(way) == 1:
+        if len(open_parts) == 1:
             branch.append(len(visit))
-        depth.append(len(way))
-        if way:
-            way.append(part)
+        depth.append(len(open_parts))
+        if open_parts:
+            open_parts.append(part)
             visit.append(part)
     branch.append(len(visit))
     # Chunks with none below them share the space at 0.  A chunk with others below it must keep its
     # numbers meanwhile, so there is a space for each depth.
     level = np.array(depth[1:-1], dtype=np.int64)
     level[np.isin(np.arange(1, len(level) + 1), above, invert=True)] = 0
-    most = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
-    np.maximum.at(most, level, whole_rows(sequences))
-    room = (np.cumsum(most) - most)[level]
-    found = Tour(room, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
-    return frozen_arrays(found)
+    largest = np.zeros(level.max(initial=0) + 1, dtype=np.int64)
+    np.maximum.at(largest, level, whole_rows(sequences))
+    scratch_offset = (np.cumsum(largest) - largest)[level]
+    tour = Tour(scratch_offset, np.array(visit, dtype=np.int64), np.array(branch, dtype=np.int64))
+    return frozen_arrays(tour)
 
 
 Numbering = TypeVar("Numbering", int, np.ndarray)

@@ -92,9 +92,9 @@ class CutGame(CompiledGame):
         return self.nodes.caveat
 
     def locate(self, label: str) -> Located:  # noqa: D102
-        found = self.nodes.found(label)
-        layout = found.layout
-        return Located(found.label, layout.player, layout.actions, layout.of_hand(found.hand))
+        infoset = self.nodes.found(label)
+        layout = infoset.layout
+        return Located(infoset.label, layout.player, layout.actions, layout.of_hand(infoset.hand))
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:  # noqa: D102
         return self.nodes.lockable(label)
@@ -117,42 +117,44 @@ class CutGame(CompiledGame):
                     player = self.nodes.player(node)
                     tables[node] = np.full((len(self.nodes.hands[player]), len(row)), FREE)
                 tables[node][hands] = row
-        found = np.full(self.chunks.n_numbers, FREE)
+        probabilities = np.full(self.chunks.n_numbers, FREE)
         firsts, counts = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
-        is_apart = False
+        is_ambiguous = False
         for node, table in tables.items():
             layout = self.nodes.layout(node)
             locked = (table != FREE).any(axis=1) & self.nodes.possible(node, layout.player)
             hands = np.flatnonzero(locked)
-            at = layout.numbers(hands)
-            before = (found[at] != FREE).any(axis=1)
+            numbers = layout.numbers(hands)
+            before = (probabilities[numbers] != FREE).any(axis=1)
             # Hands that are merged write to the same numbers.  Compare before and after the write:
             # a difference means that one infoset got two strategies.
-            is_apart |= bool((found[at] != table[hands])[before].any())
-            found[at] = table[hands]
-            is_apart |= bool((found[at] != table[hands]).any())
-            firsts.append(at[:, 0])
+            is_ambiguous |= bool((probabilities[numbers] != table[hands])[before].any())
+            probabilities[numbers] = table[hands]
+            is_ambiguous |= bool((probabilities[numbers] != table[hands]).any())
+            firsts.append(numbers[:, 0])
             counts.append(np.rint(layout.stands_for[hands]).astype(np.int64))
         # Every infoset that was merged into one must be locked, so count the locks of each.
-        _, which, times = np.unique(np.concatenate(firsts), return_inverse=True, return_counts=True)
-        if is_apart or (times[which] != np.concatenate(counts)).any():
+        _, inverse, times = np.unique(
+            np.concatenate(firsts), return_inverse=True, return_counts=True
+        )
+        if is_ambiguous or (times[inverse] != np.concatenate(counts)).any():
             raise ValueError(
                 f"the locks distinguish infosets that {self.name} has merged: compile it with "
                 "symmetry=False"
             )
-        return found
+        return probabilities
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array of the game in chunks by name: ``"chunks/trunk/infoset_parent"``,
         ..."""
         chunks = self.chunks
-        found = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
+        by_name = {f"chunks/trunk/{name}": array for name, array in named_arrays(chunks.trunk)}
         if chunks.shapes is not None:
             shapes = named_arrays(chunks.shapes, "shapes/")
-            found |= {f"chunks/{name}": array for name, array in shapes}
+            by_name |= {f"chunks/{name}": array for name, array in shapes}
         # Digests in files of games that are cut once were made without ``above``.
-        own = ("shape", *Entered._fields[0 if chunks.above.any() else 1 :])
-        return found | {f"chunks/{name}": getattr(chunks, name) for name in own}
+        names = ("shape", *Entered._fields[0 if chunks.above.any() else 1 :])
+        return by_name | {f"chunks/{name}": getattr(chunks, name) for name in names}
 
     @cached_property
     def digest(self) -> str:
@@ -166,7 +168,7 @@ class CutGame(CompiledGame):
     def summary(self) -> str:
         """Return a short text: counts, the cut, bytes."""
         counts, chunks = self.counts, self.chunks
-        hands = " x ".join(f"{len(own):,}" for own in self.nodes.hands)
+        hands = " x ".join(f"{len(labels):,}" for labels in self.nodes.hands)
         cut = "solved in one piece"
         if chunks.n_chunks:
             cut = (

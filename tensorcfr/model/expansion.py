@@ -44,7 +44,7 @@ def expand(
             hand.
         edge_outcomes: int64 (edges,): number of the chance outcome with each public label.
     """
-    histories = _Histories(tree, infoset_of, hand_outcomes, edge_outcomes)
+    histories = _HistoryLevels(tree, infoset_of, hand_outcomes, edge_outcomes)
     for player in range(tree.n_players):
         histories.deal(player)
     for level in levels(tree.first_child):
@@ -53,7 +53,7 @@ def expand(
 
 
 @dataclass
-class _Histories:
+class _HistoryLevels:
     """Levels of the history tree, from the top down; arguments as in :func:`expand`."""
 
     tree: PublicTree
@@ -86,8 +86,8 @@ class _Histories:
         self.player.append(np.full(len(children), CHANCE, dtype=np.int8))
         self.infoset.append(np.full(len(children), CHANCE, dtype=np.int64))
         self.children.append(children)
-        whole = np.add.reduceat(mass, np.flatnonzero(parent_new))
-        self.probability.append(mass / whole[parent])
+        parent_mass = np.add.reduceat(mass, np.flatnonzero(parent_new))
+        self.probability.append(mass / parent_mass[parent])
         outcome = self.hand_outcomes[player][prefix[first, player]]
         self.outcome.append(outcome.astype(np.int32))
 
@@ -96,21 +96,21 @@ class _Histories:
         # The order is by deal, then by public node: the children of the level above have this
         # order.
         tree, node = self.tree, np.arange(level.start, level.stop)
-        deal, at = np.nonzero(self.possible[tree.weight[node]].T)
-        node, hands = node[at], self.deals[deal]
+        deal, position = np.nonzero(self.possible[tree.weight[node]].T)
+        node, hands = node[position], self.deals[deal]
         player = tree.player[node]
         infoset = player.astype(np.int64)
-        acts, over = player >= 0, player == TERMINAL
+        acts, is_terminal = player >= 0, player == TERMINAL
         infoset[acts] = self.infoset_of(node[acts], hands[acts, player[acts]])
         children = (tree.first_child[node + 1] - tree.first_child[node]).astype(np.int64)
         for index in np.unique(node[player == CHANCE]).tolist():
-            here = node == index
+            is_node = node == index
             after = slice(tree.first_child[index], tree.first_child[index + 1])
             # The children of a chance node are the outcomes that are possible with the deal.
-            children[here] = self.possible[tree.weight[after]].sum(axis=0)[deal[here]]
-        payoff = tree.payoff[node[over]]
+            children[is_node] = self.possible[tree.weight[after]].sum(axis=0)[deal[is_node]]
+        payoff = tree.payoff[node[is_terminal]]
         utility = tree.coefficient[payoff, None] * tree.matrix_table[
-            (tree.matrix[payoff], slice(None), *hands[over].T)
+            (tree.matrix[payoff], slice(None), *hands[is_terminal].T)
         ].reshape(len(payoff), tree.n_players)
         self.player.append(player)
         self.infoset.append(infoset)

@@ -207,22 +207,22 @@ class FlatGame(InfosetNumbers, CompiledGame):
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
-        found = {
+        by_name = {
             f"{view}/{name}": array
             for view, record in self.views.items()
             for name, array in named_arrays(record)
         }
         merged = None if self.merged is None else self.merged.sequence
         maps = {"merged/sequence": merged, "tied_to": self.tied_to}
-        return found | {name: array for name, array in maps.items() if array is not None}
+        return by_name | {name: array for name, array in maps.items() if array is not None}
 
     @cached_property
     def utilities(self) -> np.ndarray:
         """float64 (n, players): all utilities that occur at terminals, in the game's own unit, in
         any order, possibly repeated."""
         game = self._counted
-        found = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
-        return found if self.unit == 1.0 else found * self.unit
+        utility = game.tree.utility if game.by_histories else utilities_of(game.public_tree)
+        return utility if self.unit == 1.0 else utility * self.unit
 
     @cached_property
     def infoset_index(self) -> Mapping[str, int]:
@@ -230,10 +230,10 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return InfosetIndex(self.infoset_labels)
 
     def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:  # noqa: D102
-        found = np.full(self.n_sequences, FREE)
+        probabilities = np.full(self.n_sequences, FREE)
         for label, row in rows.items():
-            found[self.locate(label).numbers] = row
-        return found
+            probabilities[self.locate(label).numbers] = row
+        return probabilities
 
     def history(self, node: int) -> tuple[str, ...]:
         """Return the labels of the actions and chance outcomes that lead to a node.
@@ -278,7 +278,7 @@ class FlatGame(InfosetNumbers, CompiledGame):
             f"  {_describe_payoff(form)}",
         ]
         if self.public is not None:
-            hands = " x ".join(f"{len(own):,}" for own in self.public.hands)
+            hands = " x ".join(f"{len(labels):,}" for labels in self.public.hands)
             lines.insert(
                 2, f"  {hands} private hands, {self.public.tree.n_nodes:,} nodes in the public tree"
             )
@@ -319,9 +319,11 @@ class FlatGame(InfosetNumbers, CompiledGame):
 def payoffs_of(tree: PublicTree) -> Iterator[np.ndarray]:
     """Yield the utilities of deals, for each pair of a payoff and a row of the weight table at a
     terminal, float64 (players, deals)."""
-    over, weights = tree.payoff >= 0, len(tree.weight_table)
+    is_terminal, weights = tree.payoff >= 0, len(tree.weight_table)
     # Terminals with the same pair pay the same deals the same amounts.
-    pairs = np.unique(tree.payoff[over].astype(np.int64) * weights + tree.weight[over])
+    pairs = np.unique(
+        tree.payoff[is_terminal].astype(np.int64) * weights + tree.weight[is_terminal]
+    )
     alive = tree.alive
     for payoff, weight in (divmod(pair, weights) for pair in pairs.tolist()):
         yield tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]][:, alive[weight]]

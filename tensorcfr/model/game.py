@@ -50,9 +50,11 @@ class InfosetRows(NamedTuple):
 
     def select(self, which: np.ndarray) -> InfosetRows:
         """Return some of the infosets, by their indices here."""
-        at = which.tolist()
-        labels, actions = [self.labels[k] for k in at], [self.actions[k] for k in at]
-        return InfosetRows(self.player, labels, actions, self.numbers[at], self.stands_for[at])
+        indices = which.tolist()
+        labels, actions = [self.labels[k] for k in indices], [self.actions[k] for k in indices]
+        return InfosetRows(
+            self.player, labels, actions, self.numbers[indices], self.stands_for[indices]
+        )
 
 
 class Recipe(NamedTuple):
@@ -246,13 +248,13 @@ class CompiledGame(PayingGame, ABC):
         Returns:
             float64 (numbers of the merged form,); None if merged infosets have different numbers.
         """
-        to = self.merged_numbers
-        if to is None:
+        merged_number = self.merged_numbers
+        if merged_number is None:
             return whole
-        found = np.zeros(self.swept(merged=True).n_numbers)
+        merged = np.zeros(self.swept(merged=True).n_numbers)
         # Entries that several sequences share must have one number.
-        found[to] = whole
-        return found if np.array_equal(found[to], whole) else None
+        merged[merged_number] = whole
+        return merged if np.array_equal(merged[merged_number], whole) else None
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
         """Return the canonical spelling and the actions of a label to lock.
@@ -260,8 +262,8 @@ class CompiledGame(PayingGame, ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        found = self.locate(label)
-        return found.label, found.actions
+        infoset = self.locate(label)
+        return infoset.label, infoset.actions
 
     @abstractmethod
     def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:

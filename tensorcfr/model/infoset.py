@@ -55,26 +55,26 @@ def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any
         raise ValueError(f"the {name} failed at infoset {str(infoset)!r}: {error}") from error
 
 
-def refuse_unknown(label: str, given: Iterable[Any], actions: tuple[str, ...]) -> None:
+def refuse_unknown(label: str, action_names: Iterable[Any], actions: tuple[str, ...]) -> None:
     """Refuse actions that an infoset does not have.
 
     Raises:
         ValueError: There is such an action; names it and the infoset.
     """
-    for action in given:
+    for action in action_names:
         if action not in actions:
             raise ValueError(
                 f"infoset {label!r} has no action {action!r}; {suggest(str(action), actions)}"
             )
 
 
-def distribution(infoset: Infoset, given: Any) -> np.ndarray:
+def distribution(infoset: Infoset, probabilities: Any) -> np.ndarray:
     """Check the probabilities that a policy gives for an infoset, and return them.
 
     Args:
         infoset: The infoset.
-        given: A mapping of action labels to probabilities, 0 for labels left out; or one number per
-            action, in any form that NumPy, JAX or PyTorch has.
+        probabilities: A mapping of action labels to probabilities, 0 for labels left out; or one
+            number per action, in any form that NumPy, JAX or PyTorch has.
 
     Returns:
         float64 (actions,), with sum 1.
@@ -83,10 +83,12 @@ def distribution(infoset: Infoset, given: Any) -> np.ndarray:
         ValueError: The numbers are not a distribution over the actions; names the infoset.
     """
     actions = infoset.actions
-    if isinstance(given, Mapping):
-        refuse_unknown(str(infoset), given, actions)
-        given = [given.get(action, 0.0) for action in actions]
-    numbers, tolerance = plain_array(given, f"the probabilities of infoset {str(infoset)!r}")
+    if isinstance(probabilities, Mapping):
+        refuse_unknown(str(infoset), probabilities, actions)
+        probabilities = [probabilities.get(action, 0.0) for action in actions]
+    numbers, tolerance = plain_array(
+        probabilities, f"the probabilities of infoset {str(infoset)!r}"
+    )
     if numbers.shape != (len(actions),):
         raise ValueError(
             f"infoset {str(infoset)!r} has {len(actions)} actions, {', '.join(actions)}, but its "
@@ -95,11 +97,11 @@ def distribution(infoset: Infoset, given: Any) -> np.ndarray:
     return normalised(numbers, tolerance, infoset)
 
 
-def plain_array(given: Any, what: str) -> tuple[np.ndarray, float]:
+def plain_array(values: Any, what: str) -> tuple[np.ndarray, float]:
     """Convert numbers of NumPy, JAX or PyTorch to float64.
 
     Args:
-        given: The numbers.
+        values: The numbers.
         what: Their name, for the error.
 
     Returns:
@@ -109,17 +111,17 @@ def plain_array(given: Any, what: str) -> tuple[np.ndarray, float]:
         ValueError: They are not real numbers; names them.
     """
     for method in ("detach", "cpu"):  # PyTorch: off the graph, off the device.
-        if hasattr(given, method):
-            given = getattr(given, method)()
+        if hasattr(values, method):
+            values = getattr(values, method)()
     try:
-        found = np.asarray(given)
+        array = np.asarray(values)
         # bfloat16 and arrays of objects have a dtype of another kind, but may hold numbers.
-        if found.dtype.kind not in "fiu" and str(found.dtype) not in ("bfloat16", "object"):
+        if array.dtype.kind not in "fiu" and str(array.dtype) not in ("bfloat16", "object"):
             raise TypeError
-        single = found.dtype.kind != "i" and found.dtype.itemsize < 8
-        return found.astype(np.float64), SINGLE_TOLERANCE if single else EXACT_TOLERANCE
+        single = array.dtype.kind != "i" and array.dtype.itemsize < 8
+        return array.astype(np.float64), SINGLE_TOLERANCE if single else EXACT_TOLERANCE
     except (TypeError, ValueError):
-        raise ValueError(f"{what} must be numbers, not {brief(given)}") from None
+        raise ValueError(f"{what} must be numbers, not {brief(values)}") from None
 
 
 def normalised(numbers: np.ndarray, tolerance: float, infoset: Infoset) -> np.ndarray:

@@ -114,8 +114,8 @@ class InfosetNumbers:
             action = int(form.bucket_lanes[bucket]) * np.arange(form.bucket_actions[bucket])
             for lane, labels, actions in self._labelled(bucket):
                 first = form.bucket_sequence[bucket] + lane + np.arange(len(labels))
-                alone = np.ones(len(labels))
-                yield InfosetRows(player, labels, actions, first[:, None] + action, alone)
+                multiplicity = np.ones(len(labels))
+                yield InfosetRows(player, labels, actions, first[:, None] + action, multiplicity)
 
     def rows_of(self, infosets: list[int]) -> InfosetRows:
         """Return some infosets of one player with equally many actions."""
@@ -137,8 +137,8 @@ class InfosetNumbers:
             return
         begin, lanes = int(self.form.bucket_infoset[bucket]), int(self.form.bucket_lanes[bucket])
         for lane in range(0, lanes, TOGETHER):
-            at = slice(begin + lane, begin + min(lane + TOGETHER, lanes))
-            yield lane, list(self.infoset_labels[at]), list(self.infoset_actions[at])
+            infosets = slice(begin + lane, begin + min(lane + TOGETHER, lanes))
+            yield lane, list(self.infoset_labels[infosets]), list(self.infoset_actions[infosets])
 
     def sequences(self, infoset: int) -> slice:
         """Return the sequences of an infoset as a slice, in the order of its actions.

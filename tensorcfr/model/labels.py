@@ -45,9 +45,9 @@ class PublicGame(NamedTuple):
 
     def node_label(self, node: int) -> str:
         """Return the public part of the labels of a decision node."""
-        given = self.node_labels[node] if self.node_labels is not None else None
-        if given is not None:
-            return given
+        label = self.node_labels[node] if self.node_labels is not None else None
+        if label is not None:
+            return label
         return "".join(f" {self.edges[edge]}" for edge in self.path(node))
 
     def path(self, node: int) -> list[int]:
@@ -69,7 +69,7 @@ class PublicGame(NamedTuple):
             (edges,): number of the outcome with each public label, ``NO_OUTCOME`` for an action.
         """
         number = {label: index for index, label in enumerate(outcome_labels)}
-        dealt = [np.array([number[hand] for hand in own]) for own in self.hands]
+        dealt = [np.array([number[hand] for hand in hands]) for hands in self.hands]
         return dealt, np.array([number.get(edge, NO_OUTCOME) for edge in self.edges])
 
     def ambiguity(self) -> str | None:
@@ -82,14 +82,14 @@ class PublicGame(NamedTuple):
             decided without making the labels.  Otherwise the step, public label or hand at fault.
         """
         labels = self.node_labels
-        given = [label for label in labels or () if label is not None]
+        public_labels = [label for label in labels or () if label is not None]
         acts = np.flatnonzero(self.tree.player >= 0).tolist()
         if labels is None or any(labels[node] is None for node in acts):
             # Labels of steps begin with a space, and no other label does.
             for edge in self.edges:
                 if " " in edge:
                     return f"the public step {edge!r} has a space"
-            for label in given:
+            for label in public_labels:
                 if not label or label[0] == " ":
                     return f"the public label {label!r} is like one of steps"
         hands = dict.fromkeys(chain(*self.hands))
@@ -97,7 +97,7 @@ class PublicGame(NamedTuple):
         # steps begin with a space, so without other public labels only a space is ambiguous.
         for hand in hands:
             for end, following in enumerate(hand):
-                if hand[:end] in hands and (given or following == " "):
+                if hand[:end] in hands and (public_labels or following == " "):
                     return f"the hand {hand!r} begins with the hand {hand[:end]!r}"
         return None
 
@@ -162,10 +162,10 @@ class InfosetPlaces:
         tree, form = self.game.tree, self.form
         for player, hand, rest in self.game.readings(label):
             if (node := self.named.get(rest)) is None:
-                way = follow(rest, 0, self.game.steps)
-                if way is None:
+                path = follow(rest, 0, self.game.steps)
+                if path is None:
                     continue
-                node = way[0][-1]
+                node = path[0][-1]
             bucket = int(tree.bucket[node])
             if tree.player[node] == player and bucket >= 0 and hand in form.held(bucket):
                 return int(self.infosets(np.array([node]), np.array([hand]))[0])
@@ -192,18 +192,18 @@ def follow(
     taken: list[int] = []
     rest = label
     while rest:
-        steps, below = children(nodes[-1])
+        steps, child_nodes = children(nodes[-1])
         if isinstance(rest, str):
             # Compare up to the next space, so that a step does not fit the beginning of a longer
             # one.
-            fits = [f"{rest} ".startswith(f" {step} ") for step in steps]
+            matches = [f"{rest} ".startswith(f" {step} ") for step in steps]
         else:
-            fits = [rest[0] == step for step in steps]
-        if not any(fits):
+            matches = [rest[0] == step for step in steps]
+        if not any(matches):
             return None
-        child = fits.index(True)
+        child = matches.index(True)
         taken.append(child)
-        nodes.append(int(below[child]))
+        nodes.append(int(child_nodes[child]))
         # Remove the step and the space before it.
         rest = rest[1 + len(steps[child]) if isinstance(rest, str) else 1 :]
     return nodes, taken
@@ -256,11 +256,11 @@ class InfosetLabels(_OnDemand[str]):
         suffixes = _node_labels(public, nodes)
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
-        held = form.held(bucket).tolist()
+        possible_hands = form.held(bucket).tolist()
         # Take whole hands, so that the labels of the nodes are used again for each.
         step = max(1, together // stride)
-        for nth in range(0, len(held), step):
-            hands = [names[hand] for hand in held[nth : nth + step]]
+        for nth in range(0, len(possible_hands), step):
+            hands = [names[hand] for hand in possible_hands[nth : nth + step]]
             labels = [hand + suffix for hand in hands for suffix in suffixes]
             yield nth * stride, labels, actions * len(hands)
 
@@ -274,13 +274,17 @@ def _node_labels(public: PublicGame, nodes: np.ndarray) -> list[str]:
     above = nodes
     # Collect the ancestors level by level, each once, so that shared prefixes are joined once.
     while len(above) > 1 or above[0]:
-        parents, place = np.unique(np.where(above > 0, tree.parent[above], 0), return_inverse=True)
-        levels.append((above, place))
+        parents, parent_index = np.unique(
+            np.where(above > 0, tree.parent[above], 0), return_inverse=True
+        )
+        levels.append((above, parent_index))
         above = parents
     labels = [""]
-    for below, place in reversed(levels):
-        steps = zip(below.tolist(), tree.edge[below].tolist(), place.tolist(), strict=True)
-        labels = [f"{labels[at]} {public.edges[edge]}" if node else "" for node, edge, at in steps]
+    for below, parent_index in reversed(levels):
+        steps = zip(below.tolist(), tree.edge[below].tolist(), parent_index.tolist(), strict=True)
+        labels = [
+            f"{labels[parent]} {public.edges[edge]}" if node else "" for node, edge, parent in steps
+        ]
     return labels
 
 
@@ -315,9 +319,9 @@ class InfosetIndex(Mapping[str, int]):
         return iter(self.labels)
 
     def __getitem__(self, label: str) -> int:
-        found = self._find(label)
-        if found is None and isinstance(label, str):
-            found = self._find(label[:-1] if label.endswith(" ") else f"{label} ")
-        if found is None:
+        infoset = self._find(label)
+        if infoset is None and isinstance(label, str):
+            infoset = self._find(label[:-1] if label.endswith(" ") else f"{label} ")
+        if infoset is None:
             raise KeyError(label)
-        return found
+        return infoset

@@ -45,11 +45,11 @@ class LaidOutNodes(TabledNodes):
         return [Step(below, label) for label, below in zip(*self.public.steps(node), strict=True)]
 
     def path(self, node: int) -> list[Step]:  # noqa: D102
-        found = []
+        steps = []
         while node:
-            found.append(Step(node, self.public.edges[int(self.tables.edge[node])]))
+            steps.append(Step(node, self.public.edges[int(self.tables.edge[node])]))
             node = int(self.tables.parent[node])
-        return found[::-1]
+        return steps[::-1]
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
         game, player = self.game, self.player(node)
@@ -57,10 +57,10 @@ class LaidOutNodes(TabledNodes):
             raise ValueError(f"{game.name}: nobody acts at this public node")
         hands = len(self.hands[player])
         lane, first, stride = np.full(hands, -1), 0, 1
-        if len(held := np.flatnonzero(self.possible(node, player))):
-            at = self.places.infosets(np.full(len(held), node), held)
-            stride = int(game.infoset_stride[at[0]])
-            lane[held] = game.infoset_sequence[at]
+        if len(possible_hands := np.flatnonzero(self.possible(node, player))):
+            infosets = self.places.infosets(np.full(len(possible_hands), node), possible_hands)
+            stride = int(game.infoset_stride[infosets[0]])
+            lane[possible_hands] = game.infoset_sequence[infosets]
         return NodeLayout(
             player, self.public.actions(node), TRUNK, first, stride, lane, np.ones(hands)
         )
@@ -73,15 +73,15 @@ class LaidOutNodes(TabledNodes):
         return self.public.node_label(node)
 
     def labels(self, node: int, hands: Iterable[int]) -> list[str]:  # noqa: D102
-        held = np.array(list(hands), dtype=np.int64)
-        at = self.places.infosets(np.full(len(held), node), held)
-        return [self.game.infoset_labels[infoset] for infoset in at.tolist()]
+        hand_numbers = np.array(list(hands), dtype=np.int64)
+        infosets = self.places.infosets(np.full(len(hand_numbers), node), hand_numbers)
+        return [self.game.infoset_labels[infoset] for infoset in infosets.tolist()]
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
         form, bucket = self.game.form, int(self.tables.bucket[node])
         if bucket >= 0 and self.tables.player[node] == player:
-            held: np.ndarray = np.diff(form.hand_rank[form.bucket_mask[bucket]]) > 0
-            return held[: len(self.hands[player])]
+            possible_hands: np.ndarray = np.diff(form.hand_rank[form.bucket_mask[bucket]]) > 0
+            return possible_hands[: len(self.hands[player])]
         return self.tables.alive[int(self.tables.weight[node])].any(axis=1 - player)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
@@ -108,32 +108,34 @@ class LaidOutNodes(TabledNodes):
             return super().shown(player)
         numbers, outcomes = self.hands[player], self.game.outcome_labels
         shared = self._shared_outcomes(player)
-        own = [" ".join(outcomes[c] for c in shared.get(h, ())) for h in range(len(numbers))]
-        if len(set(own)) < len(own) or not all(own):
+        names = [" ".join(outcomes[c] for c in shared.get(h, ())) for h in range(len(numbers))]
+        if len(set(names)) < len(names) or not all(names):
             return super().shown(player)
-        by_outcome = sorted((shared[hand], hand) for hand in range(len(own)))
-        return tuple(_without_prefix(own)), np.array([hand for _, hand in by_outcome])
+        by_outcome = sorted((shared[hand], hand) for hand in range(len(names)))
+        return tuple(_without_prefix(names)), np.array([hand for _, hand in by_outcome])
 
     def _shared_outcomes(self, player: int) -> dict[int, tuple[int, ...]]:
         """Return the chance outcomes that all deals of a hand have in the same position, by
         hand."""
         tree, public = self.game.tree, self.tables
-        found: dict[int, tuple[int, ...]] = {}
+        shared: dict[int, tuple[int, ...]] = {}
         for node in np.flatnonzero((public.player == player) & (public.bucket >= 0)).tolist():
-            held = [
-                h for h in np.flatnonzero(self.possible(node, player)).tolist() if h not in found
+            new_hands = [
+                h for h in np.flatnonzero(self.possible(node, player)).tolist() if h not in shared
             ]
-            at = self.places.infosets(np.full(len(held), node), np.array(held, dtype=np.int64))
-            for hand, infoset in zip(held, at.tolist(), strict=True):
-                deals = [self._dealt(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
+            infosets = self.places.infosets(
+                np.full(len(new_hands), node), np.array(new_hands, dtype=np.int64)
+            )
+            for hand, infoset in zip(new_hands, infosets.tolist(), strict=True):
+                deals = [self._deal_codes(int(h)) for h in np.flatnonzero(tree.infoset == infoset)]
                 # Compare all deals of the hand, position by position.
                 columns = zip(*deals, strict=False)
-                found[hand] = tuple(own[0] for own in columns if len(set(own)) == 1)
-            if len(found) == len(self.hands[player]):
+                shared[hand] = tuple(column[0] for column in columns if len(set(column)) == 1)
+            if len(shared) == len(self.hands[player]):
                 break
-        return found
+        return shared
 
-    def _dealt(self, node: int) -> list[int]:
+    def _deal_codes(self, node: int) -> list[int]:
         """Return the chance outcomes on the path to a history, before any action."""
         tree, codes = self.game.tree, list[int]()
         while (parent := int(tree.parent[node])) != NO_PARENT:

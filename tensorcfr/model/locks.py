@@ -97,8 +97,8 @@ class Locks(Mapping[str, dict[str, float]]):
             ValueError: Infosets that are merged in the game are locked differently.
         """
         whole = self.probabilities()
-        folded = whole if form.trunk is self.game.chunks.trunk else self.game.folded(whole)
-        return whole if folded is None else folded
+        merged = whole if form.trunk is self.game.chunks.trunk else self.game.folded(whole)
+        return whole if merged is None else merged
 
     @property
     def keep_symmetry(self) -> bool:
@@ -106,11 +106,11 @@ class Locks(Mapping[str, dict[str, float]]):
         return not self or self.game.folded(self.probabilities()) is not None
 
 
-def locks_for(game: CompiledGame, given: LocksLike | None) -> Locks:
+def locks_for(game: CompiledGame, locks: LocksLike | None) -> Locks:
     """Return the locks of a game; no locks if none are given."""
-    if isinstance(given, Locks) and given.game is game:
-        return given
-    return Locks(game, given or {})
+    if isinstance(locks, Locks) and locks.game is game:
+        return locks
+    return Locks(game, locks or {})
 
 
 def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> ChunkLocks | None:
@@ -127,20 +127,22 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
     """
     if not locks:
         return None
-    found = locks.numbers(form)
-    locked = np.flatnonzero(found != FREE)
+    probability = locks.numbers(form)
+    locked = np.flatnonzero(probability != FREE)
     # The trunk is part 0, and chunk c part c + 1.
     parts = np.searchsorted(form.first[:-1], locked, side="right")
     base, rows = np.append(0, form.base), []
     for part in np.unique(parts).tolist():
         sequence, actions, lanes = buckets_of(form, part)
-        own = locked[parts == part] - base[part]
-        bucket = np.searchsorted(sequence, own, side="right") - 1
-        lane = (own - sequence[bucket]) % lanes[bucket]
+        sequences = locked[parts == part] - base[part]
+        bucket = np.searchsorted(sequence, sequences, side="right") - 1
+        lane = (sequences - sequence[bucket]) % lanes[bucket]
         # A lock has a number for each action; take each pair of bucket and lane once, in order.
-        for b, at in np.unique(np.stack([bucket, lane]), axis=1).T.tolist():
-            first = base[part] + sequence[b] + at
-            rows.append((part, b, at, found[first + lanes[b] * np.arange(actions[b])]))
+        for b, lane_index in np.unique(np.stack([bucket, lane]), axis=1).T.tolist():
+            first = base[part] + sequence[b] + lane_index
+            rows.append(
+                (part, b, lane_index, probability[first + lanes[b] * np.arange(actions[b])])
+            )
     part_of, bucket_of, lane_of, row_of = zip(*rows, strict=True)
     ends = np.cumsum([0, *map(len, row_of)])
     return ChunkLocks(
@@ -153,25 +155,29 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
     )
 
 
-def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
+def _row(label: str, actions: tuple[str, ...], probabilities: Mapping[str, float]) -> np.ndarray:
     """Return the locked probabilities of an infoset, ``FREE`` for a free action."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"locks: a lock of {label!r} maps actions to numbers, not {brief(given)}")
-    refuse_unknown(label, given, actions)
+    if not isinstance(probabilities, Mapping):
+        raise TypeError(
+            f"locks: a lock of {label!r} maps actions to numbers, not {brief(probabilities)}"
+        )
+    refuse_unknown(label, probabilities, actions)
     # An infoset with one action has only one strategy.
-    if len(given) < len(actions) == 1:
+    if len(probabilities) < len(actions) == 1:
         return np.ones(1)
 
     def locked_to(action: str) -> float:
         name = f"locks: the probability of {action!r} at {label!r}"
-        return float(PROBABILITY(name, given.get(action, FREE)))
+        return float(PROBABILITY(name, probabilities.get(action, FREE)))
 
     row = np.array([locked_to(action) for action in actions])
-    locked = np.array([action in given for action in actions])
+    locked = np.array([action in probabilities for action in actions])
     total = float(row[locked].sum())
     # Negated, so that NaN is refused.
     if not ((row[locked] >= 0).all() and total <= 1 + SUM_TOLERANCE):
-        raise ValueError(f"infoset {label!r} cannot be locked to {dict(given)}: no distribution")
+        raise ValueError(
+            f"infoset {label!r} cannot be locked to {dict(probabilities)}: no distribution"
+        )
     if locked.all() and total < 1 - SUM_TOLERANCE:
         raise ValueError(
             f"all actions of infoset {label!r} are locked, to {total:g} in sum and not to 1"

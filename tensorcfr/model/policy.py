@@ -154,8 +154,8 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         if player is None:
             return {
                 label: row
-                for one in range(self.game.n_players)
-                for label, row in self.first_of(one).items()
+                for number in range(self.game.n_players)
+                for label, row in self.first_of(number).items()
             }
         if isinstance(player, bool) or player not in range(self.game.n_players):
             raise ValueError(
@@ -174,7 +174,10 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
             zip(rows.labels, rows.actions, self.at(rows.numbers).tolist(), strict=True)
             for rows in self.game.rows(player)
         )
-        return {name: dict(zip(own, row, strict=True)) for name, own, row in islice(listed, most)}
+        return {
+            name: dict(zip(actions, row, strict=True))
+            for name, actions, row in islice(listed, most)
+        }
 
     def moved_to(self, game: CompiledGame) -> Policy:
         """Return the same strategies in a game with the same infosets, in chunks or laid out.
@@ -188,12 +191,12 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
 
         def row(label: str, actions: tuple[str, ...]) -> np.ndarray:
             try:
-                found = self.game.locate(label)
+                infoset = self.game.locate(label)
             except KeyError:
-                found = None
-            if found is None or found.actions != actions:
+                infoset = None
+            if infoset is None or infoset.actions != actions:
                 raise ValueError(f"{self.game.name} has no infoset {label!r} like {game.name}")
-            return self.at(found.numbers)
+            return self.at(infoset.numbers)
 
         return Policy.from_rows(game, row)
 
@@ -236,8 +239,8 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         return self.game.n_sequences - self.game.n_players
 
     def __getitem__(self, label: str) -> dict[str, float]:
-        found = located(self.game, label)
-        return Lookup(zip(found.actions, self.at(found.numbers).tolist(), strict=True))
+        infoset = located(self.game, label)
+        return Lookup(zip(infoset.actions, self.at(infoset.numbers).tolist(), strict=True))
 
     def __iter__(self) -> Iterator[str]:
         return _labels(self.game)
@@ -272,26 +275,26 @@ class PolicyByParts(Policy):
 
     def forget(self) -> None:
         """Drop the parts that are cached."""
-        self._kept = Recent()
+        self._recent_parts = Recent()
 
     def at(self, numbers: slice | np.ndarray) -> np.ndarray:  # noqa: D102
         form = self.game.chunks
         where = np.arange(form.n_numbers)[numbers] if isinstance(numbers, slice) else numbers
         part = part_of(form, where)
         begin = int(form.first[part - 1]) if part else 0
-        found: np.ndarray = self.part(part)[where - begin]
-        return found
+        probabilities: np.ndarray = self.part(part)[where - begin]
+        return probabilities
 
     def part(self, part: int) -> np.ndarray:
         """Return the probabilities in one part; a small part is cached."""
-        return self._kept.get(part, super().part)
+        return self._recent_parts.get(part, super().part)
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """float64 (numbers,): probability of each action, of all parts."""
-        found = self.parts(0, 1 + self.game.chunks.n_chunks)
-        found.flags.writeable = False
-        return found
+        array = self.parts(0, 1 + self.game.chunks.n_chunks)
+        array.flags.writeable = False
+        return array
 
 
 class Filling:
@@ -309,7 +312,7 @@ class Filling:
     ) -> None:
         self.game, self._begin, self._rounding = game, begin, rounding
         self.probabilities = np.ones((game.n_numbers if end is None else end) - begin)
-        self._given = np.zeros(len(self.probabilities), bool) if game.merges_hands else None
+        self._filled = np.zeros(len(self.probabilities), bool) if game.merges_hands else None
 
     def put(self, rows: InfosetRows, table: np.ndarray) -> None:
         """Store the strategies of some infosets, float64 (infosets, actions).
@@ -330,32 +333,32 @@ class Filling:
         Raises:
             ValueError: Infosets that are merged in the game have different strategies.
         """
-        found, at = self.probabilities, numbers - self._begin
-        if self._given is None:
-            found[at] = table
+        probabilities, indices = self.probabilities, numbers - self._begin
+        if self._filled is None:
+            probabilities[indices] = table
             return
         # Rows of the same call may share numbers too, so compare before and after the write.
-        before = self._given[at] & (np.abs(found[at] - table) > self._rounding)
-        found[at] = table
-        apart = (before | (np.abs(found[at] - table) > self._rounding)).any(axis=1)
-        if apart.any():
+        before = self._filled[indices] & (np.abs(probabilities[indices] - table) > self._rounding)
+        probabilities[indices] = table
+        differs = (before | (np.abs(probabilities[indices] - table) > self._rounding)).any(axis=1)
+        if differs.any():
             raise ValueError(
-                f"infoset {label(int(apart.argmax()))!r} is merged with others in "
+                f"infoset {label(int(differs.argmax()))!r} is merged with others in "
                 f"{self.game.name}, and the policy plays them differently: compile it with "
                 "symmetry=False, or lay it out with game.flat()"
             )
-        self._given[at] = True
+        self._filled[indices] = True
 
 
-def _row(label: str, actions: tuple[str, ...], given: Mapping[str, float]) -> np.ndarray:
+def _row(label: str, actions: tuple[str, ...], strategy: Mapping[str, float]) -> np.ndarray:
     """Check the strategy of an infoset and return it."""
-    STRATEGIES(f"the strategy at infoset {label!r}", given)
-    refuse_unknown(label, given, actions)
+    STRATEGIES(f"the strategy at infoset {label!r}", strategy)
+    refuse_unknown(label, strategy, actions)
     name = "the probability of {!r} at infoset {!r}"
-    row = np.array([PROBABILITY(name.format(a, label), given.get(a, 0.0)) for a in actions])
+    row = np.array([PROBABILITY(name.format(a, label), strategy.get(a, 0.0)) for a in actions])
     if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE):
         raise ValueError(
-            f"the probabilities of infoset {label!r} are not a distribution: {dict(given)}"
+            f"the probabilities of infoset {label!r} are not a distribution: {dict(strategy)}"
         )
     return row
 

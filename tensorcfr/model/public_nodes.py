@@ -156,27 +156,27 @@ class PublicNodes(ABC):
     def possible(self, node: int, player: int) -> np.ndarray:
         """Return a mask of the hands that a player can have at a node, bool (hands,)."""
 
-    def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+    def left(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
         """Return the weight of each hand that a player has left at a node.
 
         Args:
             node: The node.
             player: The player.
-            own: As in :meth:`others_reach`.
+            own_reaches: As in :meth:`others_reach`.
 
         Returns:
             float64 (hands,): the own reach, in card games times the weight in the range.
         """
-        return own[player]
+        return own_reaches[player]
 
     @abstractmethod
-    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+    def others_reach(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
         """Return the probability with which chance and the others lead to a node.
 
         Args:
             node: The node.
             player: The player whose hands are meant.
-            own: For each player float64 (hands,): the own reach of the node; the entry of
+            own_reaches: For each player float64 (hands,): the own reach of the node; the entry of
                 ``player`` is not read.
 
         Returns:
@@ -185,7 +185,7 @@ class PublicNodes(ABC):
         """
 
     @abstractmethod
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:
+    def payoffs(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
         """Return the payoff of a terminal to each hand, in the game's own unit, times the
         probability :meth:`others_reach`, float64 (hands,)."""
 
@@ -210,8 +210,8 @@ class PublicNodes(ABC):
             float64 (deals, outcomes).
         """
         shape = tuple(map(len, self.hands))
-        given = [np.broadcast_to(chance, shape)[tuple(hands.T)] for chance in self.chances(node)]
-        return np.stack(given, axis=1)
+        chances = [np.broadcast_to(chance, shape)[tuple(hands.T)] for chance in self.chances(node)]
+        return np.stack(chances, axis=1)
 
     @abstractmethod
     def payoff(self, node: int) -> tuple[float, Hashable]:
@@ -233,10 +233,10 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        found = self.find(label) if isinstance(label, str) else None
-        if found is None:
+        infoset = self.find(label) if isinstance(label, str) else None
+        if infoset is None:
             raise KeyError(label)
-        return found
+        return infoset
 
     @abstractmethod
     def wording(self) -> bytes:
@@ -261,13 +261,13 @@ class PublicNodes(ABC):
 
     def decisions(self, player: int) -> Iterator[int]:
         """Yield the nodes where a player acts, each before the nodes below it."""
-        left = [0]
-        while left:
-            node = left.pop()
+        stack = [0]
+        while stack:
+            node = stack.pop()
             if self.player(node) == player:
                 yield node
             # In reverse, because the stack is popped from its end.
-            left += [step.node for step in reversed(self.children(node))]
+            stack += [step.node for step in reversed(self.children(node))]
 
     def deciding(self, player: int) -> Iterator[int]:
         """Yield the nodes of :meth:`decisions` that some deal reaches."""
@@ -288,22 +288,22 @@ class PublicNodes(ABC):
     @cached_property
     def _by_part(self) -> dict[int, array[int]]:
         """Decisions of every part."""
-        found: dict[int, array[int]] = {}
+        decisions: dict[int, array[int]] = {}
         for player in range(len(self.hands)):
             for node in self.decisions(player):
                 chunk = self.layout(node).chunk
-                found.setdefault(0 if chunk == TRUNK else chunk + 1, array("q")).append(node)
-        return found
+                decisions.setdefault(0 if chunk == TRUNK else chunk + 1, array("q")).append(node)
+        return decisions
 
     def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the labels of all chance outcomes on the path to a node, and the labels of all
         actions."""
-        found: tuple[list[str], list[str]] = ([], [])
-        above = 0
+        labels: tuple[list[str], list[str]] = ([], [])
+        parent = 0
         for step in self.path(node):
-            found[int(self.player(above) >= 0)].append(step.label)
-            above = step.node
-        return tuple(found[0]), tuple(found[1])
+            labels[int(self.player(parent) >= 0)].append(step.label)
+            parent = step.node
+        return tuple(labels[0]), tuple(labels[1])
 
     def rows(self, node: int, hands: np.ndarray | None = None) -> InfosetRows:
         """Return the infosets of some hands, by number, at a decision; by default of all hands that
@@ -325,8 +325,8 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        found = self.found(label)
-        return [(found.node, np.array([found.hand]))]
+        infoset = self.found(label)
+        return [(infoset.node, np.array([infoset.hand]))]
 
     def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
         """Return the canonical spelling and the actions of a label to lock.
@@ -334,16 +334,16 @@ class PublicNodes(ABC):
         Raises:
             KeyError: There is no such infoset.
         """
-        found = self.found(label)
-        return found.label, found.layout.actions
+        infoset = self.found(label)
+        return infoset.label, infoset.layout.actions
 
     def find_node(self, name: str | Sequence[str]) -> int | None:
         """Return the node that some steps lead to from the root, given as a list or as one text;
         None if there is none."""
         # A step may contain spaces, so a text cannot be split into steps here.
         steps = "".join(f" {word}" for word in name.split()) if isinstance(name, str) else name
-        way = follow(steps, 0, self._steps_of)
-        return None if way is None else way[0][-1]
+        path = follow(steps, 0, self._steps_of)
+        return None if path is None else path[0][-1]
 
     def _steps_of(self, node: int) -> tuple[list[str], list[int]]:
         children = self.children(node)
@@ -352,11 +352,15 @@ class PublicNodes(ABC):
     def way(self, node: int) -> Iterator[tuple[int, int, int]]:
         """Yield the decisions on the path from the root to a node: the node, the acting player, and
         the index of the action that was taken."""
-        above = 0
+        parent = 0
         for step in self.path(node):
-            if (player := self.player(above)) >= 0:
-                yield above, player, [one.node for one in self.children(above)].index(step.node)
-            above = step.node
+            if (player := self.player(parent)) >= 0:
+                yield (
+                    parent,
+                    player,
+                    [child.node for child in self.children(parent)].index(step.node),
+                )
+            parent = step.node
 
 
 class TabledNodes(PublicNodes):
@@ -407,14 +411,14 @@ class TabledNodes(PublicNodes):
     def dealt(self, node: int) -> np.ndarray:  # noqa: D102
         return self.tables.dealt(int(self.tables.weight[self._state(node)]))
 
-    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        return np.moveaxis(self.dealt(node), player, 0) @ own[1 - player]
+    def others_reach(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        return np.moveaxis(self.dealt(node), player, 0) @ own_reaches[1 - player]
 
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+    def payoffs(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         factor, matrix = self.payoff(node)
         weight = int(self.tables.weight[self._state(node)])
         utility = self.tables.expected_utility(weight, matrix)[player]
-        return factor * (np.moveaxis(utility, player, 0) @ own[1 - player])
+        return factor * (np.moveaxis(utility, player, 0) @ own_reaches[1 - player])
 
     def payoff(self, node: int) -> tuple[float, int]:  # noqa: D102
         payoff = int(self.tables.payoff[self._state(node)])

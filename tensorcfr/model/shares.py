@@ -59,23 +59,26 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
     The arrays have the dtypes of the game's arrays and are read-only like them, so that kernels
     compiled for the game accept the share.
     """
-    behind_trunk = form.above[begin:end] == 0
-    offset = form.entry_offset[begin:end][behind_trunk]
+    is_top = form.above[begin:end] == 0
+    offset = form.entry_offset[begin:end][is_top]
     first = int(offset[0, 0])
     down, up = [], []
     for player in range(2):
         ranges = zip(offset[:, player].tolist(), offset[:, player + 1].tolist(), strict=True)
         up.append(np.concatenate([np.arange(a, b) for a, b in ranges]))
         empty = form.trunk.player_sequences[player]
-        behind = (begin + np.flatnonzero(behind_trunk)).tolist()
-        own = [np.unique(form.entries(c, player)) for c in behind]
-        down.append(np.unique(np.concatenate([[empty], *own])))
+        top_chunks = (begin + np.flatnonzero(is_top)).tolist()
+        sequences = [np.unique(form.entries(c, player)) for c in top_chunks]
+        down.append(np.unique(np.concatenate([[empty], *sequences])))
     needed, entries = np.concatenate(down), Entries()
     for c in range(begin, end):
         rows, above = [form.rows(c, player) for player in range(2)], int(form.above[c])
         # Renumber the sequences of the trunk; chunks below other chunks keep their sequences.
         if above == 0:
-            rows = [[np.searchsorted(needed, own) for own in of_player] for of_player in rows]
+            rows = [
+                [np.searchsorted(needed, sequences) for sequences in of_player]
+                for of_player in rows
+            ]
         # Parts of the share are numbered from 1; the trunk stays 0.
         entries.add(rows, max(above - begin, 0))
     entered = frozen_arrays(entries.finish())
@@ -83,8 +86,8 @@ def share_of(form: ChunkedForm, begin: int, end: int) -> Share:
         player_infosets=frozen_array(np.zeros(3, dtype=np.int64)),
         player_sequences=frozen_array(np.cumsum([0, len(down[0]), len(down[1])])),
     )
-    alone = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
-    return Share(begin, end, alone, (down[0], down[1]), (up[0], up[1]), first)
+    share_form = some_chunks(form, begin, end)._replace(trunk=trunk, **entered._asdict())
+    return Share(begin, end, share_form, (down[0], down[1]), (up[0], up[1]), first)
 
 
 def some_chunks(form: ChunkedForm, begin: int, end: int) -> ChunkedForm:
@@ -113,13 +116,13 @@ def way_to(form: ChunkedForm, chunk: int) -> ChunkedForm:
     """Return the game with visits to one chunk only: the chunks above it in the forward direction,
     the chunk and all chunks below it in both."""
     # Go up from the chunk to the trunk.
-    way = [chunk + 1]
-    while above := int(form.above[way[0] - 1]):
-        way.insert(0, above)
+    path = [chunk + 1]
+    while above := int(form.above[path[0] - 1]):
+        path.insert(0, above)
     # The visits of the chunk and of all chunks below it are contiguous.
     first, *last = np.flatnonzero((form.visit == chunk + 1) | (form.visit == ~(chunk + 1)))
-    own = form.visit[first : max(last, default=first) + 1]
-    visit = np.concatenate([np.array([0, *way[:-1]]), own, [~0]])
+    visits_below = form.visit[first : max(last, default=first) + 1]
+    visit = np.concatenate([np.array([0, *path[:-1]]), visits_below, [~0]])
     ends = np.array([0, 1, len(visit) - 1, len(visit)])
     return form._replace(visit=frozen_array(visit), branch=frozen_array(ends))
 

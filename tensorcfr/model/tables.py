@@ -96,12 +96,12 @@ class SequenceTable(Frames):
         return {label: dict(row) for label, row in self._nested()}
 
     def _nested(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        alone = len(self.columns) == 1
+        is_single = len(self.columns) == 1
         for piece in self.pieces():
             numbers = np.stack(piece.numbers, -1)
-            listed = (numbers[..., 0] if alone else numbers).tolist()
+            listed = (numbers[..., 0] if is_single else numbers).tolist()
             for label, actions, row in zip(piece.labels, piece.actions, listed, strict=True):
-                cells = row if alone else [dict(zip(self.columns, n, strict=True)) for n in row]
+                cells = row if is_single else [dict(zip(self.columns, n, strict=True)) for n in row]
                 yield label, dict(zip(actions, cells, strict=True))
 
     def to_arrow(self) -> Any:
@@ -124,11 +124,15 @@ class SequenceTable(Frames):
         for piece in self.pieces():
             infosets, n_actions = piece.numbers[0].shape
             # Many infosets have the same actions, so encode each tuple of actions once.
-            kinds = {own: index for index, own in enumerate(dict.fromkeys(piece.actions))}
+            action_sets = {
+                actions: index for index, actions in enumerate(dict.fromkeys(piece.actions))
+            }
             number: dict[str, int] = {}
-            table = [[number.setdefault(a, len(number)) for a in own] for own in kinds]
-            kind = [kinds[own] for own in piece.actions]
-            codes = np.array(table, dtype=np.int32).reshape(-1, n_actions)[kind].ravel()
+            table = [
+                [number.setdefault(a, len(number)) for a in actions] for actions in action_sets
+            ]
+            set_of_infoset = [action_sets[actions] for actions in piece.actions]
+            codes = np.array(table, dtype=np.int32).reshape(-1, n_actions)[set_of_infoset].ravel()
             repeated = np.repeat(np.arange(infosets, dtype=np.int32), n_actions)
             columns = [
                 pa.array(np.full(len(codes), piece.player, dtype=np.int8)),
@@ -229,8 +233,8 @@ class Tabular(Frames):
 def policy_of(source: Any) -> Any:
     """Return the policy of an object with a ``policy``, such as a solution; any other object
     unchanged."""
-    owned = getattr(source, "policy", None)
-    return owned if isinstance(owned, Tabular) else source
+    policy = getattr(source, "policy", None)
+    return policy if isinstance(policy, Tabular) else source
 
 
 def find_format(path: Path, format: str | None, known: Collection[str]) -> str:
@@ -253,10 +257,10 @@ def _text(file: BinaryIO) -> io.TextIOWrapper:
 def _write_csv(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     rows = chain([tuple(table.names)], table.rows())
-    while some := list(islice(rows, TOGETHER)):
+    while batch := list(islice(rows, TOGETHER)):
         # Write large pieces, because many small writes are slow.  csv writes floats exactly.
         piece = io.StringIO()
-        csv.writer(piece, lineterminator="\n").writerows(some)
+        csv.writer(piece, lineterminator="\n").writerows(batch)
         text.write(piece.getvalue())
     text.detach()
 
@@ -265,9 +269,9 @@ def _write_json(table: SequenceTable, file: BinaryIO) -> None:
     text = _text(file)
     begin = "{\n"
     rows = table._nested()
-    while some := list(islice(rows, TOGETHER)):
+    while batch := list(islice(rows, TOGETHER)):
         # ``plain`` turns NaN, "not reached", into null, because JSON has no such number.
-        lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in some]
+        lines = [f"{json.dumps(label)}: {json.dumps(plain(row))}" for label, row in batch]
         text.write(begin + ",\n".join(lines))
         begin = ",\n"
     text.write("\n}\n" if begin == ",\n" else "{}\n")

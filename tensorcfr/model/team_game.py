@@ -116,26 +116,29 @@ class TeamGame(InfosetNumbers, PayingGame):
     def infoset_labels(self) -> Sequence[str]:
         """Labels of the infosets, ``"0+1 #7: Jp, Qp"``: the team, the number of a belief and the
         infosets at which members act.  A team of one has the labels of the game."""
-        found: list[str] = [""] * self.n_infosets
-        for team, dag, place, leaf in self._sides():
+        all_labels: list[str] = [""] * self.n_infosets
+        for team, dag, belief_infosets, leaf_infosets in self._sides():
             name = "+".join(map(str, team))
-            for belief, infoset in enumerate(place.tolist()):
-                labels = [self.game.infoset_labels[own] for own in dag.infosets_of(belief)]
+            for belief, infoset in enumerate(belief_infosets.tolist()):
+                labels = [
+                    self.game.infoset_labels[member_infoset]
+                    for member_infoset in dag.infosets_of(belief)
+                ]
                 text = ", ".join(labels) or "nobody acts"
-                found[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
-            for number, infoset in enumerate(leaf):
-                found[infoset] = f"{name} leaf {number}"
-        return found
+                all_labels[infoset] = text if len(team) == 1 else f"{name} #{belief}: {text}"
+            for number, infoset in enumerate(leaf_infosets):
+                all_labels[infoset] = f"{name} leaf {number}"
+        return all_labels
 
     @cached_property
     def infoset_actions(self) -> Sequence[tuple[str, ...]]:
         """Labels of the prescriptions, ``("Jp bet, Qp pass", ...)``: an action for each infoset;
         only the action if there is one infoset."""
-        found: list[tuple[str, ...]] = [("end",)] * self.n_infosets
-        for _, dag, place, _ in self._sides():
-            for belief, infoset in enumerate(place.tolist()):
-                found[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
-        return found
+        all_actions: list[tuple[str, ...]] = [("end",)] * self.n_infosets
+        for _, dag, belief_infosets, _ in self._sides():
+            for belief, infoset in enumerate(belief_infosets.tolist()):
+                all_actions[infoset] = tuple(self._prescriptions(dag.infosets_of(belief).tolist()))
+        return all_actions
 
     def _sides(self) -> Iterator[tuple[tuple[int, ...], BeliefDag, np.ndarray, range]]:
         """Yield team, beliefs, infosets of beliefs and infosets of leaves of each side."""
@@ -149,7 +152,9 @@ class TeamGame(InfosetNumbers, PayingGame):
         if len(infosets) == 1:
             return list(self.game.infoset_actions[infosets[0]])
         label, actions = self.game.infoset_labels, self.game.infoset_actions
-        choices = [[f"{label[own]} {action}" for action in actions[own]] for own in infosets]
+        choices = [
+            [f"{label[infoset]} {action}" for action in actions[infoset]] for infoset in infosets
+        ]
         return [", ".join(chosen) or "wait" for chosen in product(*choices)]
 
     @cached_property
@@ -284,14 +289,14 @@ def reach_without(game: FlatGame, members: Sequence[int], strategy: np.ndarray) 
 
 def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     """Convert belief DAGs to one sequence form without payoffs, one side per DAG."""
-    kinds: list[tuple[np.ndarray, ...]] = []
+    bucket_keys: list[tuple[np.ndarray, ...]] = []
     for side, dag in enumerate(dags):
         # Leaves are infosets of one action below all beliefs.
         below = np.full(dag.n_leaves, dag.depth.max(initial=-1) + 1)
         level = np.append(dag.depth, below)
         actions = np.append(np.diff(dag.prescriptions), np.ones_like(below))
-        kinds.append((np.full(len(level), side), level, actions))
-    owner, level, actions = (np.concatenate(own) for own in zip(*kinds, strict=True))
+        bucket_keys.append((np.full(len(level), side), level, actions))
+    owner, level, actions = (np.concatenate(column) for column in zip(*bucket_keys, strict=True))
     order, layout = infoset_layout(owner, level, actions, len(dags))
     infosets = len(order)
     # Order of the DAGs to order of the form.
@@ -301,16 +306,21 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     parent = np.repeat(empty[:-1], np.diff(ends)).astype(np.uint32)
     form = SequenceForm(**layout, infoset_parent=parent, operator=())
     first, stride = form.infoset_sequence, form.infoset_stride
-    places, beliefs, leaves, sources, targets = [], [], [], [], []
+    prescription_sequences, beliefs, leaves, sources, targets = [], [], [], [], []
     for side, dag in enumerate(dags):
         belief, leaf = np.split(number[ends[side] : ends[side + 1]], [dag.n_beliefs])
-        of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
-        action = np.arange(len(of)) - dag.prescriptions[of]
+        belief_of = np.repeat(np.arange(dag.n_beliefs), np.diff(dag.prescriptions))
+        action = np.arange(len(belief_of)) - dag.prescriptions[belief_of]
         # Prescription -1, the start, is the last element: the empty sequence.
-        place = np.append(first[belief[of]] + action * stride[belief[of]], empty[side])
-        sources += [place[dag.belief_links[0]], place[dag.leaf_links[0]]]
+        prescription_sequence = np.append(
+            first[belief[belief_of]] + action * stride[belief[belief_of]], empty[side]
+        )
+        sources += [
+            prescription_sequence[dag.belief_links[0]],
+            prescription_sequence[dag.leaf_links[0]],
+        ]
         targets += [belief[dag.belief_links[1]], leaf[dag.leaf_links[1]]]
-        places.append(place)
+        prescription_sequences.append(prescription_sequence)
         beliefs.append(belief)
         leaves.append(first[leaf])
     target, source = np.concatenate(targets), np.concatenate(sources)
@@ -318,4 +328,4 @@ def link(dags: Sequence[BeliefDag]) -> tuple[SequenceForm, Links, Numbered]:
     by_target = np.argsort(target, kind="stable")
     begin = np.concatenate([[0], np.cumsum(np.bincount(target, minlength=infosets))])
     links = Links(begin, source[by_target])
-    return form, links, Numbered(tuple(places), tuple(beliefs), tuple(leaves))
+    return form, links, Numbered(tuple(prescription_sequences), tuple(beliefs), tuple(leaves))

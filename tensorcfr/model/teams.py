@@ -42,10 +42,10 @@ def check_teams(game: str, n_players: int, teams: Teams) -> tuple[tuple[int, ...
         for k, team in enumerate(teams)
     )
     named = [member for side in sides for member in side]
-    for one in range(n_players):
-        if (count := named.count(one)) != 1:
+    for number in range(n_players):
+        if (count := named.count(number)) != 1:
             where = "in no team" if count == 0 else "in the teams more than once"
-            raise ValueError(f"every player is in one team, and player {one} is {where}")
+            raise ValueError(f"every player is in one team, and player {number} is {where}")
     if not all(sides):
         raise ValueError("a team has at least one player")
     return sides

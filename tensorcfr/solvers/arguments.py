@@ -76,8 +76,8 @@ class _Sampled(_Playable):
 
     def __call__(self, name: str, value: Any) -> Any:
         """Return the FlatGame, or an UncompiledGame of the rules."""
-        found = super().__call__(name, value)
-        return laid_out(found, "sampling") if isinstance(found, CompiledGame) else found
+        game = super().__call__(name, value)
+        return laid_out(game, "sampling") if isinstance(game, CompiledGame) else game
 
 
 SAMPLED = _Sampled()
@@ -127,16 +127,16 @@ def own_amount(name: str, amount: float | str | None, game: Any) -> float | None
 
 def _split(name: str, amount: str) -> tuple[float, str]:
     """Split a text into its number and its unit, which may be empty."""
-    said = re.fullmatch(r"\s*([-+.\d]+(?:e[-+]?\d+)?|nan|inf)\s*(.*?)\s*", amount, re.IGNORECASE)
+    match = re.fullmatch(r"\s*([-+.\d]+(?:e[-+]?\d+)?|nan|inf)\s*(.*?)\s*", amount, re.IGNORECASE)
     try:
-        number = float(said[1] if said else "")
+        number = float(match[1] if match else "")
     except ValueError:
         raise ValueError(
             f"{name} must be a number, or one with a unit such as '0.5%' of the pot, '0.1 chips' "
             f"or '5 mbb', not {brief(amount)}"
         ) from None
-    assert said is not None
-    return number, said[2].removesuffix(" of the pot")
+    assert match is not None
+    return number, match[2].removesuffix(" of the pot")
 
 
 CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or iterations")

@@ -38,20 +38,20 @@ class AveragePolicy(PolicyByParts):
         """Compute the strategies of the parts from ``first`` to ``last - 1``, in a new array."""
         form = self.game.chunks
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
-        found = np.zeros(end - begin)
+        strategy = np.zeros(end - begin)
         if not form.n_chunks:
-            all_strategies(form, self._cumulative, self._floor, found, self._locks)
-            return found
-        given = form, first, last, self._cumulative, self._floor, found, self._locks
-        evaluation.strategies_of_parts(*given)
-        return found
+            all_strategies(form, self._cumulative, self._floor, strategy, self._locks)
+            return strategy
+        arguments = form, first, last, self._cumulative, self._floor, strategy, self._locks
+        evaluation.strategies_of_parts(*arguments)
+        return strategy
 
     def made_from(self) -> MadeFrom:
         """Return the weights from which regret matching makes the strategies, and the locks."""
         if self._floor > 0.0:
             return super().made_from()
-        kept = self._cumulative
-        return (kept.chunks, kept.scale, kept.trunk), self._locks
+        weights = self._cumulative
+        return (weights.chunks, weights.scale, weights.trunk), self._locks
 
     def detach(self) -> None:
         """Copy the solver's array, so that the solver may change its own."""

@@ -50,8 +50,8 @@ class Setting(NamedTuple):
     @property
     def form(self) -> ChunkedForm:
         """Form whose numbers the solver's arrays are over."""
-        found: ChunkedForm = self.game.swept(merged=self.merges)
-        return found
+        solver_form: ChunkedForm = self.game.swept(merged=self.merges)
+        return solver_form
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
@@ -381,8 +381,8 @@ class IterativeSolver(ABC):
         """
         record = find_algorithm(algorithm)
         if game.layout not in cls.layouts:
-            is_what = GAMES.get(game.layout, "has perfect recall")
-            raise ValueError(f"{game.name} {is_what}, which {cls.__name__} is not for")
+            property_text = GAMES.get(game.layout, "has perfect recall")
+            raise ValueError(f"{game.name} {property_text}, which {cls.__name__} is not for")
         if isinstance(record, cls.records):
             return record
         if record.is_exact:
@@ -392,11 +392,11 @@ class IterativeSolver(ABC):
         raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
 
 
-def merges_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+def merges_alike(first: np.ndarray | None, second: np.ndarray | None) -> bool:
     """Return whether two results of :attr:`Setting.merged_numbers` are equal."""
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other)
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first, second)
 
 
 GAMES = {"tied": "has imperfect recall", "teams": "is a game of teams"}
@@ -412,5 +412,5 @@ def solver_class(record: Record, game: CompiledGame) -> type[IterativeSolver] | 
 def solver_for(record: Record, layout: str) -> type[IterativeSolver]:
     """Return the solver class that runs an algorithm on a layout of games, or on a cluster."""
     module, _, name = record.solvers[layout].partition(":")
-    found: type[IterativeSolver] = getattr(import_module(f"{PACKAGE}.{module}"), name)
-    return found
+    solver: type[IterativeSolver] = getattr(import_module(f"{PACKAGE}.{module}"), name)
+    return solver

@@ -227,10 +227,10 @@ def solve(
     The start, the checkpoints and the end of a solve are logged to the logger ``tensorcfr`` at the
     level INFO.
     """
-    given = dict(locals())
-    del given["progress"]
-    given["target"] = own_amount("target", target, game)
-    return run(SolveRequest(**given), progress)
+    arguments = dict(locals())
+    del arguments["progress"]
+    arguments["target"] = own_amount("target", target, game)
+    return run(SolveRequest(**arguments), progress)
 
 
 def run(request: SolveRequest, progress: Callable[[Progress], object] | None = None) -> Solution:
@@ -259,9 +259,9 @@ def run_solver(
 ) -> Solution:
     """Run a solver, which can continue afterwards, until a stop rule applies."""
     game = solver.game
-    of = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
-    of |= rules | {"target": own_amount("target", rules["target"], game)}
-    return _Run(solver, SolveRequest(**of).with_end(), progress, goes_on=True).run()
+    arguments = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
+    arguments |= rules | {"target": own_amount("target", rules["target"], game)}
+    return _Run(solver, SolveRequest(**arguments).with_end(), progress, needs_copies=True).run()
 
 
 class _Run:
@@ -271,8 +271,8 @@ class _Run:
         solver: The solver.
         request: Stop rules, checkpoints, and the solution to continue from, if any.
         progress: Called at checkpoints and about twenty times a second.
-        goes_on: True if the solver continues afterwards, so that the solution needs copies of its
-            arrays.
+        needs_copies: True if the solver continues afterwards, so that the solution needs copies of
+            its arrays.
     """
 
     def __init__(
@@ -281,9 +281,9 @@ class _Run:
         request: SolveRequest,
         progress: Callable[[Progress], object] | None = None,
         *,
-        goes_on: bool = False,
+        needs_copies: bool = False,
     ) -> None:
-        self.goes_on = goes_on
+        self.needs_copies = needs_copies
         self.solver, self.request, self.progress = solver, request, progress
         self.is_stopped = False
         self.logged = time.monotonic()
@@ -329,8 +329,8 @@ class _Run:
                 # checkpoint, the limit of nodes, the next file.
                 ends = [end - solver.iteration for end in (self.last, mark) if end is not None]
                 ends += [] if self.last_node is None else [self.iterations_within(self.last_node)]
-                if (apart := request.checkpoint_iterations) is not None:
-                    ends.append(self.saved_iteration + apart - solver.iteration)
+                if (interval := request.checkpoint_iterations) is not None:
+                    ends.append(self.saved_iteration + interval - solver.iteration)
                 try:
                     pace = self.step(min([pace, *ends]), pace)
                 except Exception as error:
@@ -353,13 +353,15 @@ class _Run:
     def next_mark(self) -> int | None:
         """Return the next iteration at which to evaluate."""
         request, done, target = self.request, self.solver.iteration, self.request.target
-        coming = next(marks(request.checkpoints, done), None)
-        if not target or coming is None or not isinstance(request.checkpoints, str):
-            return coming
+        next_checkpoint = next(marks(request.checkpoints, done), None)
+        if not target or next_checkpoint is None or not isinstance(request.checkpoints, str):
+            return next_checkpoint
         # A target is usually reached between two geometric checkpoints: evaluate where it is
         # expected.
         chance = next_chance(self.trace, done, target)
-        return chance if request.is_for_target and not self.keep_best else min(chance, coming)
+        return (
+            chance if request.is_for_target and not self.keep_best else min(chance, next_checkpoint)
+        )
 
     def keep_with(self, error: Exception) -> None:
         """Attach the solution so far to an error."""
@@ -372,7 +374,7 @@ class _Run:
         evaluation = self.record()
         self.log(status.value)
         state = self.solver.state
-        if self.goes_on:
+        if self.needs_copies:
             state = type(state)(*(array.copy() for array in state))
         return self.packed(status, evaluation, state)
 
@@ -398,15 +400,15 @@ class _Run:
         self.logged = time.monotonic()
         if not LOG.isEnabledFor(logging.INFO):
             return
-        latest, seen = self.latest, ""
+        latest, result = self.latest, ""
         if latest is not None and latest.infosets_held is not None:
-            seen = f", {latest.infosets_held:,} infosets"
+            result = f", {latest.infosets_held:,} infosets"
         elif latest is not None:
-            at = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
-            seen = f", exploitability {latest.exploitability:.6g}{at}"
+            since = "" if self._is_recorded else f" at iteration {latest.iteration:,}"
+            result = f", exploitability {latest.exploitability:.6g}{since}"
         named = self.request.game.name, self.request.record
-        place = f"iteration {self.solver.iteration:,}, {self.seconds:.1f} s{seen}"
-        LOG.info("%s by %s: %s; %s", *named, event, place)
+        progress = f"iteration {self.solver.iteration:,}, {self.seconds:.1f} s{result}"
+        LOG.info("%s by %s: %s; %s", *named, event, progress)
 
     @property
     def is_checkpoint_due(self) -> bool:
@@ -414,9 +416,9 @@ class _Run:
         request = self.request
         if request.checkpoint is None:
             return False
-        apart = request.checkpoint_iterations
+        interval = request.checkpoint_iterations
         return time.monotonic() - self.saved_at >= request.checkpoint_every or (
-            apart is not None and self.solver.iteration - self.saved_iteration >= apart
+            interval is not None and self.solver.iteration - self.saved_iteration >= interval
         )
 
     def save_checkpoint(self) -> None:
@@ -466,7 +468,7 @@ class _Run:
             self.log("goes on")
         if self.progress is not None:
             solver = self.solver
-            asked = self.progress(
+            must_stop = self.progress(
                 Progress(
                     solver.iteration,
                     self.last,
@@ -478,7 +480,7 @@ class _Run:
                     solver,
                 )
             )
-            self.is_stopped = bool(asked)
+            self.is_stopped = bool(must_stop)
 
     def step(self, iterations: int, pace: int) -> int:
         """Run some iterations, and return the largest number for the next step."""
@@ -486,13 +488,13 @@ class _Run:
         if self.request.time_limit is not None:
             self.solver.deadline = time.perf_counter() + self.time_left()
         self.solver.step(iterations)
-        each = (self.solver.seconds - before) / iterations
+        iteration_seconds = (self.solver.seconds - before) / iterations
         # At most as long as time is left, so that a time limit is kept.
-        soon, late = (
-            int(min(seconds, self.time_left()) / max(each, 1e-9))
+        short, long = (
+            int(min(seconds, self.time_left()) / max(iteration_seconds, 1e-9))
             for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
         )
-        return max(1, min(FASTER * pace, max(soon, min(TOGETHER, late))))
+        return max(1, min(FASTER * pace, max(short, min(TOGETHER, long))))
 
     def iterations_within(self, last_node: int) -> int:
         """Estimate how many iterations, at least one, will not go beyond a number of nodes touched.
@@ -515,11 +517,11 @@ class _Run:
 
         If the best strategy is kept, the last iterate is evaluated, too.
         """
-        begun, compiled = time.perf_counter(), list[float]()
+        started, compiled = time.perf_counter(), list[float]()
         with install_timer("numba:compile", compiled.append):
             evaluation = self._record()
         self.compiling += sum(compiled)
-        self.evaluating = time.perf_counter() - begun - sum(compiled)
+        self.evaluating = time.perf_counter() - started - sum(compiled)
         return evaluation
 
     def evaluate(self) -> Evaluation:
@@ -534,8 +536,8 @@ class _Run:
         if self.keep_best and (is_new or self.best is None):
             last = self.solver.evaluate_current()
             if self.solver.has_average(self.solver.state):
-                self._keep("average", evaluation, self.solver.average_policy)
-            self._keep("last", last, self.solver.current_policy)
+                self._update_best("average", evaluation, self.solver.average_policy)
+            self._update_best("last", last, self.solver.current_policy)
         if is_new:
             self.trace.append(
                 TracePoint(
@@ -554,18 +556,18 @@ class _Run:
             self.log("checkpoint")
         return evaluation
 
-    def _keep(self, kind: str, found: Evaluation, policy: Callable[[], Policy]) -> None:
+    def _update_best(self, kind: str, evaluation: Evaluation, policy: Callable[[], Policy]) -> None:
         """Store a strategy as the best one if it is less exploitable than all before."""
-        if self.best is not None and found.exploitability >= self.best.exploitability:
+        if self.best is not None and evaluation.exploitability >= self.best.exploitability:
             return
-        kept = policy()
+        best_policy = policy()
         if self.solver.precision != "float64":
             # Probabilities rounded to the precision do not sum to 1, so that the least of many
             # exploitabilities may be a rounding error.
-            found = evaluate(kept.game, kept, locks=self.solver.locks or None)
-            if self.best is not None and found.exploitability >= self.best.exploitability:
+            evaluation = evaluate(best_policy.game, best_policy, locks=self.solver.locks or None)
+            if self.best is not None and evaluation.exploitability >= self.best.exploitability:
                 return
-        self.best = BestIterate(kept, found, self.solver.iteration, kind)
+        self.best = BestIterate(best_policy, evaluation, self.solver.iteration, kind)
 
     @property
     def _is_recorded(self) -> bool:

@@ -82,9 +82,9 @@ class FlatPasses(Passes):
             for movers in together:
                 # In a simultaneous update, all players face the reaches from before it; play()
                 # overwrites them.
-                faced = self.reach if len(movers) == 1 else self.reach.copy()
+                opponent_reach = self.reach if len(movers) == 1 else self.reach.copy()
                 for player in movers:
-                    value = self.values(player, faced)
+                    value = self.values(player, opponent_reach)
                     self.kept.cumulative.trunk[:] += row[0] * self.reached(player)
                     # The average is complete already: the kernel's own one goes to a dummy array.
                     part = self.whole._replace(average=np.zeros(len(value)), value=value)

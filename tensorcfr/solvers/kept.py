@@ -46,7 +46,7 @@ def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str)
                 f"{name} is {array.dtype} {array.shape}; for {owner} it is "
                 f"{np.dtype(dtype)} {shape}"
             )
-        if not all(np.isfinite(some).all() for _, some in blocks(array)):
+        if not all(np.isfinite(block).all() for _, block in blocks(array)):
             raise ValueError(f"{name} holds a value that is not finite")
         if "generator" in name and not array.any():
             raise ValueError(f"{name} holds zeros only, from which no random numbers come")

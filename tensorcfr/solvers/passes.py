@@ -70,7 +70,7 @@ class Passes:
             played_floor: Share of the strategies played in the first iteration that is uniform.
         """
         if not self._form.n_chunks:
-            self._iterate_alone(first, count)
+            self._iterate_flat(first, count)
         elif count:
             self.run(turns_of(self._record, first, count, played_floor))
         else:
@@ -81,10 +81,10 @@ class Passes:
         """Game without chunks, with the arrays over it."""
         return chunk_kernels.trunk_of(self._form, self.kept, self.trunk, self.scale)
 
-    def _iterate_alone(self, first: int, count: int) -> None:
+    def _iterate_flat(self, first: int, count: int) -> None:
         """Run iterations over a game without chunks, which keeps strategies and reaches."""
         record = self._record
-        given = (
+        arguments = (
             self.whole,
             record.rule,
             record.schedule(first, count),
@@ -97,7 +97,9 @@ class Passes:
         by_cards = any(part.kind == "cards" for part in self._form.trunk.operator)
         threads, counters = 1 if by_cards else self.threads, new_counters(1)
         run_together(
-            lambda thread: iteration.iterate(*given, thread, threads, counters), threads, counters
+            lambda thread: iteration.iterate(*arguments, thread, threads, counters),
+            threads,
+            counters,
         )
 
     def run(self, turns: Turns) -> None:
@@ -217,8 +219,8 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     weights = record.weights(np.arange(count + 1, dtype=np.float64) + first)
     played = np.append(played_floor, floors[:-1])
     before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
-    each = 2 if record.alternating else 1
-    turns = no_turns((count, each), record)
+    per_iteration = 2 if record.alternating else 1
+    turns = no_turns((count, per_iteration), record)
     turns.row[:] = schedule[:, None]
     turns.floor[:] = floors[:, None]
     turns.played_floor[:] = np.reshape(before, (-1, 1, 1))

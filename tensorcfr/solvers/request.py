@@ -76,10 +76,10 @@ class SolveRequest:
         """Return the request with the usual end of the game, if it has no stop rule."""
         if self.has_stop_rule or self.record.is_exact:
             return self
-        usual = self.game.usual.target
-        if usual is None:
+        default_target = self.game.usual.target
+        if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
-        return replace(self, target=own_amount("target", usual, self.game))
+        return replace(self, target=own_amount("target", default_target, self.game))
 
     @property
     def is_automatic(self) -> bool:
@@ -95,9 +95,11 @@ class SolveRequest:
         """
         if self.start is not None:
             if self.algorithm is not None and not self.is_automatic:
-                asked = find_algorithm(self.algorithm)
-                if asked != self.start.algorithm:
-                    raise ValueError(f"start was solved by {self.start.algorithm}, not by {asked}")
+                requested = find_algorithm(self.algorithm)
+                if requested != self.start.algorithm:
+                    raise ValueError(
+                        f"start was solved by {self.start.algorithm}, not by {requested}"
+                    )
             return self.start.algorithm
         if self.is_automatic or self.wants_proof:
             return choose(
@@ -159,16 +161,16 @@ class SolveRequest:
             )
         record, name = self.record, self.record.name
         passes = "the variants that pass over the whole game do"
-        sweeps, has_locks = record.passes_whole_game, bool(self.locks)
+        passes_over_game, has_locks = record.passes_whole_game, bool(self.locks)
         is_special = self.precision not in (None, "float64") or self.threads != 1
         is_warm, is_tied = self.warm_start is not None, self.game.tied_to is not None
         refuse(
             self.seed is not None and not record.is_sampled,
             f"{name} draws no random numbers: it takes no seed",
         )
-        refuse(has_locks and not sweeps, f"{name} takes no locks: {passes}")
+        refuse(has_locks and not passes_over_game, f"{name} takes no locks: {passes}")
         refuse(
-            is_tied and not sweeps,
+            is_tied and not passes_over_game,
             f"{self.game.name} has imperfect recall, which {name} does not apply to: {passes}",
         )
         refuse(
@@ -178,7 +180,7 @@ class SolveRequest:
             is_warm and self.start is not None,
             "pass start (to continue) or warm_start (to begin with its regrets), not both",
         )
-        refuse(is_warm and not sweeps, f"{name} takes no warm start: {passes}")
+        refuse(is_warm and not passes_over_game, f"{name} takes no warm start: {passes}")
         refuse(
             self.keep_best and record.is_exact,
             f"{name} is exact: there are no iterates to keep the best of",
@@ -190,7 +192,9 @@ class SolveRequest:
         )
         refuse(record.is_sampled and is_special, f"{name} samples in float64, on one thread")
         # An uncompiled game has no chunks.
-        in_chunks = sweeps and self.game.chunks is not None and self.game.chunks.n_chunks > 0
+        in_chunks = (
+            passes_over_game and self.game.chunks is not None and self.game.chunks.n_chunks > 0
+        )
         for option in ("state_dir", "cluster"):
             refuse(
                 getattr(self, option) is not None and not in_chunks,
@@ -225,13 +229,13 @@ class SolveRequest:
         if self.is_automatic and self.start is None:
             raise ValueError(f"auto chooses for compiled games: compile_game makes one of {name}")
         refuse_uncompiled(self.record, name)
-        wanted = {
+        needs = {
             "target": self.target is not None,
             "keep_best": self.keep_best,
             "a curve": self.needs_curve,
         }
-        for what, is_wanted in wanted.items():
-            if is_wanted:
+        for what, is_needed in needs.items():
+            if is_needed:
                 raise ValueError(
                     f"{what} needs exploitabilities, and {name} is not compiled: compile_game "
                     "makes a game that can be evaluated"
@@ -250,21 +254,21 @@ class SolveRequest:
                     "start=start) goes on"
                 )
             raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
-        here = Setting(game, start.algorithm, start.locks)
+        setting = Setting(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
-        are_alike = start.game is game or not start.algorithm.passes_whole_game
-        if not (are_alike or merges_alike(start.setting.merged_numbers, here.merged_numbers)):
+        same_numbers = start.game is game or not start.algorithm.passes_whole_game
+        if not (same_numbers or merges_alike(start.setting.merged_numbers, setting.merged_numbers)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"
             )
         if self.precision is not None:
-            begun = str(start.state.cumulative.dtype)
-            if self.precision != begun:
-                raise ValueError(f"start was solved in {begun}, not in {self.precision}")
+            start_precision = str(start.state.cumulative.dtype)
+            if self.precision != start_precision:
+                raise ValueError(f"start was solved in {start_precision}, not in {self.precision}")
         if self.locks is not None and start.algorithm.passes_whole_game:
-            kept = dict(locks_for(game, start.locks))
-            if dict(locks_for(game, self.locks)) != kept:
+            start_locks = dict(locks_for(game, start.locks))
+            if dict(locks_for(game, self.locks)) != start_locks:
                 raise ValueError("start was solved with other locks")
 
 
@@ -331,11 +335,11 @@ def marks(checkpoints: str | int | Iterable[int], after: int) -> Iterator[int]:
     elif isinstance(checkpoints, str):
         raise ValueError(f"checkpoints must be 'geometric' or numbers, not {brief(checkpoints)}")
     elif isinstance(checkpoints, Iterable):
-        given = list(checkpoints)
-        for candidate in given:
+        iterations = list(checkpoints)
+        for candidate in iterations:
             if not is_whole(candidate) or candidate < 1:
                 raise ValueError(f"checkpoints must be iterations from 1, not {brief(candidate)}")
-        candidates = sorted(given)
+        candidates = sorted(iterations)
     elif checkpoints < 1:
         raise ValueError(f"checkpoints must be at least 1 apart, not {checkpoints!r}")
     else:
@@ -362,11 +366,11 @@ def next_chance(trace: Iterable[TracePoint], after: int, target: float) -> int:
     # not depend on further evaluations, such as those at an interruption.
     mark, last, before = 1, 0, math.inf
     while mark <= after:
-        found, steepness = known.get(mark, target), STEEPNESS
-        if 0.0 < found < before < math.inf:
-            steepness = max(steepness, math.log(before / found) / math.log(mark / last))
-        last, before = mark, found
+        exploitability, steepness = known.get(mark, target), STEEPNESS
+        if 0.0 < exploitability < before < math.inf:
+            steepness = max(steepness, math.log(before / exploitability) / math.log(mark / last))
+        last, before = mark, exploitability
         # Exploitability falls as a power of the iterations: factor by which they must grow.
-        way = (found / target) ** (1 / steepness)
-        mark = max(mark + 1, round(mark * min(max(way, NEAREST), FARTHEST)))
+        growth = (exploitability / target) ** (1 / steepness)
+        mark = max(mark + 1, round(mark * min(max(growth, NEAREST), FARTHEST)))
     return mark

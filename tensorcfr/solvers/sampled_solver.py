@@ -159,25 +159,25 @@ class SampledSolver(SamplingSolver):
         deal: Deal | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        given = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        initial = self._begin(game, algorithm, state, iteration, seed, memory_limit)
         record = self.algorithm
         if not game.is_compiled:
             if deal is not None:
                 raise ValueError(f"a deal takes a compiled game: compile_game makes one of {game}")
-            self.source = _growing_source(self.game, record, given)
+            self.source = _growing_source(self.game, record, initial)
         else:
             self.source = _compiled_source(game, record, deal, self.memory_limit)
         self._players = np.arange(game.n_players, dtype=np.uint64)
         self._tally = TraversalState(self.source.table.numbers, np.zeros(1), np.zeros(2, np.int64))
         self._touched = self._tally.touched
-        if given is None:
+        if initial is None:
             begin = check_seed(0 if seed is None else seed)
             if count := self._count_streams():
                 self._generator = streams(begin, game.n_players, count)
             else:
                 self._generator = seeded(begin)
         else:
-            self._take(given)
+            self._take(initial)
         self._run(0)
 
     def _count_streams(self) -> int:
@@ -200,13 +200,13 @@ class SampledSolver(SamplingSolver):
         generator = self._generator if generator is None else generator
         # These kernels may stop early on rules, and count the iterations that are done.
         if record.scheme in ("external", "robust", "average", "outcome"):
-            begun = self.iteration
+            done_before = self.iteration
             self.source.done = 0
             with telling_limit(self):
                 try:
                     self._follow(orders, self._tally, generator)
                 finally:
-                    self.iteration = begun + self.source.done
+                    self.iteration = done_before + self.source.done
             return
         begin, end = (self.source.arrays, rule, orders), (self._tally, generator)
         with np.errstate(over="ignore"), rule_errors(rule):
@@ -240,8 +240,8 @@ class SampledSolver(SamplingSolver):
         }
         owner = "these infosets" if infosets.grows else game.name
         check_arrays(kept, expected, f"{owner} and {algorithm.name}")
-        found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-        return SampledState(**found, **infosets.described)
+        arrays = {name: np.ascontiguousarray(kept[name]) for name in expected}
+        return SampledState(**arrays, **infosets.described)
 
     @property
     def state(self) -> SampledState:
@@ -410,13 +410,15 @@ def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None
     queue = record.scheme in ("whole", "chance")
     all_hands = record.scheme == "public"
     layout = layout_of(game, record, public=public)
-    walked = bytes_of(layout, queue=False, public=public, all_hands=all_hands)
-    queued = bytes_of(layout, queue=queue, public=public, all_hands=all_hands) - walked
+    traversal_bytes = bytes_of(layout, queue=False, public=public, all_hands=all_hands)
+    queue_bytes = (
+        bytes_of(layout, queue=queue, public=public, all_hands=all_hands) - traversal_bytes
+    )
     # Baselines are first collected in one array for each player, before the average is allocated.
     baselines = game.n_players if record.baseline > 0.0 else 0
     arrays = STATE_ARRAYS + baselines + max(AVERAGE_ARRAYS, baselines)
-    kept = arrays * game.n_sequences + layout.has_header * game.n_infosets
-    kept += 2 * game.n_players * count_streams(game, record)
+    stored_numbers = arrays * game.n_sequences + layout.has_header * game.n_infosets
+    stored_numbers += 2 * game.n_players * count_streams(game, record)
     # The queue of a traversal is freed before a solution is made, so that only the larger one
     # counts.
-    return walked + max(queued, 8 * kept)
+    return traversal_bytes + max(queue_bytes, 8 * stored_numbers)

@@ -71,8 +71,8 @@ class SamplingSolver(IterativeSolver):
             raise ValueError("a state brings its own random numbers: give no seed with it")
         on_rules = "labels" in self.kept(state)
         if on_rules == game.is_compiled:
-            there = "rules" if on_rules else "a compiled game"
-            raise ValueError(f"the state is of a solver on {there}, which {game.name} is not")
+            owner = "rules" if on_rules else "a compiled game"
+            raise ValueError(f"the state is of a solver on {owner}, which {game.name} is not")
         return self.restore(self.setting, self.kept(state))
 
     @classmethod
@@ -210,10 +210,14 @@ def refuse_uncompiled(record: Record, name: str) -> None:
         ValueError: It needs one; the message names the alternatives.
     """
     if not record.samples_rules:
-        able = ", ".join(known for known, other in ALGORITHMS.items() if other.samples_rules)
+        alternatives = ", ".join(
+            known_name
+            for known_name, known_record in ALGORITHMS.items()
+            if known_record.samples_rules
+        )
         raise ValueError(
             f"{record.name} takes a compiled game: compile_game makes one of {name}; straight from "
-            f"the rules learn {able}"
+            f"the rules learn {alternatives}"
         )
 
 

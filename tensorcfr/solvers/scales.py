@@ -55,31 +55,31 @@ def scales_of(form: ChunkedForm) -> Scales:
 
     It takes about as long as an iteration of the trunk and of one chunk of each shape.
     """
-    found = no_scales(form)
+    scales = no_scales(form)
     by_shape = np.argsort(form.shape, kind="stable")
-    last = form.room[by_shape] == 0  # Leaves of the chunk tree.
+    is_leaf = form.room[by_shape] == 0  # Leaves of the chunk tree.
     of_shape = -1
     # Leaves of the same shape have the same payoff structure, so that their bounds are computed
     # once.
-    for c in by_shape[last].tolist():
+    for c in by_shape[is_leaf].tolist():
         if form.shape[c] != of_shape:
             of_shape = int(form.shape[c])
             shape = shape_form(form.shapes, of_shape)
             bound = bounds_of(shape)
-            put_scales(shape, bound, found.bucket[1 + of_shape])
-        _put_entries(form, c, bound, found.entry)
+            put_scales(shape, bound, scales.bucket[1 + of_shape])
+        _put_entries(form, c, bound, scales.entry)
     # Chunks with children run from the last to the first, because their children come after them.
-    for c in np.sort(by_shape[~last])[::-1].tolist():
+    for c in np.sort(by_shape[~is_leaf])[::-1].tolist():
         of_shape = int(form.shape[c])
         shape = shape_form(form.shapes, of_shape)
-        bound = _bounds_above(form, shape, c + 1, found.entry)
-        put_scales(shape, bound, found.bucket[1 + of_shape])
-        _put_entries(form, c, bound, found.entry)
+        bound = _bounds_above(form, shape, c + 1, scales.entry)
+        put_scales(shape, bound, scales.bucket[1 + of_shape])
+        _put_entries(form, c, bound, scales.entry)
     if len(form.trunk.bucket_lanes):
         # Otherwise nobody acts in the trunk, as in a cluster worker's share of a game, and it pays
         # nothing.
-        put_scales(form.trunk, _bounds_above(form, form.trunk, 0, found.entry), found.bucket[0])
-    return found
+        put_scales(form.trunk, _bounds_above(form, form.trunk, 0, scales.entry), scales.bucket[0])
+    return scales
 
 
 def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray) -> None:
@@ -89,15 +89,19 @@ def _put_entries(form: ChunkedForm, c: int, bound: np.ndarray, entry: np.ndarray
     entry[middle:end] = bound[len(bound) - (end - middle) :]
 
 
-def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.ndarray) -> np.ndarray:
+def _bounds_above(
+    form: ChunkedForm, part_form: SequenceForm, part: int, entry: np.ndarray
+) -> np.ndarray:
     """Compute :func:`bounds_of` for a part with chunks below it, given the bounds of their
     entries."""
-    bound = np.zeros(own.n_sequences)
-    for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):
+    bound = np.zeros(part_form.n_sequences)
+    for c, player in product(
+        np.flatnonzero(form.above == part).tolist(), range(part_form.n_players)
+    ):
         begin, end = form.entry_offset[c, player : player + 2].tolist()
         np.add.at(bound, form.entries(c, player), entry[begin:end])
-    carry_up(own, bound)
-    return bounds_of(own) + bound
+    carry_up(part_form, bound)
+    return bounds_of(part_form) + bound
 
 
 def bounds_of(form: SequenceForm) -> np.ndarray:

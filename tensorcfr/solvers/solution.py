@@ -214,7 +214,7 @@ class Solution(_Evaluated):
         return "  ".join(filter(None, parts))
 
     @property
-    def _meaning(self) -> str | None:
+    def _exploitability_note(self) -> str | None:
         """Text about exploitability, if it does not bound the loss of a strategy."""
         if self.algorithm.plays_jointly:
             return (
@@ -236,7 +236,7 @@ class Solution(_Evaluated):
         if not self.algorithm.plays_jointly:
             raise ValueError(f"{self.algorithm} keeps no strategies of single iterations")
         played = self.state.played
-        return [(1.0 / len(played), Policy(self.game, one)) for one in played]
+        return [(1.0 / len(played), Policy(self.game, probabilities)) for probabilities in played]
 
     @property
     def nodes_touched(self) -> int:
@@ -385,12 +385,12 @@ class Solution(_Evaluated):
             f"{self.nodes_touched:,} nodes touched, {self.seconds:.3f} s)\n"
             f"  value {values}\n"
             f"  exploitability {settled(self.exploitability):.6g} "
-            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}{self._rise}"
-            + (f"\n  {meaning}" if (meaning := self._meaning) else "")
+            f"(nash_conv {settled(self.nash_conv):.6g}){unchecked}{which}{best}{self._rise_note}"
+            + (f"\n  {meaning}" if (meaning := self._exploitability_note) else "")
         )
 
     @property
-    def _rise(self) -> str:
+    def _rise_note(self) -> str:
         """A line about an earlier checkpoint with half the exploitability or less; else empty."""
         earlier = min(self.trace, key=lambda point: point.exploitability, default=None)
         settled = self.game.settled
@@ -418,7 +418,7 @@ class Solution(_Evaluated):
             ("seconds", f"{self.seconds:.3g}"),
         ]
         points = [(float(point.iteration), point.exploitability) for point in self.trace]
-        meaning = self._meaning
+        meaning = self._exploitability_note
         return html.block(
             f"{self.game.name} by {self.algorithm}: {self.status.value}",
             html.table((), rows),

@@ -60,8 +60,8 @@ of the largest absolute utility, by the dtype of the solver."""
 
 def unknown_or_number(value: Any, where: str) -> float:
     """Check for a finite number, or null, which becomes NaN: the values of uncompiled games."""
-    found = maybe(number())(value, where)
-    return np.nan if found is None else found
+    checked = maybe(number())(value, where)
+    return np.nan if checked is None else checked
 
 
 def trace_point(figure: Check) -> Check:
@@ -185,34 +185,38 @@ def unpack_solution(
     """
     game = unpack_game(arrays, known=known, memory_limit=memory_limit)
     figure = number() if game.is_compiled else unknown_or_number
-    said = read_header(header, game.n_players, registered=registered, figure=figure)
-    algorithm = said["algorithm"]
-    locks = Locks(game, said["locks"]) if said.get("locks") else None
-    given = Taken(arrays, "solution/")
+    fields = read_header(header, game.n_players, registered=registered, figure=figure)
+    algorithm = fields["algorithm"]
+    locks = Locks(game, fields["locks"]) if fields.get("locks") else None
+    taken = Taken(arrays, "solution/")
     best = None
-    if (of_best := said.get("best")) is not None:
+    if (best_fields := fields.get("best")) is not None:
         best = BestIterate(
-            policy=_policy(game, given, "solution/best"),
-            evaluation=_evaluation(of_best),
-            iteration=of_best["iteration"],
-            kind=of_best["kind"],
+            policy=_policy(game, taken, "solution/best"),
+            evaluation=_evaluation(best_fields),
+            iteration=best_fields["iteration"],
+            kind=best_fields["kind"],
         )
-    kind, state, setting = solver_class(algorithm, game), None, Setting(game, algorithm, locks)
-    if kind is not None:
-        kept = _Kept(given)
-        state = kind.restore(setting, kept)
-        wrong = kind.wrong_state(setting, state)
-        if wrong := wrong or kind.wrong_iteration(state, said["iterations"]):
+    solver_type, state, setting = (
+        solver_class(algorithm, game),
+        None,
+        Setting(game, algorithm, locks),
+    )
+    if solver_type is not None:
+        state_arrays = _StateArrays(taken)
+        state = solver_type.restore(setting, state_arrays)
+        wrong = solver_type.wrong_state(setting, state)
+        if wrong := wrong or solver_type.wrong_iteration(state, fields["iterations"]):
             raise ValueError(f"the solver's {wrong}")
         _check_touched(state)
-    if kind is not None and kind.policy_is_in_state(game):
-        policy = kind.policy_of(setting, state)
+    if solver_type is not None and solver_type.policy_is_in_state(game):
+        policy = solver_type.policy_of(setting, state)
     else:
-        policy = _policy(game, given, "solution/policy")
+        policy = _policy(game, taken, "solution/policy")
     # An unregistered algorithm has no rule that would define the arrays of its state.
     if not isinstance(algorithm, Unregistered):
-        given.refuse_rest()
-    evaluation = _evaluation(said)
+        taken.refuse_rest()
+    evaluation = _evaluation(fields)
     is_checked = _can_be_evaluated(game, algorithm)
     if is_checked:
         floats = str(getattr(getattr(state, "regret", None), "dtype", "float64"))
@@ -222,13 +226,13 @@ def unpack_solution(
     return Solution(
         game=game,
         algorithm=algorithm,
-        status=Status[said["status"]],
+        status=Status[fields["status"]],
         policy=policy,
         evaluation=evaluation,
         evaluation_is_checked=is_checked,
-        iterations=said["iterations"],
-        seconds=said["seconds"],
-        trace=said["trace"],
+        iterations=fields["iterations"],
+        seconds=fields["seconds"],
+        trace=fields["trace"],
         state=state,
         locks=locks,
         best=best,
@@ -262,17 +266,21 @@ def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
     )
 
 
-def _evaluated(policy: Policy, said: Evaluation, locks: Locks | None, floats: str) -> Evaluation:
+def _evaluated(
+    policy: Policy, recorded: Evaluation, locks: Locks | None, floats: str
+) -> Evaluation:
     """Evaluate strategies; return the file's evaluation if it is equal up to rounding."""
-    found = evaluate(policy.game, policy, locks=locks)
+    computed = evaluate(policy.game, policy, locks=locks)
     close = CLOSE.get(floats, 0.0) * float(np.abs(policy.game.utilities).max(initial=0.0))
     is_close = all(
-        abs(own - other) <= close
-        for own, other in zip(
-            found.values + found.best_responses, said.values + said.best_responses, strict=True
+        abs(number - recorded_number) <= close
+        for number, recorded_number in zip(
+            computed.values + computed.best_responses,
+            recorded.values + recorded.best_responses,
+            strict=True,
         )
     )
-    return said if is_close else found
+    return recorded if is_close else computed
 
 
 def read_header(
@@ -287,15 +295,15 @@ def read_header(
     Raises:
         ValueError: A field is missing, unknown or wrong; names it.
     """
-    said = read_fields(header, *solution_header(n_players, figure or number()))
-    said["algorithm"] = _algorithm(said["algorithm"], registered=registered)
-    said["trace"] = tuple(TracePoint(**point) for point in said["trace"])
-    _check_trace(said["trace"], said["iterations"])
-    if "best" in said and said["best"]["iteration"] > said["iterations"]:
+    fields = read_fields(header, *solution_header(n_players, figure or number()))
+    fields["algorithm"] = _algorithm(fields["algorithm"], registered=registered)
+    fields["trace"] = tuple(TracePoint(**point) for point in fields["trace"])
+    _check_trace(fields["trace"], fields["iterations"])
+    if "best" in fields and fields["best"]["iteration"] > fields["iterations"]:
         raise ValueError(
-            f"header.best is of iteration {said['best']['iteration']}, beyond the last"
+            f"header.best is of iteration {fields['best']['iteration']}, beyond the last"
         )
-    return said
+    return fields
 
 
 def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
@@ -314,28 +322,32 @@ def _check_trace(trace: tuple[TracePoint, ...], iterations: int) -> None:
             )
 
 
-def _algorithm(said: Any, *, registered: bool = True) -> Record:
+def _algorithm(description: Any, *, registered: bool = True) -> Record:
     """Create the algorithm that a header describes, and check every field of the description.
 
     Raises:
         ValueError: The description is not of an algorithm; names the field.
     """
-    if not isinstance(said, dict):
+    if not isinstance(description, dict):
         raise ValueError("header.algorithm is not an object")
-    if not registered and isinstance(name := said.get("name"), str) and name not in ALGORITHMS:
-        return Unregistered(name, said)
+    if (
+        not registered
+        and isinstance(name := description.get("name"), str)
+        and name not in ALGORITHMS
+    ):
+        return Unregistered(name, description)
     try:
-        algorithm = from_dict(said)
+        algorithm = from_dict(description)
         described = algorithm.to_dict()
     except KeyError as error:
         raise ValueError(f"header.algorithm lacks the key {error}") from error
     except (AssertionError, AttributeError, TypeError) as error:
         raise ValueError(f"header.algorithm is not an algorithm: {error}") from error
-    _check_described(algorithm.updated(said), described, "header.algorithm")
+    _check_described(algorithm.updated(description), described, "header.algorithm")
     return algorithm
 
 
-def _check_described(said: Any, described: Any, where: str) -> None:
+def _check_described(recorded: Any, described: Any, where: str) -> None:
     """Compare a description in a file with that of the algorithm that was read from it.
 
     The digest of the same rule differs between versions of Python: :func:`from_dict` compares it
@@ -344,39 +356,39 @@ def _check_described(said: Any, described: Any, where: str) -> None:
     Raises:
         ValueError: They differ; names the key.
     """
-    if isinstance(said, dict) and isinstance(described, dict):
-        for key, value in said.items():
+    if isinstance(recorded, dict) and isinstance(described, dict):
+        for key, value in recorded.items():
             if key not in described:
                 raise ValueError(f"{where} has the unknown key {key!r}")
             if key != "digest":
                 _check_described(value, described[key], f"{where}.{key}")
-    elif type(said) is bool or type(described) is bool:
-        if said is not described:
-            raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
-    elif said != described:
-        raise ValueError(f"{where} is {said!r}, which was read as {described!r}")
+    elif type(recorded) is bool or type(described) is bool:
+        if recorded is not described:
+            raise ValueError(f"{where} is {recorded!r}, which was read as {described!r}")
+    elif recorded != described:
+        raise ValueError(f"{where} is {recorded!r}, which was read as {described!r}")
 
 
-def _policy(game: CompiledGame, given: Taken, key: str) -> Policy:
+def _policy(game: CompiledGame, arrays: Taken, key: str) -> Policy:
     """Create a policy from an array, and check its strategies."""
-    policy = Policy(game, given.take(key))
+    policy = Policy(game, arrays.take(key))
     if wrong := wrong_strategy(game.chunks.trunk, policy.probabilities):
         raise ValueError(f"array {key!r}: {wrong}")
     return policy
 
 
-class _Kept(dict[str, np.ndarray]):
+class _StateArrays(dict[str, np.ndarray]):
     """Arrays of a state by name, which :meth:`Taken.take` provides on first access."""
 
-    def __init__(self, given: Taken) -> None:
-        self._given = given
+    def __init__(self, taken: Taken) -> None:
+        self._taken = taken
 
     def __missing__(self, name: str) -> np.ndarray:
-        self[name] = found = self._given.take(f"solution/{name}")
-        return found
+        self[name] = array = self._taken.take(f"solution/{name}")
+        return array
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or self._given.has(f"solution/{name}")
+        return super().__contains__(name) or self._taken.has(f"solution/{name}")
 
 
 def _pack_evaluation(evaluation: Evaluation) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class Solver(IterativeSolver):
         self._refuse_others(precision, threads, locks, state_dir)
         self.locks = locks_for(game, locks) if self.takes_locks else None
         self.form = self.setting.form
-        given = None if state is None else self.restore(self.setting, self.kept(state))
+        initial = None if state is None else self.restore(self.setting, self.kept(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)
         require(needed + 8 * self.beside * game.n_sequences, f"solving {game.name}", memory_limit)
         self._locks, self.precision = self.setting.part_locks, precision
@@ -129,15 +129,15 @@ class Solver(IterativeSolver):
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
         self._scale = self._scales(dtype)
-        own = first_state(self.form, record.rule, dtype, self._locks, new)
-        if given is not None:
-            for array, begun in zip(own, given, strict=True):
-                array[:] = begun
-        self._state = own
+        new_state = first_state(self.form, record.rule, dtype, self._locks, new)
+        if initial is not None:
+            for array, source in zip(new_state, initial, strict=True):
+                array[:] = source
+        self._state = new_state
         self._policies: list[ref[AveragePolicy]] = []
         """Policies that read the averages of the state."""
         self._threads = threads
-        self._passes = self._new_passes(own)
+        self._passes = self._new_passes(new_state)
         self._compile()
 
     def _refuse_others(
@@ -251,12 +251,12 @@ class Solver(IterativeSolver):
         regret = unpacked(form, state.regrets)
         # Empty sequences have no regret, so that their numbers in the state do not count.
         regret[form.trunk.player_sequences[:-1]] = 0.0
-        to = game.merged_numbers
-        if to is None or form.trunk is game.chunks.trunk:
+        merged_number = game.merged_numbers
+        if merged_number is None or form.trunk is game.chunks.trunk:
             return regret
-        counted = np.bincount(to, minlength=len(regret))
+        multiplicity = np.bincount(merged_number, minlength=len(regret))
         # A number that represents several infosets is the sum of their regrets.
-        return whole(game, form, regret / np.maximum(counted, 1))
+        return whole(game, form, regret / np.maximum(multiplicity, 1))
 
     @classmethod
     def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -293,8 +293,8 @@ class Solver(IterativeSolver):
     def average_probabilities(self) -> np.ndarray:
         """Compute the average strategy, float64 (numbers of a policy,)."""
         weight, floor = self._answer
-        found = made_strategies(self.form, weight, floor, self._locks)
-        return whole(self.game, self.form, found)
+        strategies = made_strategies(self.form, weight, floor, self._locks)
+        return whole(self.game, self.form, strategies)
 
     def average_policy(self) -> Policy:
         """Return the average strategy; in games in chunks it is computed on demand."""

@@ -316,7 +316,7 @@ class GrowingSource(TableInfosets):
             self._code = entry_point(kernel, *arguments())
         self.done, before = 0, taken()
 
-        def look() -> None:
+        def check_limits() -> None:
             # The caller then copies the state, whose memory must fit as well.
             if self._grown + taken() - before - NOISE + self.table.bytes_in_state > most:
                 raise InfosetsFullError
@@ -328,7 +328,7 @@ class GrowingSource(TableInfosets):
                 cursor = tree.frames.cursor
                 cursor[:] = 0
                 try:
-                    tree.run(self._code, arguments, look)
+                    tree.run(self._code, arguments, check_limits)
                 except BaseException:
                     _undo(tree.frames, state, generator)
                     self.tree = None  # The error may have interrupted an entry.
@@ -346,13 +346,13 @@ def _undo(frames: Frames, state: TraversalState, generator: np.ndarray) -> None:
     # The log is a sequence of blocks, each with its header; it can only be parsed forwards.  A
     # block may occur more than once: its first copy, restored last, is the number from before the
     # iteration.
-    places, at = [], 0
-    while at < frames.cursor[NOTED]:
-        places.append(at)
-        at += HEADER + int(frames.log[at + 1])
-    for at in reversed(places):
-        block, size = frames.log[at : at + HEADER].astype(np.int64)
-        numbers = frames.log[at + HEADER : at + HEADER + size]
+    offsets, offset = [], 0
+    while offset < frames.cursor[NOTED]:
+        offsets.append(offset)
+        offset += HEADER + int(frames.log[offset + 1])
+    for offset in reversed(offsets):
+        block, size = frames.log[offset : offset + HEADER].astype(np.int64)
+        numbers = frames.log[offset + HEADER : offset + HEADER + size]
         state.table[block - HEADER : block - HEADER + size] = numbers
     state.clock[0] = frames.scalar[CLOCK]
     state.touched[:] = frames.cursor[[HISTORIES, DECISIONS]]

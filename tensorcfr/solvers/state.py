@@ -114,13 +114,13 @@ def shapes_of(
     form: ChunkedForm, rule: LocalRule, dtype: np.dtype
 ) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
     """Return shape and dtype of each array of a state."""
-    numbers, single, alone = form.n_numbers, np.dtype(np.float32), not form.n_chunks
+    numbers, single, is_flat = form.n_numbers, np.dtype(np.float32), not form.n_chunks
     packed = floats_of(dtype) != dtype
     return {
         "regret": ((numbers,), dtype),
         "cumulative": ((numbers,), dtype),
-        "strategy": ((numbers if alone or not rule.matches_regret else 0,), dtype),
-        "reach": ((numbers if alone else 0,), dtype),
+        "strategy": ((numbers if is_flat or not rule.matches_regret else 0,), dtype),
+        "reach": ((numbers if is_flat else 0,), dtype),
         "memory": ((len(rule.memory), numbers), dtype),
         "floor": ((1,), np.dtype(np.float64)),
         "scale": ((2, numbers // ROW if packed else 0, form.n_players), single),
@@ -143,7 +143,7 @@ def first_state(
 ) -> State:
     """Create a state without regrets or average, with uniform strategies, in arrays of ``new``."""
     shapes = shapes_of(form, rule, dtype)
-    large = {name: new(*own) for name, own in shapes.items() if name != "floor"}
+    large = {name: new(*arguments) for name, arguments in shapes.items() if name != "floor"}
     state = State(floor=np.zeros(1), **large)
     if state.strategy.size:
         set_strategies(form, state, state.regrets, 0.0, locks)
@@ -202,16 +202,16 @@ def restored(
     dtype = kept["regret"].dtype
     dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
     expected = shapes_of(form, rule, dtype)
-    given: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for name, (shape, kind) in expected.items():
         if name in kept:
-            given[name] = kept[name]
+            arrays[name] = kept[name]
         elif 0 in shape:
-            given[name] = np.zeros(shape, kind)
+            arrays[name] = np.zeros(shape, kind)
         else:
             raise ValueError(f"array {name!r} is missing, which {owner} has")
-    check_arrays(given, expected, owner)
-    return State(**{name: np.ascontiguousarray(given[name]) for name in State._fields})
+    check_arrays(arrays, expected, owner)
+    return State(**{name: np.ascontiguousarray(arrays[name]) for name in State._fields})
 
 
 def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> str | None:
@@ -221,9 +221,9 @@ def wrong_arrays(form: ChunkedForm, state: State, locks: ChunkLocks | None) -> s
     """
     for name, sums in (("cumulative", state.cumulative), ("trunk", state.trunk[1])):
         # A negated comparison also catches NaN.
-        for begin, some in blocks(sums):
-            if (at := first_true(~(some >= 0.0))) is not None:
-                return f"{name}[{begin + at}] is {some[at]}"
+        for begin, block in blocks(sums):
+            if (position := first_true(~(block >= 0.0))) is not None:
+                return f"{name}[{begin + position}] is {block[position]}"
     if not (state.scale >= 0.0).all():
         return "scale is below 0"
     if not 0.0 <= state.floor[0] <= 1.0:
@@ -243,19 +243,19 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
     Return a description of the first error, or None.
     """
     begins, part = np.append(0, form.first), 0
-    kept = frozen_arrays(plain_numbers(state.strategy))
+    weights = frozen_arrays(plain_numbers(state.strategy))
     while part <= form.n_chunks:
         begin = int(begins[part])
         # Whole parts with BLOCK numbers together, but at least one part.
         last = max(part + 1, int(np.searchsorted(begins, begin + BLOCK, side="right")) - 1)
-        given = state.strategy[begin : begins[last]]
-        found = np.ones_like(given)
-        evaluation.strategies_of_parts(form, part, last, kept, 0.0, found, locks)
+        strategy = state.strategy[begin : begins[last]]
+        expected = np.ones_like(strategy)
+        evaluation.strategies_of_parts(form, part, last, weights, 0.0, expected, locks)
         # Numbers that belong to no infoset are 0.
-        found[given == 0.0] = 0.0
-        wrong = ~(np.abs(found - given) <= SUM_TOLERANCE[str(found.dtype)])
-        if (at := first_true(wrong & (found != 1.0))) is not None:
-            return f"strategy[{begin + at}] is {given[at]}, not {found[at]}"
+        expected[strategy == 0.0] = 0.0
+        wrong = ~(np.abs(expected - strategy) <= SUM_TOLERANCE[str(expected.dtype)])
+        if (position := first_true(wrong & (expected != 1.0))) is not None:
+            return f"strategy[{begin + position}] is {strategy[position]}, not {expected[position]}"
         part = last
     return None
 
@@ -264,30 +264,30 @@ def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
     """Unpack all numbers of an array to a new float64 (numbers,) array."""
     if numbers.scale is None:
         return numbers.chunks.astype(np.float64)
-    found = np.zeros(len(numbers.chunks), dtype=np.float32)
-    evaluation.unpack_parts(form, numbers, found)
-    return found.astype(np.float64)
+    floats = np.zeros(len(numbers.chunks), dtype=np.float32)
+    evaluation.unpack_parts(form, numbers, floats)
+    return floats.astype(np.float64)
 
 
 def all_strategies(
-    form: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
+    form: ChunkedForm, weight: Numbers, floor: float, strategy: np.ndarray, locks: ChunkLocks | None
 ) -> None:
     """Compute :func:`tensorcfr.kernels.evaluation.strategies_of_parts` for all parts."""
     weight = frozen_arrays(weight)
     if not form.n_chunks:
-        evaluation.match_weights(form.trunk, weight.trunk, floor, found, locks)
+        evaluation.match_weights(form.trunk, weight.trunk, floor, strategy, locks)
         return
-    evaluation.strategies_of_parts(form, 0, form.n_chunks + 1, weight, floor, found, locks)
+    evaluation.strategies_of_parts(form, 0, form.n_chunks + 1, weight, floor, strategy, locks)
 
 
 def made_strategies(
     form: ChunkedForm, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> np.ndarray:
     """Compute the strategies that weights make, float64 (numbers,); 1 for the empty sequences."""
-    found = np.ones(form.n_numbers)
-    all_strategies(form, weight, floor, found, locks)
-    found[form.trunk.player_sequences[:-1]] = 1.0
-    return found
+    strategy = np.ones(form.n_numbers)
+    all_strategies(form, weight, floor, strategy, locks)
+    strategy[form.trunk.player_sequences[:-1]] = 1.0
+    return strategy
 
 
 def copies(numbers: Numbers) -> Numbers:

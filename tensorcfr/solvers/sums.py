@@ -77,17 +77,17 @@ class Sums(Mapping[str, InfosetSums]):
         return f"<Sums of {self.game.name}: {len(self):,} infosets>"
 
     def __getitem__(self, label: str) -> InfosetSums:
-        found, nodes = located(self.game, label), self.game.nodes
+        infoset, nodes = located(self.game, label), self.game.nodes
         if self.game.is_laid_out:
-            regret, strategy = self._regret[found.numbers], self._strategy[found.numbers]
+            regret, strategy = self._regret[infoset.numbers], self._strategy[infoset.numbers]
         else:
             assert nodes is not None
-            at = nodes.found(label)
-            rows = self._at_node(nodes, at.node, np.array([at.hand]))
+            node_infoset = nodes.found(label)
+            rows = self._at_node(nodes, node_infoset.node, np.array([node_infoset.hand]))
             regret, strategy = rows.regret[0], rows.strategy[0]
         return InfosetSums(
             *(
-                Lookup(zip(found.actions, numbers.tolist(), strict=True))
+                Lookup(zip(infoset.actions, numbers.tolist(), strict=True))
                 for numbers in (regret, strategy)
             )
         )
@@ -146,11 +146,11 @@ class Sums(Mapping[str, InfosetSums]):
         player, layout = nodes.player(node), nodes.layout(node)
         if layout.stride:
             return layout.numbers(hands)
-        found = np.full((len(hands), 1), self._empty[player])
-        above = 0
+        numbers = np.full((len(hands), 1), self._empty[player])
+        parent = 0
         for step in nodes.path(node):
-            if nodes.player(above) == player and (layout := nodes.layout(above)).stride:
+            if nodes.player(parent) == player and (layout := nodes.layout(parent)).stride:
                 action = layout.actions.index(step.label)
-                found = layout.numbers(hands)[:, action : action + 1]
-            above = step.node
-        return found
+                numbers = layout.numbers(hands)[:, action : action + 1]
+            parent = step.node
+        return numbers

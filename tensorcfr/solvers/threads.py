@@ -35,17 +35,17 @@ def run_together(work: Callable[[int], object], threads: int, counters: np.ndarr
             errors.append(error)
             counters[:] = GONE
 
-    others = [Thread(target=guarded, args=(thread,)) for thread in range(1, threads)]
+    helpers = [Thread(target=guarded, args=(thread,)) for thread in range(1, threads)]
     started = []
     try:
-        for other in others:
-            other.start()
-            started.append(other)
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
     except RuntimeError as error:  # The system has no more threads.
         errors.append(error)
         counters[:] = GONE
     guarded(0)
-    for other in started:
-        other.join()
+    for helper in started:
+        helper.join()
     if errors:
         raise errors[0]

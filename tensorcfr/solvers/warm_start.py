@@ -28,7 +28,7 @@ WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 def warm_state(
     game: CompiledGame,
     algorithm: str | Record,
-    given: WarmStart,
+    source: WarmStart,
     *,
     iterations: float = 1.0,
     locks: LocksLike | None = None,
@@ -39,7 +39,7 @@ def warm_state(
     Args:
         game: The game that will be solved.
         algorithm: The algorithm that will solve it: a variant that passes over the whole game.
-        given: A solution of a game with the same infosets, by any algorithm: its regrets are taken
+        source: A solution of a game with the same infosets, by any algorithm: its regrets are taken
             unchanged, and so is its next strategy.  A game in chunks begins with the regret
             matching strategy of these regrets, if the rule matches regrets.  Or strategies, which a
             solution without regrets also provides: they are converted to regrets from which regret
@@ -50,7 +50,7 @@ def warm_state(
         precision: Precision of the solver's arrays.
 
     Raises:
-        ValueError: ``given`` is of a game with other infosets, strategies are given to a rule that
+        ValueError: ``source`` is of a game with other infosets, strategies are given to a rule that
             does not match regrets, or the algorithm does not pass over the whole game.
     """
     record = find_algorithm(algorithm)
@@ -61,110 +61,123 @@ def warm_state(
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
     setting = Setting(game, record, locks_for(game, locks))
-    kind = solver_class(record, game)
-    assert kind is not None
-    regret, strategy = _begin(setting, given, iterations)
-    return kind.begin(setting, regret, strategy, precision=precision)
+    solver_type = solver_class(record, game)
+    assert solver_type is not None
+    regret, strategy = _begin(setting, source, iterations)
+    return solver_type.begin(setting, regret, strategy, precision=precision)
 
 
-def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
+def _begin(setting: Setting, source: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
     """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
     game, rule, form = setting.game, setting.algorithm.rule, setting.form
-    to = setting.merged_numbers
-    if isinstance(given, Solution):
-        if given.state is not None:
-            return _regrets_of(game, form, to, given)
-        given = given.policy
+    merged_number = setting.merged_numbers
+    if isinstance(source, Solution):
+        if source.state is not None:
+            return _regrets_of(game, form, merged_number, source)
+        source = source.policy
     if rule.exponential:
         raise ValueError(
             f"{rule.name} does not match regrets: a warm start from strategies is for rules "
             "that do; start from the regrets of a solution"
         )
-    if not isinstance(given, Policy):
-        given = find_policy(game, given, "warm_start")
-    played = _carried(given.game, given.probabilities, game)
-    strategy = averaged(form, to, played)
+    if not isinstance(source, Policy):
+        source = find_policy(game, source, "warm_start")
+    played = _convert(source.game, source.probabilities, game)
+    strategy = averaged(form, merged_number, played)
     return regrets_for(form, strategy, iterations, setting.part_locks), strategy
 
 
-def _carried(
-    there: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
+def _convert(
+    source_game: CompiledGame, numbers: np.ndarray, game: CompiledGame, *, shares: bool = False
 ) -> np.ndarray:
     """Convert numbers of a game, float64 (numbers,), to another game with the same infosets.
 
-    If one infoset of ``game`` represents several infosets of ``there``, their numbers are summed.
-    With ``shares``, a number that represents several infosets is their sum, and each gets an equal
-    share.
+    If one infoset of ``game`` represents several infosets of ``source_game``, their numbers are
+    summed.  With ``shares``, a number that represents several infosets is their sum, and each gets
+    an equal share.
     """
-    if game is there or game.digest == there.digest or _lie_alike(game, there):
+    if (
+        game is source_game
+        or game.digest == source_game.digest
+        or _have_same_numbers(game, source_game)
+    ):
         return numbers.copy()
-    if (there.n_infosets, there.n_sequences) != (game.n_infosets, game.n_sequences):
-        raise _other_infosets(game, there)
-    found = np.zeros(game.n_numbers)
-    for player in range(there.n_players):
-        for rows in there.rows(player):
+    if (source_game.n_infosets, source_game.n_sequences) != (game.n_infosets, game.n_sequences):
+        raise _infosets_differ(game, source_game)
+    converted = np.zeros(game.n_numbers)
+    for player in range(source_game.n_players):
+        for rows in source_game.rows(player):
             values = numbers[rows.numbers] / (rows.stands_for[:, None] if shares else 1.0)
             for label, actions, row in zip(rows.labels, rows.actions, values, strict=True):
                 try:
-                    _, acts, own, at = game.locate(label)
+                    _, acting_player, own_actions, positions = game.locate(label)
                 except KeyError:
-                    raise _other_infosets(game, there) from None
-                if (acts, own) != (player, actions):
-                    raise _other_infosets(game, there)
-                found[at] += row
-    return found
+                    raise _infosets_differ(game, source_game) from None
+                if (acting_player, own_actions) != (player, actions):
+                    raise _infosets_differ(game, source_game)
+                converted[positions] += row
+    return converted
 
 
-def _lie_alike(game: CompiledGame, other: CompiledGame) -> bool:
+def _have_same_numbers(game: CompiledGame, other_game: CompiledGame) -> bool:
     """Return whether two games without chunks have the same infosets at the same numbers.
 
     Their payoffs may differ.
     """
-    here, there = game.chunks, other.chunks
+    form, other_form = game.chunks, other_game.chunks
     layout = ("player_sequences", "bucket_sequence", "bucket_actions", "infoset_parent")
-    if here.n_chunks or there.n_chunks:
+    if form.n_chunks or other_form.n_chunks:
         return False
-    if not all(np.array_equal(getattr(here.trunk, n), getattr(there.trunk, n)) for n in layout):
+    if not all(
+        np.array_equal(getattr(form.trunk, n), getattr(other_form.trunk, n)) for n in layout
+    ):
         return False
     return all(
         # Older files have labels of Leduc that end in a blank.
-        [label.rstrip(" ") for label in one.labels] == [label.rstrip(" ") for label in two.labels]
-        and one.actions == two.actions
+        [label.rstrip(" ") for label in infosets.labels]
+        == [label.rstrip(" ") for label in other_infosets.labels]
+        and infosets.actions == other_infosets.actions
         for player in range(game.n_players)
-        for one, two in zip(game.rows(player), other.rows(player), strict=True)
+        for infosets, other_infosets in zip(game.rows(player), other_game.rows(player), strict=True)
     )
 
 
-def _other_infosets(game: CompiledGame, other: CompiledGame) -> ValueError:
+def _infosets_differ(game: CompiledGame, source_game: CompiledGame) -> ValueError:
     return ValueError(
         f"a warm start of {game.name} needs strategies or a solution of a game with the same "
-        f"infosets and actions, which {other.name} has not"
+        f"infosets and actions, which {source_game.name} has not"
     )
 
 
 def _regrets_of(
-    game: CompiledGame, form: ChunkedForm, to: np.ndarray | None, solution: Solution
+    game: CompiledGame, form: ChunkedForm, merged_number: np.ndarray | None, solution: Solution
 ) -> tuple[np.ndarray, np.ndarray]:
     """Convert the last regrets and strategy of a solution to the numbers of a solver."""
-    there, record = solution.game, solution.algorithm
+    source_game, record = solution.game, solution.algorithm
     # The unit is 1 except in games with extreme payoffs.
-    scale = there.unit / game.unit
-    strategy = averaged(form, to, _carried(there, solution.last_policy.probabilities, game))
-    lies_alike = record.passes_whole_game and not there.chunks.n_chunks and _lie_alike(game, there)
-    if lies_alike and merges_alike(solution.setting.merged_numbers, to):
+    scale = source_game.unit / game.unit
+    strategy = averaged(
+        form, merged_number, _convert(source_game, solution.last_policy.probabilities, game)
+    )
+    same_numbers = (
+        record.passes_whole_game
+        and not source_game.chunks.n_chunks
+        and _have_same_numbers(game, source_game)
+    )
+    if same_numbers and merges_alike(solution.setting.merged_numbers, merged_number):
         # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played
-    kind = solver_class(record, there)
-    assert kind is not None
-    regret = kind.whole_regrets(solution.setting, solution.state)
-    whole = _carried(there, regret * scale, game, shares=True)
-    if to is None:
+    solver_type = solver_class(record, source_game)
+    assert solver_type is not None
+    regret = solver_type.whole_regrets(solution.setting, solution.state)
+    whole = _convert(source_game, regret * scale, game, shares=True)
+    if merged_number is None:
         return whole, strategy
     # A merged number is the sum of the regrets that it represents.
-    found = np.bincount(to, weights=whole, minlength=form.n_numbers)
-    found[form.trunk.player_sequences[:-1]] = 0.0
-    return found, strategy
+    merged = np.bincount(merged_number, weights=whole, minlength=form.n_numbers)
+    merged[form.trunk.player_sequences[:-1]] = 0.0
+    return merged, strategy
 
 
 def regrets_for(
@@ -198,13 +211,16 @@ def regrets_for(
     for part, (base, buckets) in enumerate(buckets_by_part(form)):
         table = profile.of_part(part)
         for first, actions, lanes in zip(*buckets, strict=True):
-            own, shape = slice(first, first + actions * lanes), (actions, lanes)
-            sigma, q = table[STRATEGY, own].reshape(shape), table[VALUE, own].reshape(shape)
-            strategy[base + own.start : base + own.stop] = sigma.ravel()
+            sequences, shape = slice(first, first + actions * lanes), (actions, lanes)
+            sigma, q = (
+                table[STRATEGY, sequences].reshape(shape),
+                table[VALUE, sequences].reshape(shape),
+            )
+            strategy[base + sequences.start : base + sequences.stop] = sigma.ravel()
             # Norm of the regrets at the bound: sqrt(T |A|) times the range.
             length = np.sqrt(iterations * actions) * np.abs(q).max(axis=0)
-            found = sigma * (length / np.linalg.norm(sigma, axis=0))
-            regret[base + own.start : base + own.stop] = found.ravel()
+            regrets = sigma * (length / np.linalg.norm(sigma, axis=0))
+            regret[base + sequences.start : base + sequences.stop] = regrets.ravel()
     return regret
 
 
@@ -219,9 +235,9 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
     if to is None:
         # Where several infosets were added up, their strategies are not yet a distribution.
         return made_strategies(form, plain_numbers(whole), 0.0, None) if form.n_chunks else whole
-    found = np.empty(form.n_numbers)
-    found[to] = whole
-    if np.array_equal(found[to], whole):
-        return found
+    merged = np.empty(form.n_numbers)
+    merged[to] = whole
+    if np.array_equal(merged[to], whole):
+        return merged
     weight = np.bincount(to, weights=whole, minlength=form.n_numbers)
     return evaluation.normalise(form.trunk, weight)

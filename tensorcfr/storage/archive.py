@@ -175,8 +175,8 @@ def _shortened(error: object) -> str:
 
     The error may quote a text of any length from a file.
     """
-    said = str(error)
-    return said if len(said) <= LONGEST_ERROR else f"{said[:LONGEST_ERROR]}..."
+    message = str(error)
+    return message if len(message) <= LONGEST_ERROR else f"{message[:LONGEST_ERROR]}..."
 
 
 def pack_header(header: Mapping[str, Any]) -> np.ndarray:
@@ -218,7 +218,7 @@ class Taken:
 
     def __init__(self, arrays: Mapping[str, np.ndarray], prefix: str) -> None:
         self._arrays = arrays
-        self._left = {key for key in arrays if key.startswith(prefix)}
+        self._remaining = {key for key in arrays if key.startswith(prefix)}
 
     def take(self, key: str, dtype: type[np.generic] | None = None) -> np.ndarray:
         """Return the array of a key, and mark it as taken.
@@ -239,12 +239,12 @@ class Taken:
             raise ValueError(
                 f"array {key!r} is {array.dtype} {array.shape}, not a row of {np.dtype(dtype)}"
             )
-        self._left.discard(key)
+        self._remaining.discard(key)
         return array
 
     def has(self, prefix: str) -> bool:
         """Return whether the key of any array that is not taken yet begins with a prefix."""
-        return any(key.startswith(prefix) for key in self._left)
+        return any(key.startswith(prefix) for key in self._remaining)
 
     def refuse_rest(self) -> None:
         """Check that all arrays were taken.
@@ -252,7 +252,7 @@ class Taken:
         Raises:
             ValueError: An array was not taken; names it.
         """
-        for key in sorted(self._left):
+        for key in sorted(self._remaining):
             raise ValueError(f"array {key!r} is unknown")
 
 
@@ -310,7 +310,9 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
     if array.dtype == np.uint8 and array.ndim == 1:
         try:
             header = json.loads(
-                array.tobytes(), parse_constant=_no_number, object_pairs_hook=_no_key_twice
+                array.tobytes(),
+                parse_constant=_refuse_constant,
+                object_pairs_hook=_refuse_repeated_keys,
             )
         except (ValueError, RecursionError) as error:
             raise ValueError(
@@ -338,12 +340,12 @@ def parse_header(array: np.ndarray, name: str) -> dict[str, Any]:
     return header
 
 
-def _no_number(constant: str) -> Any:
+def _refuse_constant(constant: str) -> Any:
     raise ValueError(f"{constant} is not a number")
 
 
-def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    by_key = dict(pairs)
+    if len(by_key) != len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return by_key

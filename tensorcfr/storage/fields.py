@@ -50,12 +50,12 @@ def read_fields(
 
 
 def read_text(
-    given: Any, key: str, required: Fields, optional: Fields | None = None
+    taken: Any, key: str, required: Fields, optional: Fields | None = None
 ) -> dict[str, Any]:
     """Read a JSON object from an array of bytes, and check it as :func:`read_fields` does.
 
     Args:
-        given: The arrays, a :class:`tensorcfr.storage.archive.Taken`.
+        taken: The arrays, a :class:`tensorcfr.storage.archive.Taken`.
         key: Key of the array.
         required: Checks of the keys that the object must have.
         optional: Checks of the keys that it may have in addition.
@@ -63,12 +63,12 @@ def read_text(
     Raises:
         ValueError: The array is not JSON, or the object does not match the table.
     """
-    blob = given.take(key)
+    blob = taken.take(key)
     try:
-        said = json.loads(blob.tobytes().decode())
+        value = json.loads(blob.tobytes().decode())
     except (ValueError, RecursionError) as error:
         raise ValueError(f"array {key!r} is damaged: {error}") from error
-    return read_fields(said, required, optional, where=key)
+    return read_fields(value, required, optional, where=key)
 
 
 def record(required: Fields, optional: Fields | None = None) -> Check:
@@ -125,9 +125,9 @@ def either(*checks: Check) -> Check:
     """
 
     def check(value: Any, where: str) -> Any:
-        for one in checks[:-1]:
+        for candidate in checks[:-1]:
             try:
-                return one(value, where)
+                return candidate(value, where)
             except ValueError:
                 pass
         return checks[-1](value, where)
@@ -146,7 +146,7 @@ def several(check: Check, count: int | None = None) -> Check:
     def check_all(value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list) or (count is not None and len(value) != count):
             raise _wrong(value, where, "a list" if count is None else f"a list of {count}")
-        return tuple(check(one, f"{where}[{index}]") for index, one in enumerate(value))
+        return tuple(check(item, f"{where}[{index}]") for index, item in enumerate(value))
 
     return check_all
 
@@ -157,7 +157,7 @@ def by_key(check: Check) -> Check:
     def check_all(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise _wrong(value, where, "an object")
-        return {key: check(one, f"{where}[{shown(key)}]") for key, one in value.items()}
+        return {key: check(item, f"{where}[{shown(key)}]") for key, item in value.items()}
 
     return check_all
 
@@ -168,8 +168,8 @@ def plain(value: Any, where: str, depth: int = DEEPEST) -> Any:
         if not depth:
             raise ValueError(f"{where} goes deeper than {DEEPEST} levels")
         items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, one in items:
-            plain(one, f"{where}[{shown(key)}]", depth - 1)
+        for key, item in items:
+            plain(item, f"{where}[{shown(key)}]", depth - 1)
     elif value is not None and not isinstance(value, (str, bool)):
         number(-MOST, MOST)(value, where) if isinstance(value, int) else number()(value, where)
     return value

@@ -96,10 +96,10 @@ def load_game(
     with says_where(path):
         read_fields(header, GAME_HEADER)
         refuse_others(arrays, ("game/",))
-        found = unpack_game(arrays, known=game, memory_limit=memory_limit)
-        if game is None and found.name != header["name"]:
-            raise ValueError(f"header.name is {header['name']!r}, but the game is {found.name!r}")
-        return found
+        loaded = unpack_game(arrays, known=game, memory_limit=memory_limit)
+        if game is None and loaded.name != header["name"]:
+            raise ValueError(f"header.name is {header['name']!r}, but the game is {loaded.name!r}")
+        return loaded
 
 
 @singledispatch
@@ -147,8 +147,8 @@ def _(game: FlatGame) -> Arrays:
         arrays["game/actions/offset"] = _offsets(kinds)
         labels["infosets"] = game.infoset_labels
         labels["actions"] = list(chain.from_iterable(kinds))
-    for key, given in (labels | {"views": views}).items():
-        arrays |= pack_labels(f"game/{key}", given)
+    for key, texts in (labels | {"views": views}).items():
+        arrays |= pack_labels(f"game/{key}", texts)
     return arrays
 
 
@@ -171,16 +171,16 @@ def unpack_game(
     """
     if TEAMS in arrays:
         return _unpack_teams(arrays, known, memory_limit)
-    given = Taken(arrays, "game/")
-    if (made_again := unpack_recipe(given, known, memory_limit)) is not None:
-        return made_again
-    views = _unpack_views(given)
-    form = _unpack_form(given, "game/form")
-    public = _unpack_public(given) if "public" in views else None
+    taken = Taken(arrays, "game/")
+    if (recompiled := unpack_recipe(taken, known, memory_limit)) is not None:
+        return recompiled
+    views = _unpack_views(taken)
+    form = _unpack_form(taken, "game/form")
+    public = _unpack_public(taken) if "public" in views else None
     labels: Sequence[str]
     actions: Sequence[tuple[str, ...]]
     if "labels" in views:
-        labels, actions = _unpack_infosets(given)
+        labels, actions = _unpack_infosets(taken)
     elif public is not None:
         places = InfosetPlaces(public, form)
         labels, actions = InfosetLabels(places), InfosetActions(places)
@@ -189,24 +189,24 @@ def unpack_game(
     if not {"tree", "public"} & set(views):
         raise ValueError("array 'game/views/text' lists neither a history tree nor a public one")
     game = FlatGame(
-        name=_unpack_name(given),
+        name=_unpack_name(taken),
         form=form,
         infoset_labels=labels,
         infoset_actions=actions,
-        outcome_labels=_unpack_labels(given, "game/outcomes"),
-        histories=HistoryTree(*_fields(given, "game/tree", HistoryTree))
+        outcome_labels=_unpack_labels(taken, "game/outcomes"),
+        histories=HistoryTree(*_fields(taken, "game/tree", HistoryTree))
         if "tree" in views
         else None,
         public=public,
         merged=(
-            Merged(_unpack_form(given, "game/merged"), given.take("game/merged/sequence"))
+            Merged(_unpack_form(taken, "game/merged"), taken.take("game/merged/sequence"))
             if "merged" in views
             else None
         ),
-        tied_to=given.take("game/tied_to", np.uint32) if given.has("game/tied_to") else None,
-        unit=_unpack_unit(given),
+        tied_to=taken.take("game/tied_to", np.uint32) if taken.has("game/tied_to") else None,
+        unit=_unpack_unit(taken),
     )
-    given.refuse_rest()
+    taken.refuse_rest()
     # Freeze before checking: a compiled check is specialised to writable or read-only arrays, so
     # this compiles each check once.
     game.freeze()
@@ -227,10 +227,10 @@ def _unpack_teams(
     """
     rest = dict(arrays)
     blob = rest.pop(TEAMS)
-    whole = known.game if isinstance(known, TeamGame) else known
-    game = unpack_game(rest, known=whole, memory_limit=memory_limit)
+    flat = known.game if isinstance(known, TeamGame) else known
+    game = unpack_game(rest, known=flat, memory_limit=memory_limit)
     try:
-        found = team_game(
+        rebuilt = team_game(
             laid_out(game, "a game of teams"),
             json.loads(blob.tobytes().decode()),
             memory_limit=memory_limit,
@@ -238,9 +238,9 @@ def _unpack_teams(
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"array {TEAMS!r} is damaged: {error}") from error
     if not isinstance(known, TeamGame):
-        return found
-    if known.teams != found.teams:
-        raise ValueError(f"the file is of {found.name}, not of {known.name}")
+        return rebuilt
+    if known.teams != rebuilt.teams:
+        raise ValueError(f"the file is of {rebuilt.name}, not of {known.name}")
     return known
 
 
@@ -252,9 +252,9 @@ def pack_labels(key: str, labels: Sequence[str]) -> Arrays:
     }
 
 
-def _unpack_views(given: Taken) -> tuple[str, ...]:
+def _unpack_views(taken: Taken) -> tuple[str, ...]:
     """Read and check the names of the game's views."""
-    views = _unpack_labels(given, "game/views")
+    views = _unpack_labels(taken, "game/views")
     for view in views:
         if view not in VIEWS or views.count(view) > 1:
             raise ValueError(f"array 'game/views/text' lists {view[:60]!r}, unknown or twice")
@@ -263,19 +263,19 @@ def _unpack_views(given: Taken) -> tuple[str, ...]:
     return views
 
 
-def _unpack_name(given: Taken) -> str:
+def _unpack_name(taken: Taken) -> str:
     """Read the name of the game."""
-    names = _unpack_labels(given, "game/name")
+    names = _unpack_labels(taken, "game/name")
     if len(names) != 1:
         raise ValueError(f"array 'game/name/text' holds {len(names)} names, not one")
     return names[0]
 
 
-def _unpack_unit(given: Taken) -> float:
+def _unpack_unit(taken: Taken) -> float:
     """Read the unit of the game's payoffs; only files of games with extreme payoffs store one."""
-    if not given.has("game/unit"):
+    if not taken.has("game/unit"):
         return 1.0
-    array = given.take("game/unit", np.float64)
+    array = taken.take("game/unit", np.float64)
     unit = float(array[0]) if array.shape == (1,) else 0.0
     # frexp splits a power of two into 0.5 and an exponent.
     if not 0.0 < unit < np.inf or np.frexp(unit)[0] != 0.5:
@@ -283,17 +283,17 @@ def _unpack_unit(given: Taken) -> float:
     return unit
 
 
-def _fields(given: Taken, key: str, view: Any) -> list[np.ndarray]:
+def _fields(taken: Taken, key: str, view: Any) -> list[np.ndarray]:
     """Take the arrays of a view, in the order of its fields."""
-    return [given.take(f"{key}/{name}") for name in view._fields]
+    return [taken.take(f"{key}/{name}") for name in view._fields]
 
 
-def _unpack_form(given: Taken, key: str) -> SequenceForm:
-    kinds = {name: kind for name, kind in KINDS.items() if given.has(f"{key}/{name}/")}
+def _unpack_form(taken: Taken, key: str) -> SequenceForm:
+    kinds = {name: kind for name, kind in KINDS.items() if taken.has(f"{key}/{name}/")}
     return SequenceForm(
-        **{name: given.take(f"{key}/{name}") for name in FORM_FIELDS},
+        **{name: taken.take(f"{key}/{name}") for name in FORM_FIELDS},
         operator=tuple(
-            kind(*_fields(given, f"{key}/{name}", kind)) for name, kind in kinds.items()
+            kind(*_fields(taken, f"{key}/{name}", kind)) for name, kind in kinds.items()
         ),
     )
 
@@ -311,30 +311,30 @@ def _pack_public(public: PublicGame) -> Arrays:
     }
 
 
-def _unpack_public(given: Taken) -> PublicGame:
-    hands = _unpack_labels(given, "game/hands")
-    labelled = given.take("game/nodes/given", np.uint8)
-    labels = _unpack_labels(given, "game/nodes")
+def _unpack_public(taken: Taken) -> PublicGame:
+    hands = _unpack_labels(taken, "game/hands")
+    labelled = taken.take("game/nodes/given", np.uint8)
+    labels = _unpack_labels(taken, "game/nodes")
     if np.count_nonzero(labelled == 1) != len(labels) or labelled.max(initial=0) > 1:
         raise ValueError(f"array 'game/nodes/given' does not give {len(labels)} labels")
     following = iter(labels)
-    nodes = tuple(next(following) if one else None for one in labelled.tolist())
+    nodes = tuple(next(following) if has_label else None for has_label in labelled.tolist())
     return PublicGame(
-        tree=PublicTree(*_fields(given, "game/public", PublicTree)),
-        hands=tuple(hands[a:b] for a, b in _ranges(given, "game/hands/offset", len(hands))),
-        edges=_unpack_labels(given, "game/edges"),
+        tree=PublicTree(*_fields(taken, "game/public", PublicTree)),
+        hands=tuple(hands[a:b] for a, b in _ranges(taken, "game/hands/offset", len(hands))),
+        edges=_unpack_labels(taken, "game/edges"),
         node_labels=nodes if len(nodes) else None,
     )
 
 
-def _unpack_infosets(given: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+def _unpack_infosets(taken: Taken) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
     """Read the label and the actions of each infoset."""
-    labels = _unpack_labels(given, "game/actions")
-    kinds = [tuple(labels[a:b]) for a, b in _ranges(given, "game/actions/offset", len(labels))]
-    kind = given.take("game/actions/kind", np.int64)
+    labels = _unpack_labels(taken, "game/actions")
+    kinds = [tuple(labels[a:b]) for a, b in _ranges(taken, "game/actions/offset", len(labels))]
+    kind = taken.take("game/actions/kind", np.int64)
     if len(kind) and not 0 <= kind.min() <= kind.max() < len(kinds):
         raise ValueError("array 'game/actions/kind' points beyond the tuples of actions")
-    return _unpack_labels(given, "game/infosets"), tuple(map(kinds.__getitem__, kind.tolist()))
+    return _unpack_labels(taken, "game/infosets"), tuple(map(kinds.__getitem__, kind.tolist()))
 
 
 def _offsets(pieces: Iterable[Sized]) -> np.ndarray:
@@ -342,24 +342,24 @@ def _offsets(pieces: Iterable[Sized]) -> np.ndarray:
     return np.cumsum([0, *map(len, pieces)], dtype=np.int64)
 
 
-def _ranges(given: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:
+def _ranges(taken: Taken, key: str, end: int) -> pairwise[tuple[int, int]]:
     """Read the offsets of a key, and return start and end of each piece.
 
     Raises:
         ValueError: The offsets decrease, or do not run from 0 to ``end``.
     """
-    offsets = given.take(key, np.int64)
+    offsets = taken.take(key, np.int64)
     falls = len(offsets) and (offsets[1:] < offsets[:-1]).any()
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != end or falls:
         raise ValueError(f"array {key!r} does not go from 0 to {end} without falling")
     return pairwise(offsets.tolist())
 
 
-def _unpack_labels(given: Taken, key: str) -> tuple[str, ...]:
+def _unpack_labels(taken: Taken, key: str) -> tuple[str, ...]:
     """Read the labels that :func:`pack_labels` encoded."""
-    blob = given.take(f"{key}/text", np.uint8)
+    blob = taken.take(f"{key}/text", np.uint8)
     try:
         text = blob.tobytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
         raise ValueError(f"array '{key}/text' is not UTF-8") from None
-    return tuple(text[a:b] for a, b in _ranges(given, f"{key}/text_offset", len(text)))
+    return tuple(text[a:b] for a, b in _ranges(taken, f"{key}/text_offset", len(text)))

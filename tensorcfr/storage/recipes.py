@@ -34,23 +34,23 @@ KEY, RULES = "game/cut/text", "game/rules/text"
 
 def pack_cut_game(game: CutGame) -> Arrays:
     """Encode the recipe, the sizes and the digest of a game in chunks as a JSON text."""
-    said = {
+    recipe = {
         **game.recipe._asdict(),
         "name": game.name,
         "counts": game.counts._asdict(),
         "digest": game.digest,
     }
-    return {KEY: pack_text(json.dumps(said))}
+    return {KEY: pack_text(json.dumps(recipe))}
 
 
 def pack_rules(game: UncompiledGame) -> Arrays:
     """Encode the source, name and digest of an uncompiled game as a JSON text."""
-    said = {"source": game.source, "name": game.name, "digest": game.digest}
-    return {RULES: pack_text(json.dumps(said))}
+    recipe = {"source": game.source, "name": game.name, "digest": game.digest}
+    return {RULES: pack_text(json.dumps(recipe))}
 
 
 def unpack_recipe(
-    given: Taken, known: CompiledGame | None, memory_limit: int | None
+    taken: Taken, known: CompiledGame | None, memory_limit: int | None
 ) -> CompiledGame | None:
     """Rebuild the game of :func:`pack_cut_game` or :func:`pack_rules` from its recipe.
 
@@ -58,7 +58,7 @@ def unpack_recipe(
     path or import a package.
 
     Args:
-        given: The arrays.
+        taken: The arrays.
         known: The game, if the caller has it.
         memory_limit: Bytes that compiling the game may take; by default the free memory.
 
@@ -71,30 +71,30 @@ def unpack_recipe(
         UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
     make: Callable[[dict[str, Any], Budget], Any]
-    found: Any = known
-    if given.has(KEY):
-        said = read_text(given, KEY, {**FOUND_BY, **RECIPE})
-        make, what = _compile, "compiling"
+    game: Any = known
+    if taken.has(KEY):
+        recipe = read_text(taken, KEY, {**FOUND_BY, **RECIPE})
+        make, what = _compile_built_in, "compiling"
         problem = "cut into other chunks, with other payoffs or by another version than"
-    elif given.has(RULES):
-        said = read_text(given, RULES, FOUND_BY)
-        make, what = _find, "making"
+    elif taken.has(RULES):
+        recipe = read_text(taken, RULES, FOUND_BY)
+        make, what = _find_rules, "making"
         problem = "which is not compiled, not of"
     else:
         return None
-    name = said["name"]
-    if found is None:
+    name = recipe["name"]
+    if game is None:
         limit = free_memory() if memory_limit is None else memory_limit
         try:
-            with budget(f"{what} {name}", limit) as own:
-                found = make(said, own)
-                own.reserve(0)  # Measures rules that reserved no memory.
+            with budget(f"{what} {name}", limit) as memory:
+                game = make(recipe, memory)
+                memory.reserve(0)  # Measures rules that reserved no memory.
         except MemoryLimitError as error:
             raise FileSizeError(error.what, error.needed, error.limit) from error
-    if said["digest"] != found.digest:
-        raise ValueError(f"the file is of {name}, {problem} {found.name} here")
-    given.refuse_rest()
-    return found
+    if recipe["digest"] != game.digest:
+        raise ValueError(f"the file is of {name}, {problem} {game.name} here")
+    taken.refuse_rest()
+    return game
 
 
 FOUND_BY: Fields = {"source": maybe(text()), "name": text(), "digest": text()}
@@ -118,13 +118,13 @@ RECIPE: Fields = {
 """Checks of the fields that the recipe of a game in chunks has in addition to :data:`FOUND_BY`."""
 
 
-def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
+def _find_rules(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
     """Find the rules of a built-in game; the rules of any other game stay unknown.
 
     Raises:
         ValueError: The digest does not begin with a number of players.
     """
-    source, name, digest = said["source"], said["name"], said["digest"]
+    source, name, digest = recipe["source"], recipe["name"], recipe["digest"]
     if source is not None and is_built_in(source):
         return UncompiledGame(find_built_in(source))
     # The digest begins with the name and the number of players.
@@ -134,14 +134,14 @@ def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
     return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
 
 
-def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
+def _compile_built_in(recipe: dict[str, Any], memory: Budget) -> CompiledGame:
     """Compile a built-in game in chunks as its recipe says.
 
     Raises:
         UnknownGameError: The game is not built in.
         ValueError: The game has no private hands, or its sizes differ from the recipe.
     """
-    source, name = said["source"], said["name"]
+    source, name = recipe["source"], recipe["name"]
     if source is None:
         raise UnknownGameError(
             f"{name} is in chunks and not a built-in game: compile it as before, and "
@@ -150,21 +150,21 @@ def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
     rules = make_game(source)
     if not isinstance(rules, (CardGame, PublicTreeGame)):
         raise ValueError(f"{source} has no private hands: it cannot have been cut")
-    _check_counts(rules, name, said["counts"], own)
+    _check_counts(rules, name, recipe["counts"], memory)
     options = {
-        "cut": said["cut"],
-        "symmetric": said["symmetry"],
+        "cut": recipe["cut"],
+        "symmetric": recipe["symmetry"],
         "source": source,
-        "limit": said["limit"],
+        "limit": recipe["limit"],
     }
     if isinstance(rules, CardGame):
-        return card_game.compile_rules(rules, name, own, **options)
-    own.watch = Watch(rules, name, own, None)
-    return cut_game.compile_rules(rules, name, own, **options)
+        return card_game.compile_rules(rules, name, memory, **options)
+    memory.watch = Watch(rules, name, memory, None)
+    return cut_game.compile_rules(rules, name, memory, **options)
 
 
 def _check_counts(
-    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], own: Budget
+    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], memory: Budget
 ) -> None:
     """Check the sizes in a file against the rules, before anything is compiled.
 
@@ -177,12 +177,12 @@ def _check_counts(
         betting = count_betting(rules, name, is_compiled=True)
         size = size_of_cards(rules, name, betting=betting)
     elif rules.states_repeat:
-        size = size_of_public_states(rules, name, own)
+        size = size_of_public_states(rules, name, memory)
     else:
         return  # Counting its states would take as long as compiling them.
-    said = (counts["histories"], counts["sequences"], sum(counts["player_infosets"]))
-    if said != (size.histories, size.sequences, size.infosets):
+    sizes = (counts["histories"], counts["sequences"], sum(counts["player_infosets"]))
+    if sizes != (size.histories, size.sequences, size.infosets):
         raise ValueError(
-            f"array {KEY!r} is of a game of {said[0]:,} histories, and {name} has "
+            f"array {KEY!r} is of a game of {sizes[0]:,} histories, and {name} has "
             f"{size.histories:,}"
         )

@@ -387,7 +387,7 @@ def test_a_batch_of_rows_is_the_same_as_one_of_samples(capacity: int, seen: int)
 def test_a_reservoir_of_one_place() -> None:
     """Of three samples it keeps each with probability 1/3: 200 times in 600, give or take four
     standard deviations (11.5)."""
-    from tensorcfr.kernels.reservoir import Samples, _place
+    from tensorcfr.kernels.reservoir import Samples, _reserve_slot
 
     count = [0, 0, 0]
     for seed in range(600):
@@ -396,7 +396,7 @@ def test_a_reservoir_of_one_place() -> None:
         kept = Samples(place, place, place, infosets, random.seeded(seed), np.empty(0), 0.0)
         with np.errstate(over="ignore"):
             for number in range(3):
-                _place(place, kept, number, 1.0)
+                _reserve_slot(place, kept, number, 1.0)
         count[int(place.infoset[0])] += 1
     assert all(abs(times - 200) < 46 for times in count), count
 
@@ -405,7 +405,7 @@ def test_a_reservoir_of_one_place() -> None:
 def test_a_reservoir_keeps_each_sample_equally_often() -> None:
     """Of 60 samples, 20 places keep each with probability 1/3: over 400 seeds, the first ten and
     the last ten are kept 1333 times each, give or take five standard deviations (30)."""
-    from tensorcfr.kernels.reservoir import Samples, _place
+    from tensorcfr.kernels.reservoir import Samples, _reserve_slot
 
     first = last = 0
     for seed in range(400):
@@ -418,7 +418,7 @@ def test_a_reservoir_keeps_each_sample_equally_often() -> None:
         )
         with np.errstate(over="ignore"):
             for number in range(60):
-                _place(reservoir, kept, number, 1.0)
+                _reserve_slot(reservoir, kept, number, 1.0)
         assert filled(reservoir) == 20
         assert reservoir.seen[0] == 60
         assert len(set(reservoir.infoset.tolist())) == 20

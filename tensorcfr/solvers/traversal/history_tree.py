@@ -92,9 +92,9 @@ def _outcomes(
     first = np.zeros(len(chance_nodes) + 1, np.int64)
     nodes: list[np.ndarray] = [np.empty(0, np.uint32)]
     weights: list[np.ndarray] = [np.empty(0)]
-    for draw, at in enumerate(chance_nodes.tolist()):
+    for draw, node in enumerate(chance_nodes.tolist()):
         weight = np.ones(1)
-        generations = levels(tree.first_child, slice(at, at + 1))
+        generations = levels(tree.first_child, slice(node, node + 1))
         above = next(generations)
         for generation in generations:
             children = np.diff(tree.first_child[above.start : above.stop + 1])
@@ -121,22 +121,22 @@ def _visits_once(game: FlatGame) -> bool:
     if tree.n_nodes > ONE_VISIT_CHECK_LIMIT:
         return False
     infoset = tree.infoset[tree.player >= 0].astype(np.int64)
-    at = np.flatnonzero(tree.player >= 0)
-    # All decision nodes climb towards the root together, one generation at a time.  ``at`` is the
-    # ancestor reached so far, ``infoset`` the infoset of the node where the climb began.
-    while len(at):
-        above = tree.parent[at]
-        inside = above != NO_PARENT
-        at, above, infoset = at[inside], above[inside], infoset[inside]
+    ancestor = np.flatnonzero(tree.player >= 0)
+    # All decision nodes climb towards the root together, one generation at a time.  ``ancestor`` is
+    # the node reached so far, ``infoset`` the infoset of the node where the climb began.
+    while len(ancestor):
+        parent = tree.parent[ancestor]
+        inside = parent != NO_PARENT
+        ancestor, parent, infoset = ancestor[inside], parent[inside], infoset[inside]
         # Check whether one decision leads to histories of the same infoset by different actions.
-        decides = tree.player[above] >= 0
+        decides = tree.player[parent] >= 0
         # Sorted by infoset and decision, nodes of the same pair are neighbours.
-        key = infoset[decides] * tree.n_nodes + above[decides]
+        key = infoset[decides] * tree.n_nodes + parent[decides]
         order = np.argsort(key, kind="stable")
-        key, step = key[order], at[decides][order]
+        key, step = key[order], ancestor[decides][order]
         if ((key[1:] == key[:-1]) & (step[1:] != step[:-1])).any():
             return False
-        at = above
+        ancestor = parent
     return True
 
 
@@ -161,23 +161,23 @@ def fixed_chance(game: FlatGame, deal: Sequence[str]) -> tuple[np.ndarray, np.nd
     reachable = np.ones(tree.n_nodes, bool)
     rank = np.zeros(tree.n_nodes, np.int64)  # Number of chance nodes before each node.
     longest = 0
-    for at in range(tree.n_nodes):
-        parent = int(tree.parent[at])
+    for node in range(tree.n_nodes):
+        parent = int(tree.parent[node])
         if parent != NO_PARENT:
-            rank[at] = rank[parent] + (tree.player[parent] == CHANCE)
-            reachable[at] = reachable[parent] and probability[at] > 0.0
-        if not reachable[at]:
+            rank[node] = rank[parent] + (tree.player[parent] == CHANCE)
+            reachable[node] = reachable[parent] and probability[node] > 0.0
+        if not reachable[node]:
             continue
-        longest = max(longest, int(rank[at]))
-        if tree.player[at] != CHANCE or rank[at] >= len(deal):
+        longest = max(longest, int(rank[node]))
+        if tree.player[node] != CHANCE or rank[node] >= len(deal):
             continue
-        children = slice(tree.first_child[at], tree.first_child[at + 1])
+        children = slice(tree.first_child[node], tree.first_child[node + 1])
         labels = [game.outcome_labels[outcome] for outcome in tree.outcome[children]]
-        wanted = str(deal[rank[at]])
+        wanted = str(deal[rank[node]])
         if wanted not in labels:
             raise ValueError(
-                f"{game.name}: chance outcome {rank[at] + 1} cannot be {brief(wanted)}; there are: "
-                f"{', '.join(labels)}"
+                f"{game.name}: chance outcome {rank[node] + 1} cannot be {brief(wanted)}; there "
+                f"are: {', '.join(labels)}"
             )
         probability[children] = [float(label == wanted) for label in labels]
     if len(deal) > longest:

@@ -106,13 +106,13 @@ def _deal_utilities(tree: PublicTree, tables: np.ndarray) -> tuple[np.ndarray, n
     most = max(tree.prior.shape)
     utility = np.zeros((len(tables), 2, most, most))
     first, second = tree.prior.shape
-    for own, number in zip(utility, tables.tolist(), strict=True):
+    for table_utility, number in zip(utility, tables.tolist(), strict=True):
         weight, matrix = divmod(number, len(tree.matrix_table))
         # Matrix entries of impossible deals may be any number, including NaN.
         pays = np.where(possible[weight], tree.matrix_table[matrix], 0.0)
-        given = probability[weight] / (mass[weight] if mass[weight] > 0.0 else 1.0)
-        own[0, :second, :first] = (given * pays[0]).T
-        own[1, :first, :second] = given * pays[1]
+        deal_probability = probability[weight] / (mass[weight] if mass[weight] > 0.0 else 1.0)
+        table_utility[0, :second, :first] = (deal_probability * pays[0]).T
+        table_utility[1, :first, :second] = deal_probability * pays[1]
     return mass, utility
 
 

@@ -61,7 +61,7 @@ class TableLayout:
     @property
     def sequence(self) -> np.ndarray:
         """int64 (k,): sequences whose infoset has a block, ascending."""
-        used = [np.arange(own.start, own.stop) for own, _ in self._groups(0)]
+        used = [np.arange(sequences.start, sequences.stop) for sequences, _ in self._groups(0)]
         return np.concatenate([np.empty(0, np.int64), *used])
 
     @cached_property
@@ -78,26 +78,26 @@ class TableLayout:
             index: The group: ``REGRETS``, ``STRATEGY``, ``CUMULATIVE``, or one after these.
         """
         values = np.full(self.game.n_sequences, float(index == STRATEGY))
-        for sequences, here in self._groups(index):
-            values[sequences].reshape(here.shape)[:] = here
+        for sequences, numbers in self._groups(index):
+            values[sequences].reshape(numbers.shape)[:] = numbers
         return values
 
     def set_group(self, index: int, values: np.ndarray) -> None:
         """Write one group of numbers by sequence to the table, the reverse of :meth:`group`."""
-        for sequences, here in self._groups(index):
-            here[:] = values[sequences].reshape(here.shape)
+        for sequences, numbers in self._groups(index):
+            numbers[:] = values[sequences].reshape(numbers.shape)
 
     def last(self) -> np.ndarray:
         """Return a copy of the last visits, float64 (infosets,); 0 where the table has none."""
         values = np.zeros(self.game.n_infosets)
-        for infosets, here in self._last_visits():
-            values[infosets] = here
+        for infosets, visits in self._last_visits():
+            values[infosets] = visits
         return values
 
     def set_last(self, values: np.ndarray) -> None:
         """Set the last visits in the table, the reverse of :meth:`last`."""
-        for infosets, here in self._last_visits():
-            here[:] = values[infosets]
+        for infosets, visits in self._last_visits():
+            visits[:] = values[infosets]
 
     def _groups(self, index: int) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield, for every bucket with blocks, its sequences and one group of their numbers.
@@ -107,9 +107,12 @@ class TableLayout:
         form = self.game.form
         for bucket, blocks in self._blocks():
             actions = int(form.bucket_actions[bucket])
-            at = self.header + index * actions
+            offset = self.header + index * actions
             first = int(form.bucket_sequence[bucket])
-            yield slice(first, first + actions * len(blocks)), blocks[:, at : at + actions].T
+            yield (
+                slice(first, first + actions * len(blocks)),
+                blocks[:, offset : offset + actions].T,
+            )
 
     def _last_visits(self) -> Iterator[tuple[slice, np.ndarray]]:
         """Yield, for every bucket with headers, its infosets and their last visits.
