@@ -42,7 +42,8 @@ class ImperfectRecallError(GameError):
 
 class InvariantError(GameError):
     """Violation of an invariant of ``docs/reference/invariants.md`` by the arrays of a compiled
-    game; begins with the number of the invariant and names the history, infoset or sequence at fault."""
+    game; begins with the number of the invariant and names the history, infoset or sequence at
+    fault."""
 
 
 class FormatError(GameError):
