@@ -7,9 +7,11 @@ the source.  A link to a file that does not exist fails the build.
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
 from collections.abc import Iterator
+from doctest import DocTestParser
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,12 @@ LINK = re.compile(r"(?<=\]\()(?P<path>[^)\s:#]+)(?P<anchor>#[^)\s]*)?(?=\))")
 """The target of an inline link or picture, if it is a relative path."""
 CODE = re.compile(r"^```.*?^```$|`[^`\n]+`", re.MULTILINE | re.DOTALL)
 """Code, in which nothing is a link."""
+SESSION = re.compile(
+    r'<div class="highlight">(?=<pre>(?:<span></span>)?<code>(?P<code>(?:(?!</code>).)*?'
+    r'class="gp".*?)</code>)',
+    re.DOTALL,
+)
+"""A code block with prompts, as Pygments renders it."""
 LANGUAGES = {".py": "python", ".toml": "toml", ".yml": "yaml", ".md": "markdown", ".csv": "text"}
 
 
@@ -76,6 +84,18 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     # Pygments knows sessions with prompts as pycon; directives to doctest are not for readers.
     markdown = re.sub(r"^```python\n(?=>>> )", "```pycon\n", markdown, flags=re.MULTILINE)
     return re.sub(r" *# doctest: .*", "", markdown)
+
+
+def on_page_content(html: str, page: Any, config: MkDocsConfig, files: Files) -> str:
+    """Let the copy buttons of sessions copy the input, without prompts and output."""
+    return SESSION.sub(_with_input, html)
+
+
+def _with_input(session: re.Match[str]) -> str:
+    """Return the opening tag of a session with the attribute that Material's copy button reads."""
+    text = html.unescape(re.sub(r"<[^>]*>", "", session["code"]))
+    source = "".join(example.source for example in DocTestParser().get_examples(text))
+    return f'<div class="highlight" data-copy="{html.escape(source)}">'
 
 
 def _links(text: str) -> Iterator[tuple[str, str]]:

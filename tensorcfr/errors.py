@@ -41,8 +41,9 @@ class ImperfectRecallError(GameError):
 
 
 class InvariantError(GameError):
-    """Violation of an invariant of ``docs/data-model.md`` by the arrays of a compiled game; begins
-    with the number of the invariant and names the history, infoset or sequence at fault."""
+    """Violation of an invariant of ``docs/reference/invariants.md`` by the arrays of a compiled
+    game; begins with the number of the invariant and names the history, infoset or sequence at
+    fault."""
 
 
 class FormatError(GameError):

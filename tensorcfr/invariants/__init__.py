@@ -1,5 +1,4 @@
-"""Checks of a compiled game against the invariants in ``docs/data-model.md`` and
-``docs/data-model-chunks.md``.
+"""Checks of a compiled game against the invariants in ``docs/reference/invariants.md``.
 
 :data:`INVARIANTS` has one row per line of that list, in the same order; there is one module per
 group.  The function of a row raises an :class:`~tensorcfr.errors.InvariantError` that describes the

@@ -1,4 +1,4 @@
-"""One malformed form of a game of cards per line C of docs/data-model-chunks.md, with its error."""
+"""One malformed form of a game of cards per line C of the invariants, with its error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One malformed game in chunks per line K of ``docs/data-model-chunks.md``, with its error."""
+"""One malformed game in chunks per line K of ``docs/reference/invariants.md``, with its error."""
 
 from __future__ import annotations
 

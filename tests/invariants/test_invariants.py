@@ -1,4 +1,4 @@
-"""One malformed compiled game per invariant of ``docs/data-model.md``, with its error's text."""
+"""One malformed compiled game per invariant of ``docs/reference/invariants.md``, with its error."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from tensorcfr.storage import load_game
 from tensorcfr.storage.archive import write_arrays
 from tensorcfr.storage.game import pack_game
 
-LISTS = (DOCS / "data-model.md", DOCS / "data-model-chunks.md")
-EXAMPLES = DOCS / "data-model-examples.md"
+LIST = DOCS / "reference" / "invariants.md"
+EXAMPLES = DOCS / "data-model.md"
 
 
 def misaligned(array: np.ndarray) -> np.ndarray:
@@ -553,7 +553,7 @@ def test_merged_games_pass_by_kernels(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
-    text = "".join(page.read_text("utf-8") for page in LISTS)
+    text = LIST.read_text("utf-8")
     written = re.findall(r"^- \*\*([A-Z]\d+)\*\*", text, re.MULTILINE)
     assert written == [invariant.number for invariant in INVARIANTS]
     # Those rows are in test_card_invariants.py and test_chunk_invariants.py.
@@ -561,27 +561,29 @@ def test_every_line_of_the_list_is_checked_and_has_a_row() -> None:
     assert set(written) == {row.number for row in ROWS} | elsewhere
 
 
-def test_the_worked_examples_of_the_list_are_true() -> None:
-    """Their rows are ``| `field` | `[first values ... last values]` |``; ``field`` may be cut."""
-    _, kuhn, dice = EXAMPLES.read_text("utf-8").split("\n## A", 2)
+def test_the_examples_of_the_data_model_are_true() -> None:
+    """Rows end with ``| `[first ... last values]` |``; the rows of liar's dice name slices."""
+    rows = rows_of(EXAMPLES.read_text("utf-8"))
+    kuhn = [row for row in rows if "[" not in row[0]]
+    dice = [row for row in rows if "[" in row[0]]
+    assert len(dice) == 5
     game = compiled("kuhn")
     arrays = [*game.arrays().items(), *game.tree._asdict().items()]
     expected = [(name.partition("/")[2].replace("/", ".") or name, array) for name, array in arrays]
-    assert {name for name, _ in rows_of(kuhn)} == {name for name, _ in expected}
-    assert len(rows_of(kuhn)) == len(expected)
-    for name, shown in rows_of(kuhn):
+    assert sorted(name for name, _ in kuhn) == sorted(name for name, _ in expected)
+    for name, shown in kuhn:
         # The trees have names in common.
         found = [array for other, array in expected if other == name]
         assert any(shows(shown, array) for array in found), name
     blocks = compiled("liars_dice(faces=4)").form.part(PayoffBlocks)
-    for name, shown in rows_of(dice):
+    for name, shown in dice:
         field, begin, end = re.fullmatch(r"(\w+)\[(\d+):?(\d*)\]", name).groups()  # type: ignore[union-attr]
         stop = int(end or int(begin) + 1)
         assert shows(shown, getattr(blocks, field)[int(begin) : stop]), name
 
 
 def rows_of(text: str) -> list[tuple[str, str]]:
-    return re.findall(r"^\| `([\w.:\[\]]+)` \| `\[(.*)\]` \|$", text, re.MULTILINE)
+    return re.findall(r"^\| `([\w.:\[\]]+)` \|(?:.*\|)? `\[(.*)\]` \|$", text, re.MULTILINE)
 
 
 def shows(shown: str, array: np.ndarray) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import importlib
 import inspect
 import re
@@ -205,6 +206,31 @@ def test_every_page_is_in_the_navigation() -> None:
         if path.suffix in (".md", ".ipynb")
     ]
     assert [page for page in pages if page not in navigation] == []
+
+
+def test_sessions_are_copied_without_prompts_and_outputs() -> None:
+    """The copy button of the site takes the attribute ``data-copy`` of a block, if it has one."""
+    pytest.importorskip("mkdocs")
+    pygments = pytest.importorskip("pygments")
+    lexers = pytest.importorskip("pygments.lexers")
+    from pygments.formatters import HtmlFormatter
+
+    from scripts.docs_site import on_page_content
+
+    session = (
+        ">>> def first(text: str) -> bool:\n...     return text < \"a\"\n>>> first('b')\nFalse\n\n"
+    )
+
+    def block(text: str, language: str) -> str:
+        lexer = lexers.get_lexer_by_name(language)
+        inside = pygments.highlight(text, lexer, HtmlFormatter(nowrap=True))
+        return f'<div class="highlight"><pre><span></span><code>{inside}</code></pre></div>'
+
+    plain = block("tensorcfr solve leduc\n", "bash")
+    page = on_page_content(plain + block(session, "pycon") + plain, None, None, None)
+    copied = [html.unescape(text) for text in re.findall(r'data-copy="([^"]*)"', page)]
+    assert copied == ["def first(text: str) -> bool:\n    return text < \"a\"\nfirst('b')\n"]
+    assert page.count(plain) == 2
 
 
 @pytest.mark.parametrize(
