@@ -64,21 +64,25 @@ class PayoffEntries(NamedTuple):
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
-        own = self.of_player(player)
-        term = self.value[own] * x[self.column[:, own]].prod(axis=0)
+        entries = self.of_player(player)
+        term = self.value[entries] * x[self.column[:, entries]].prod(axis=0)
         # Convert, because bincount returns integers if there are no entries.
-        row = self.entry_row[own] - begin
+        row = self.entry_row[entries] - begin
         return np.bincount(row, term, end - begin).astype(np.float64)
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the entries of a player; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
-        own = self.of_player(player)
-        return self.entry_row[own], self.column[:, own].astype(np.int64), self.value[own]
+        entries = self.of_player(player)
+        return (
+            self.entry_row[entries],
+            self.column[:, entries].astype(np.int64),
+            self.value[entries],
+        )
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
         """Return the number of a player's entries."""
-        own = self.of_player(player)
-        return own.stop - own.start
+        entries = self.of_player(player)
+        return entries.stop - entries.start
 
     def magnitudes(self) -> PayoffEntries:
         """Return the part with the absolute value of every payoff."""
