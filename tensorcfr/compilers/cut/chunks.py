@@ -81,14 +81,14 @@ def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
     groups: list[list[int]] = []
     total, before = 0, NO_PARENT
     for node in above.cut.tolist():
-        own, parent = int(size[above.state[node]]), int(above.tree.parent[node])
+        n_sequences, parent = int(size[above.state[node]]), int(above.tree.parent[node])
         # ``above.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
-        joins = total + own <= limit and (parent == before or total <= limit // SPLIT)
+        joins = total + n_sequences <= limit and (parent == before or total <= limit // SPLIT)
         if not (groups and joins):
             groups.append([])
             total = 0
         groups[-1].append(node)
-        total, before = total + own, parent
+        total, before = total + n_sequences, parent
     return [np.array(group) for group in groups]
 
 
@@ -139,21 +139,21 @@ class _Chunks:
             entry, mask, sequences = zip(
                 *(self._entries(player, nodes, built, forest) for player in range(2)), strict=True
             )
-            own = Forest(np.stack(entry), mask)
-            how = (own.entry.tobytes(), *(one.tobytes() for one in mask))
+            entered = Forest(np.stack(entry), mask)
+            structure = (entered.entry.tobytes(), *(row.tobytes() for row in mask))
             self.entries.add(sequences, part)
             # Equal states have equal subtrees, but further cuts depend on the path as well, so only
             # the last level can reuse a shape without unfolding.
-            key, is_last = (states.tobytes(), *how), level + 1 == len(self.cuts)
+            key, is_last = (states.tobytes(), *structure), level + 1 == len(self.cuts)
             if is_last and key in self._by_states:
                 self.shape.append(self._by_states[key])
                 continue
             below = unfold(self.graph, states, cut=self.cut(level + 1))
-            shape = self._shape(below.tree, own, how)
+            shape = self._shape(below.tree, entered, structure)
             if is_last:
                 self._by_states[key] = shape
             self.shape.append(shape)
-            self.add_below(chunk + 1, level + 1, below, self.built[shape], own)
+            self.add_below(chunk + 1, level + 1, below, self.built[shape], entered)
         if len(above.cut):
             self.roots[part] = roots
 
@@ -192,12 +192,12 @@ class _Chunks:
         places = zip(behind.sequence, behind.stride, hands, strict=True)
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
-    def _shape(self, tree: PublicTree, forest: Forest, how: tuple[bytes, ...]) -> int:
+    def _shape(self, tree: PublicTree, forest: Forest, structure: tuple[bytes, ...]) -> int:
         """Return the shape of a forest, which may be known from other states."""
         # Two forests share a shape if these arrays and the entries are equal: the sequence form
         # depends on nothing else.
         arrays = (tree.parent, tree.player, tree.weight, tree.payoff)
-        key = (*(array.astype(np.int32).tobytes() for array in arrays), *how)
+        key = (*(array.astype(np.int32).tobytes() for array in arrays), *structure)
         if key not in self._by_structure:
             self._by_structure[key] = len(self.built)
             self.built.append(form_of_public_tree.lay_out(tree, forest))
