@@ -85,7 +85,7 @@ def root_colours(tree: PublicTree) -> Colours | None:
 
     def by_tree(colour: list[np.ndarray]) -> list[np.ndarray]:
         signatures[:] = _signatures(tree, hashes, colour)
-        return [of_player[0] for of_player in signatures]
+        return [player_signatures[0] for player_signatures in signatures]
 
     colour = _one_colour(tree)
     # Compare multisets of terminals first, which is fast and separates most hands.
@@ -132,16 +132,17 @@ def _refine(
         The colours, and whether all hands differ.
     """
     while True:
-        before = [int(of_player.max()) for of_player in colour]
+        before = [int(player_colours.max()) for player_colours in colour]
         colour = [
-            _renumber(hash_pair(of_player.astype(np.uint64), new))
-            for of_player, new in zip(colour, hash_of_hands(colour), strict=True)
+            _renumber(hash_pair(player_colours.astype(np.uint64), new))
+            for player_colours, new in zip(colour, hash_of_hands(colour), strict=True)
         ]
         # The old colour is part of the key, so colours only split.  An equal number of colours
         # means that the partition is stable.
-        after = [int(of_player.max()) for of_player in colour]
+        after = [int(player_colours.max()) for player_colours in colour]
         all_differ = all(
-            top + 1 == len(of_player) for top, of_player in zip(after, colour, strict=True)
+            top + 1 == len(player_colours)
+            for top, player_colours in zip(after, colour, strict=True)
         )
         if after == before or (all_differ and until_apart):
             return colour, all_differ
@@ -238,8 +239,10 @@ def _signatures(
     """Hash each hand's subgame at every node, uint64 (nodes, hands) for each player."""
     reserve(_bytes_of_signatures(tree))
     signatures = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
-    for of_player, row in zip(signatures, payoffs.rows(colour), strict=True):
-        of_player[payoffs.terminals] = hash_pair(row[payoffs.table], payoffs.coefficient[:, None])
+    for player_signatures, row in zip(signatures, payoffs.rows(colour), strict=True):
+        player_signatures[payoffs.terminals] = hash_pair(
+            row[payoffs.table], payoffs.coefficient[:, None]
+        )
     possible = possible_hands(tree)
     # Levels run from the deepest up, because each node adds its hash to its parent's.
     for level in reversed(list(levels_below_root(tree.first_child))):
@@ -253,10 +256,10 @@ def _signatures(
             node = node_signatures(signatures, possible, colour, children, tree.weight)
             step = np.where(by_chance, node, action)
             step = hash_pair(step, as_uint64(tree.player[parent]))
-            for player, of_player in enumerate(signatures):
-                part = hash_pair(of_player[children], step[:, None])
+            for player, player_signatures in enumerate(signatures):
+                part = hash_pair(player_signatures[children], step[:, None])
                 part = np.where(possible[player][tree.weight[children]], part, np.uint64(0))
-                np.add.at(of_player, parent, part)
+                np.add.at(player_signatures, parent, part)
     return signatures
 
 

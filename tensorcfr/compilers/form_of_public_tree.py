@@ -107,18 +107,18 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
     last = np.full((players, nodes), NO_STEP, dtype=np.int32)
     level = np.zeros((players, nodes), dtype=np.int16)
     turn = np.zeros(nodes, dtype=np.int16)
-    for depth, nodes_below in enumerate(levels_below_root(tree.first_child), start=1):
-        above = tree.parent[nodes_below]
+    for depth, level_nodes in enumerate(levels_below_root(tree.first_child), start=1):
+        above = tree.parent[level_nodes]
         actor = tree.player[above]
-        turn[nodes_below] = depth
+        turn[level_nodes] = depth
         for player in range(players):
             acts = actor == player
-            step = np.arange(nodes_below.start, nodes_below.stop)
-            last[player, nodes_below] = np.where(acts, step, last[player, above])
-            level[player, nodes_below] = level[player, above] + acts
+            step = np.arange(level_nodes.start, level_nodes.stop)
+            last[player, level_nodes] = np.where(acts, step, last[player, above])
+            level[player, level_nodes] = level[player, above] + acts
         if forest is not None and depth == 1:
             # The roots of a part are reached through entries, not through own actions.
-            last[:, nodes_below] = -1 - forest.entry
+            last[:, level_nodes] = -1 - forest.entry
     exists = tree.exists
     if (stage := _game_stages(tree, exists)) is not None:
         turn = stage

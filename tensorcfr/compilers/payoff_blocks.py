@@ -226,9 +226,9 @@ def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.nda
     """
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.diff(matrix[order]) != 0
-    for of_player in places:
-        new[1:] |= np.diff(of_player.group[order]) != 0
-        new[1:] |= np.diff(of_player.sequence[order]) != 1
+    for player_places in places:
+        new[1:] |= np.diff(player_places.group[order]) != 0
+        new[1:] |= np.diff(player_places.sequence[order]) != 1
     return new
 
 
@@ -277,11 +277,11 @@ def _blocks(
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []
     counts = [0]
-    for of_player in places:
+    for player_places in places:
         # Blocks of one group end the same sequences of the player, so one thread must process them
         # all; blocks of different groups can run in parallel.
-        by_group = np.argsort(of_player.group[first], kind="stable")
-        sorted_groups = of_player.group[first][by_group]
+        by_group = np.argsort(player_places.group[first], kind="stable")
+        sorted_groups = player_places.group[first][by_group]
         changes = np.flatnonzero(np.diff(sorted_groups, prepend=sorted_groups[:1] - 1))
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
@@ -290,7 +290,7 @@ def _blocks(
     offset_of_first = np.cumsum(length) - length
     table = [offset_of_first, length, matrix]
     for name in ("sequence", "stride", "mask"):
-        table.extend(getattr(of_player, name)[first] for of_player in places)
+        table.extend(getattr(player_places, name)[first] for player_places in places)
     return PayoffBlocks(
         block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), COLUMNS),
         coefficient=ends.coefficient[ends_in],
@@ -316,10 +316,11 @@ def _entries(
         terminals = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))
         value = ends.tables[index][:, deals[:, 0], deals[:, 1]]
-        for player, of_player in enumerate(places):
-            rank = form.hand_rank[of_player.mask[terminals, None], deals[None, :, player]]
+        for player, player_places in enumerate(places):
+            rank = form.hand_rank[player_places.mask[terminals, None], deals[None, :, player]]
             sequence = (
-                of_player.sequence[terminals, None] + rank * of_player.stride[terminals, None]
+                player_places.sequence[terminals, None]
+                + rank * player_places.stride[terminals, None]
             )
             last[player].append(sequence.ravel())
         payoff.append((ends.coefficient[terminals, None, None] * value.T[None]).reshape(-1, 2))

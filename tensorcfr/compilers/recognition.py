@@ -54,7 +54,7 @@ def recognise(walked: WalkedGame) -> Recognised | None:
     if deals is None:
         return None
     hand = [_hands(walked.tree, deals, player) for player in range(2)]
-    hands = tuple(int(of_player.max()) + 1 for of_player in hand)
+    hands = tuple(int(player_hands.max()) + 1 for player_hands in hand)
     pair = hand[0] * hands[1] + hand[1]
     # Two deals with the same pair of hands would share one cell of the tables over hands.
     if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > HAND_PAIRS_PER_DEAL * len(pair):

@@ -121,15 +121,15 @@ def quotient_by(
         representative: int64 (nodes,): representative of each node; -1 if no deal reaches the node.
         kept: int64 (merged nodes,): the representatives, ascending.
     """
-    indicator = [np.eye(int(of_player.max()) + 1)[of_player] for of_player in colour]
+    indicator = [np.eye(int(player_colours.max()) + 1)[player_colours] for player_colours in colour]
 
-    def sum_over_classes(table: np.ndarray) -> np.ndarray:
+    def merge_hands(table: np.ndarray) -> np.ndarray:
         return indicator[0].T @ table @ indicator[1]
 
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     node = np.where(representative >= 0, place[representative], -1)
-    mass, weight = _masses(tree, sum_over_classes, node, kept)
+    mass, weight = _masses(tree, merge_hands, node, kept)
     prior = mass[weight[0]]
     children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
     first_child = np.append(1, 1 + np.cumsum(children))
@@ -146,7 +146,7 @@ def quotient_by(
     chance_table[steps[1] == steps[0]] = 1.0
     weight_table[weight[0]] = 1.0
     payoff, coefficient, matrix, matrix_table = _payoffs(
-        tree, sum_over_classes, node, kept, mass, weight
+        tree, merge_hands, node, kept, mass, weight
     )
     merged = PublicTree(
         prior=prior,
@@ -174,7 +174,7 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def _masses(
-    tree: PublicTree, sum_over_classes: Fold, node: np.ndarray, merged_nodes: np.ndarray
+    tree: PublicTree, merge_hands: Fold, node: np.ndarray, merged_nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of the merged deals at every representative.
 
@@ -201,14 +201,14 @@ def _masses(
         if number == len(masses):
             reserve(8 * (2 * group.shape[1] + 1) * tree.prior.size)
             tables = tree.weight_table[group[0]] * group[1][:, None, None]
-            masses.append(sum_over_classes(tree.prior * tables.sum(axis=0)))
+            masses.append(merge_hands(tree.prior * tables.sum(axis=0)))
         weight[k] = number
     return np.array(masses), weight
 
 
 def _payoffs(
     tree: PublicTree,
-    sum_over_classes: Fold,
+    merge_hands: Fold,
     node: np.ndarray,
     merged_nodes: np.ndarray,
     mass: np.ndarray,
@@ -218,7 +218,7 @@ def _payoffs(
 
     Args:
         tree: The public tree.
-        sum_over_classes: Function that sums a table over hands into one over merged hands.
+        merge_hands: Function that sums a table over hands into one over merged hands.
         node: int64 (nodes,): merged node of each node; -1 if no deal reaches the node.
         merged_nodes: int64 (merged nodes,): the representatives.
         mass: float64 (masses, merged hands, merged hands): from :func:`_masses`.
@@ -264,9 +264,7 @@ def _payoffs(
         for w, m, part, times in zip(
             kinds[1, members], kinds[2, members], share[members], count[members], strict=True
         ):
-            paid += (
-                part * times * np.array([sum_over_classes(u) for u in tree.expected_utility(w, m)])
-            )
+            paid += part * times * np.array([merge_hands(u) for u in tree.expected_utility(w, m)])
         table[:] = _ratio(paid, mass[weight[merged_terminals[group]]])
     pairs, payoff_of = np.unique(
         np.stack([scale, row.astype(np.float64)]), axis=1, return_inverse=True

@@ -369,7 +369,7 @@ class CardNodes(PublicNodes):
         return self._disjoint_weight(node, player, left)
 
     def _disjoint_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
-        """Compute :meth:`disjoint` by weights, whether or not payoffs are scaled."""
+        """Compute :meth:`met` by weights, whether or not payoffs are scaled."""
         if self._hides_board(node):
             apart = self.dealing.apart
             sums: np.ndarray = (apart if player == 0 else apart.T) @ left

@@ -103,8 +103,8 @@ def symmetry_of(
         wanted = above * boards_of_one + best
         permutation = product[minimizer, turned]
         keys, of_board, count = np.unique(wanted, return_inverse=True, return_counts=True)
-        unmoved = above * boards_of_one + of_round.last @ digits
-        board = np.flatnonzero((permutation == 0) & (unmoved == wanted))
+        own_key = above * boards_of_one + of_round.last @ digits
+        board = np.flatnonzero((permutation == 0) & (own_key == wanted))
         # Solved boards are numbered in the order of all boards.
         number_of = np.empty(len(keys), dtype=np.int64)
         number_of[of_board[board]] = np.arange(len(board))

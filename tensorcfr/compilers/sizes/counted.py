@@ -78,9 +78,8 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     ways = count_ways(graph, object)
     counts, sequences = counts_of(graph, ways), acting_hands(graph) * graph.fan
     over = graph.tables.player == TERMINAL
-    solved = int(
-        ways @ np.where(graph.fan > 1, sequences, 0)
-    )  # Decisions with one action are removed.
+    # Decisions with one action are removed.
+    solved = int(ways @ np.where(graph.fan > 1, sequences, 0))
     ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
     is_two_player = rules.n_players == 2
     chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)

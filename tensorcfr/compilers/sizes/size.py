@@ -180,10 +180,10 @@ class Size:
         if chunks := self._solved:
             work = (chunks.numbers + chunks.ends) * 1e-9
             return NANOSECONDS_PER_NUMBER[0] * work, NANOSECONDS_PER_NUMBER[1] * work
-        passes = NANOSECONDS_FIXED + NANOSECONDS_PER_SEQUENCE * self.sequences
-        entries = NANOSECONDS_PER_ENTRY * self.terminals * self.n_players * (self.n_players - 1)
-        low = passes + entries if self.public_nodes is None else passes
-        return 0.5 * low * 1e-9, 2 * (passes + entries) * 1e-9
+        pass_ns = NANOSECONDS_FIXED + NANOSECONDS_PER_SEQUENCE * self.sequences
+        entry_ns = NANOSECONDS_PER_ENTRY * self.terminals * self.n_players * (self.n_players - 1)
+        low = pass_ns + entry_ns if self.public_nodes is None else pass_ns
+        return 0.5 * low * 1e-9, 2 * (pass_ns + entry_ns) * 1e-9
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python values for JSON; infinite numbers become None."""
