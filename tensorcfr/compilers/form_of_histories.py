@@ -152,9 +152,9 @@ def lay_out(
         # adjacent, which makes the slices of the payoff operator wide.  Among these lanes, the
         # children of one sequence are adjacent, so that a pass reads its parents in order.
         own_sequences = sequences.first[lanes] + np.arange(actions)[:, None]
-        by = np.lexsort((place[sequences.parent[lanes]], *ends[own_sequences]))
-        order[begin : begin + count] = lanes[by]
-        place[own_sequences[:, by].ravel()] = np.arange(first, first + count * actions)
+        lane_order = np.lexsort((place[sequences.parent[lanes]], *ends[own_sequences]))
+        order[begin : begin + count] = lanes[lane_order]
+        place[own_sequences[:, lane_order].ravel()] = np.arange(first, first + count * actions)
     layout["infoset_parent"] = place[sequences.parent[order]].astype(np.uint32)
     return layout, order, place
 

@@ -108,14 +108,14 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
     level = np.zeros((players, nodes), dtype=np.int16)
     turn = np.zeros(nodes, dtype=np.int16)
     for depth, level_nodes in enumerate(levels_below_root(tree.first_child), start=1):
-        above = tree.parent[level_nodes]
-        actor = tree.player[above]
+        parent = tree.parent[level_nodes]
+        actor = tree.player[parent]
         turn[level_nodes] = depth
         for player in range(players):
             acts = actor == player
             step = np.arange(level_nodes.start, level_nodes.stop)
-            last[player, level_nodes] = np.where(acts, step, last[player, above])
-            level[player, level_nodes] = level[player, above] + acts
+            last[player, level_nodes] = np.where(acts, step, last[player, parent])
+            level[player, level_nodes] = level[player, parent] + acts
         if forest is not None and depth == 1:
             # The roots of a part are reached through entries, not through own actions.
             last[:, level_nodes] = -1 - forest.entry
@@ -226,9 +226,9 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
     by_turn = np.argsort(steps.turn[1:], kind="stable") + 1
     ends = np.cumsum(np.bincount(steps.turn[1:]))
     for turn_nodes in np.split(by_turn, ends[:-1]):
-        above = tree.parent[turn_nodes]
-        action = turn_nodes - tree.first_child[above]
-        order = np.lexsort((place[above], action, kind[above]))
+        parent = tree.parent[turn_nodes]
+        action = turn_nodes - tree.first_child[parent]
+        order = np.lexsort((place[parent], action, kind[parent]))
         place[turn_nodes[order]] = np.arange(len(turn_nodes))
     deciding = np.flatnonzero(bucket >= 0)
     order = np.lexsort((place[deciding], steps.turn[deciding], kind[deciding]))
@@ -245,9 +245,9 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
     Nodes without a decision have a negative number that depends on their level.
     """
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
-    over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
+    terminals = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
     for own_last in steps.last:
-        ended = own_last[over]
+        ended = own_last[terminals]
         ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
     # Only equality matters, so the counts of all actions are hashed as a sum of products with odd
     # numbers.
@@ -306,7 +306,7 @@ def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entrie
     """Return the last sequence of the player before every infoset, uint32 (infosets,)."""
     nodes = tree.by_place
     player = tree.player[nodes].astype(np.int64)
-    above = places_of(tree, form, entered, player, steps.last[player, nodes])
+    places = places_of(tree, form, entered, player, steps.last[player, nodes])
     infosets = int(form.player_infosets[-1])
     reserve(BYTES_PER_INFOSET * infosets)
     parent = np.empty(infosets, dtype=np.uint32)
@@ -315,8 +315,8 @@ def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entrie
         lanes = slice(begin, begin + count)
         # The lanes of a bucket are ordered by hand, then by node.
         for hand in form.held(bucket).tolist():
-            rank = form.hand_rank[above.mask[lanes], hand]
-            parent[infoset : infoset + count] = above.sequence[lanes] + rank * above.stride[lanes]
+            rank = form.hand_rank[places.mask[lanes], hand]
+            parent[infoset : infoset + count] = places.sequence[lanes] + rank * places.stride[lanes]
             infoset += count
         begin += count
     return parent

@@ -48,7 +48,7 @@ def compile_rules(
     read = public_tree.read(rules, budget) if read is None else read
     public, unit = read.unfolded(budget.what), read.unit
     if public.tree.n_players != 2:
-        return compile_walked(_expanded(rules, public, unit, budget), name)
+        return compile_walked(_expand_histories(rules, public, unit, budget), name)
     if symmetry:
         budget.reserve(colours.bytes_needed(public.tree))
     return assemble(rules, public, name, unit=unit, symmetry=symmetry)
@@ -104,17 +104,19 @@ def assemble(
         merged=merge(tree, form) if symmetry else None,
         unit=unit,
     )
-    return _finished(game)
+    return _check_and_freeze(game)
 
 
-def _finished(game: FlatGame) -> FlatGame:
+def _check_and_freeze(game: FlatGame) -> FlatGame:
     """Check a compiled game and make its arrays read-only."""
     check(game)
     game.freeze()
     return game
 
 
-def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
+def _expand_histories(
+    rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget
+) -> WalkedGame:
     """Expand the history tree of a game with three or more players, which has no public form."""
     tree = public.tree
     histories = count_histories(tree)
@@ -185,7 +187,7 @@ def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: 
         unit=walked.unit,
         **views,
     )
-    return _finished(game)
+    return _check_and_freeze(game)
 
 
 Place = tuple[int, int]

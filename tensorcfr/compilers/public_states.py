@@ -53,8 +53,10 @@ class Graph(NamedTuple):
         )
         ends = np.cumsum(fan)
         # Edge ``k`` of the result is edge ``k - (ends - fan)`` of its own state.
-        of = np.repeat(np.arange(len(states)), fan)
-        return of, np.arange(len(of)) + (self.tables.first_child[states] - (ends - fan))[of]
+        position = np.repeat(np.arange(len(states)), fan)
+        return position, np.arange(len(position)) + (
+            self.tables.first_child[states] - (ends - fan)
+        )[position]
 
 
 def graph_of_tree(tree: PublicTree) -> Graph:
@@ -146,8 +148,8 @@ def count_ways(graph: Graph, dtype: type = np.int64) -> np.ndarray:
     ways[graph.root] = 1
     # From the greatest height down: all edges into a state must be counted before its own edges.
     for states in reversed(_by_height(graph)):
-        of, step = graph.steps(states)
-        np.add.at(ways, graph.child[step], ways[states[of]])
+        position, step = graph.steps(states)
+        np.add.at(ways, graph.child[step], ways[states[position]])
     return ways
 
 
@@ -170,8 +172,8 @@ def _heights(graph: Graph) -> np.ndarray:
         steps += 1
         # A state gets its height as soon as all states after it have theirs; states before a cycle
         # never do.
-        ahead = np.bincount(above, height[graph.child] < 0, graph.n_states)
-        resolved = (height < 0) & (ahead == 0)
+        unresolved = np.bincount(above, height[graph.child] < 0, graph.n_states)
+        resolved = (height < 0) & (unresolved == 0)
     return height
 
 
@@ -187,8 +189,8 @@ def _sum_up(graph: Graph, numbers: np.ndarray) -> np.ndarray:
     """Sum a number of each state over the tree below the state, itself included."""
     total = numbers.copy()
     for states in _by_height(graph):
-        of, step = graph.steps(states)
-        np.add.at(total, states[of], total[graph.child[step]])
+        position, step = graph.steps(states)
+        np.add.at(total, states[position], total[graph.child[step]])
     return total
 
 

@@ -117,7 +117,7 @@ def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
 
 
 @dataclass
-class _Public:
+class _PublicNodes:
     """Public nodes in breadth-first order."""
 
     of_node: np.ndarray
@@ -128,7 +128,7 @@ class _Public:
     """int64 (public nodes,): parent of each public node."""
 
 
-def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
+def _public_nodes(walked: WalkedGame, deals: _Deals) -> _PublicNodes | None:
     """Combine histories that differ only in the deal into public nodes.
 
     Returns:
@@ -152,12 +152,12 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
     for level in levels(tree.first_child, deals.first):
         if level.start > deals.first.start:
             node = np.arange(level.start, level.stop)
-            above = tree.parent[level]
-            action = node - tree.first_child[above]
-            edge = np.where(tree.player[above] == CHANCE, tree.outcome[level], action)
+            parent_nodes = tree.parent[level]
+            action = node - tree.first_child[parent_nodes]
+            edge = np.where(tree.player[parent_nodes] == CHANCE, tree.outcome[level], action)
             edges = int(edge.max(initial=0)) + 1
             distinct, first, inverse = np.unique(
-                of_node[above] * edges + edge, return_index=True, return_inverse=True
+                of_node[parent_nodes] * edges + edge, return_index=True, return_inverse=True
             )
             of_node[level] = count + inverse
             example.append(node[first])
@@ -168,11 +168,11 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
             return None
         if (actions[level] != actions[model]).any():
             return None
-    return _Public(of_node, np.concatenate(example), np.concatenate(parent))
+    return _PublicNodes(of_node, np.concatenate(example), np.concatenate(parent))
 
 
 def _infoset_places(
-    tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _Public, infosets: int
+    tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _PublicNodes, infosets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the public node and the hand of every infoset, int64 (infosets,) each.
 
@@ -198,7 +198,7 @@ def _public_tree(
     walked: WalkedGame,
     deals: _Deals,
     hand: list[np.ndarray],
-    public: _Public,
+    public: _PublicNodes,
     prior: np.ndarray,
 ) -> tuple[PublicTree, tuple[str, ...]]:
     """Build the arrays of the public tree.  Return them with the labels of its edges."""
@@ -246,19 +246,19 @@ def _public_tree(
 
 
 def _edges(
-    walked: WalkedGame, public: _Public, by_chance: np.ndarray
+    walked: WalkedGame, public: _PublicNodes, by_chance: np.ndarray
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the edge into every public node, -1 for the root, and the labels of the edges."""
     tree = walked.tree
     labels: dict[str, int] = {}
     edge = [-1]
     for node, history in enumerate(public.example[1:].tolist(), start=1):
-        above = int(tree.parent[history])
+        parent = int(tree.parent[history])
         if by_chance[node]:
             label = walked.outcome_labels[tree.outcome[history]]
         else:
-            actions = walked.infosets.actions[tree.infoset[above]]
-            label = str(actions[history - int(tree.first_child[above])])
+            actions = walked.infosets.actions[tree.infoset[parent]]
+            label = str(actions[history - int(tree.first_child[parent])])
         edge.append(labels.setdefault(label, len(labels)))
     return edge, tuple(labels)
 

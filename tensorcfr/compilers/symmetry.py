@@ -52,7 +52,7 @@ class Quotient(NamedTuple):
         return any(len(np.unique(image)) < len(image) for image in images)
 
 
-def _by_colours(tree: PublicTree) -> Quotient | None:
+def _merge_by_colours(tree: PublicTree) -> Quotient | None:
     """Merge all indistinguishable hands and chance outcomes.
 
     Returns:
@@ -168,9 +168,9 @@ def quotient_by(
     return Quotient(merged, node, tuple(colour))
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return ``above / below``, and 0 where ``below`` is 0."""
-    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return ``numerator / denominator``, and 0 where ``denominator`` is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
 
 
 def _masses(
@@ -302,13 +302,14 @@ def merged_sequences(
             continue
         # The nodes of one bucket may have images in several merged buckets, so look up the layout
         # per node.  Sequences of a bucket run by action, then by hand, then by node.
-        to = quotient.tree.bucket[images].astype(np.int64)
+        buckets = quotient.tree.bucket[images].astype(np.int64)
         lanes, mask, stride = (
-            array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
+            array[buckets]
+            for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
         hands = form.held(b)
         for action in range(int(form.bucket_actions[b])):
-            base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[images]
+            base = merged.bucket_sequence[buckets] + action * lanes + quotient.tree.rank[images]
             for hand in quotient.hand[player][hands].tolist():
                 target[position : position + end - begin] = (
                     base + merged.hand_rank[mask, hand] * stride
@@ -321,7 +322,7 @@ def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
     """Return a smaller game with the same solutions, or None if there is none.
 
     Decisions with one action are removed first (:func:`.public_states.contracted`).  Then hands and
-    public outcomes with indistinguishable payoffs are merged (:func:`_by_colours`).
+    public outcomes with indistinguishable payoffs are merged (:func:`_merge_by_colours`).
 
     Args:
         tree: The public tree, with buckets and ranks.
@@ -338,7 +339,7 @@ def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
 def quotient_of(tree: PublicTree) -> Quotient | None:
     """Return the public tree of the smaller game, or None if there is none."""
     short = contraction_of(tree)
-    quotient = _by_colours(tree if short is None else short.tree)
+    quotient = _merge_by_colours(tree if short is None else short.tree)
     if short is None or quotient is None:
         return quotient or short
     return quotient._replace(node=np.where(short.node < 0, -1, quotient.node[short.node]))

@@ -43,9 +43,9 @@ def check_bucket_order(reader: Reader) -> None:
         first, second = (tuple(key[:, b].tolist()) for b in (i, i + 1))
         fail(f"bucket {i} has (level, actions, mask) {first}, but bucket {i + 1} has {second}")
     # The levels of a player begin at 0 and have no gaps.
-    above = np.append(-1, form.bucket_level[:-1])
-    above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
-    if (bucket := first_true(form.bucket_level > above + 1)) is not None:
+    previous_level = np.append(-1, form.bucket_level[:-1])
+    previous_level[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
+    if (bucket := first_true(form.bucket_level > previous_level + 1)) is not None:
         fail(
             f"bucket {bucket} is at level {form.bucket_level[bucket]}, but player "
             f"{reader.bucket_player[bucket]} has none at level {form.bucket_level[bucket] - 1}"

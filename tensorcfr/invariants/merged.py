@@ -96,31 +96,31 @@ def check_action(reader: Reader) -> None:
     """Check that the actions of an infoset map to the actions of one infoset, in order."""
     small = reader.merged
     form = small.form
-    for bucket, to in _buckets(reader):
-        for piece in _pieces(0, to.shape[1]):
-            first = to[0, piece].astype(np.int64)
+    for bucket, targets in _buckets(reader):
+        for piece in _pieces(0, targets.shape[1]):
+            first = targets[0, piece].astype(np.int64)
             merged_bucket = small.sequence_bucket(first)
             # Without buckets, all sequences are empty sequences.
             wrong = merged_bucket < 0
             if len(form.bucket_lanes):
                 lanes = form.bucket_lanes[merged_bucket]
                 wrong |= first >= form.bucket_sequence[merged_bucket] + lanes
-                wrong |= form.bucket_actions[merged_bucket] != len(to)
-                for action, sequences in enumerate(to[1:, piece], start=1):
+                wrong |= form.bucket_actions[merged_bucket] != len(targets)
+                for action, sequences in enumerate(targets[1:, piece], start=1):
                     wrong |= sequences != first + action * lanes
             if (i := first_true(wrong)) is not None:
                 lane = piece.start + i
                 infoset = int(reader.form.bucket_infoset[bucket]) + lane
-                fail(f"the actions of {reader.infoset(infoset)} map to {to[:, lane].tolist()}")
+                fail(f"the actions of {reader.infoset(infoset)} map to {targets[:, lane].tolist()}")
 
 
 def check_parent(reader: Reader) -> None:
     """Check that the parent of an infoset maps to the parent of the merged infoset."""
     small, carrier = reader.merged, carriers(reader)
-    for bucket, to in _buckets(reader):
+    for bucket, targets in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
-        for piece in _pieces(0, to.shape[1]):
-            first = to[0, piece].astype(np.int64)
+        for piece in _pieces(0, targets.shape[1]):
+            first = targets[0, piece].astype(np.int64)
             merged_bucket = small.sequence_bucket(first)
             merged = (
                 small.form.bucket_infoset[merged_bucket]
@@ -142,10 +142,10 @@ def members_of(reader: Reader) -> np.ndarray:
     small = reader.merged.form
     members = np.zeros(small.n_sequences, dtype=np.uint32)
     members[small.player_sequences[:-1]] = 1
-    for _, to in _buckets(reader):
+    for _, targets in _buckets(reader):
         # A bucket maps to a small range of merged sequences, so count from its first one.
-        first = int(to.min())
-        count = np.bincount(to.reshape(-1) - np.uint32(first))
+        first = int(targets.min())
+        count = np.bincount(targets.reshape(-1) - np.uint32(first))
         members[first : first + len(count)] += count.astype(np.uint32)
     return members
 
@@ -198,10 +198,10 @@ def _check_payoff(
     _add_to_parents(reader, player, scale)
     if (sequence := _wrong_share(reader, player, payoffs, shares, scale)) is None:
         return
-    to = int(reader.game.merged_numbers[sequence])
+    target = int(reader.game.merged_numbers[sequence])
     fail(
-        f"the payoffs of {reader.sequence(sequence)} and of merged sequence {to} "
-        f"differ: under one and the same weights {payoffs[sequence]:.12g} and {shares[to]:.12g}"
+        f"the payoffs of {reader.sequence(sequence)} and of merged sequence {target} "
+        f"differ: under one and the same weights {payoffs[sequence]:.12g} and {shares[target]:.12g}"
     )
 
 
@@ -255,13 +255,15 @@ def _wrong_share(
     empty = int(form.player_sequences[player])
     parts = [(empty, sequence[empty : empty + 1])]
     parts += [
-        (int(form.bucket_sequence[bucket]), to.reshape(-1))
-        for bucket, to in _buckets(reader)
+        (int(form.bucket_sequence[bucket]), targets.reshape(-1))
+        for bucket, targets in _buckets(reader)
         if reader.bucket_player[bucket] == player
     ]
-    for begin, to in parts:
-        for piece in _pieces(begin, begin + len(to)):
-            residual = np.abs(payoffs[piece] - shares[to[piece.start - begin : piece.stop - begin]])
+    for begin, targets in parts:
+        for piece in _pieces(begin, begin + len(targets)):
+            residual = np.abs(
+                payoffs[piece] - shares[targets[piece.start - begin : piece.stop - begin]]
+            )
             wrong = ~(residual <= PAYOFF_TOLERANCE * np.abs(scale[piece]))
             if (offset := first_true(wrong)) is not None:
                 return piece.start + offset

@@ -43,18 +43,18 @@ def check_actor(reader: Reader) -> None:
     """Check that players are 0 or 1, and that the terminals are the leaves and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
-    over = tree.player == TERMINAL
+    is_terminal = tree.player == TERMINAL
     if (
-        node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))
+        node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (is_terminal != leaf))
     ) is not None:
         fan = tree.first_child[node + 1] - tree.first_child[node]
         fail(f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children")
     payoffs = len(tree.matrix)
-    paid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == over)
-    if (node := first_true(~paid)) is not None:
+    is_valid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == is_terminal)
+    if (node := first_true(~is_valid)) is not None:
         fail(
             f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
-            f"{f'0 to {payoffs - 1}' if over[node] else -1}"
+            f"{f'0 to {payoffs - 1}' if is_terminal[node] else -1}"
         )
     if (
         index := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))
@@ -100,14 +100,14 @@ def check_weight(reader: Reader) -> None:
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
         fail("the weights of the public root are not 1")
-    above = tree.weight[tree.parent[1:]]
+    parent_weight = tree.weight[tree.parent[1:]]
     drawn = tree.chance[1:] >= 0
-    if (i := first_true(~drawn & (tree.weight[1:] != above))) is not None:
+    if (i := first_true(~drawn & (tree.weight[1:] != parent_weight))) is not None:
         fail(
             f"{reader.public_node(i + 1)} has weight {tree.weight[i + 1]}, but no chance led "
-            f"there from weight {above[i]}"
+            f"there from weight {parent_weight[i]}"
         )
-    steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
+    steps = np.stack([parent_weight[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
     kinds, example = np.unique(steps, axis=1, return_index=True)
     for (before, chance, weight), i in zip(kinds.T.tolist(), example.tolist(), strict=True):
         # Deals that cannot reach the node may have any probability, even nan.
@@ -151,19 +151,19 @@ def check_chance_sum(reader: Reader) -> None:
 def check_utility(reader: Reader) -> None:
     """Check that utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
-    over = np.flatnonzero(tree.payoff >= 0)
-    key = tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    terminals = np.flatnonzero(tree.payoff >= 0)
+    key = tree.payoff[terminals].astype(np.int64) * len(tree.weight_table) + tree.weight[terminals]
     kinds, example = np.unique(key, return_index=True)
     for kind, index in zip(kinds.tolist(), example.tolist(), strict=True):
         payoff, weight = divmod(kind, len(tree.weight_table))
         with np.errstate(over="ignore", invalid="ignore"):
-            paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
-        wrong = ~np.isfinite(paid).all(axis=0) & reader.alive[weight]
+            payoffs = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
+        wrong = ~np.isfinite(payoffs).all(axis=0) & reader.alive[weight]
         if wrong.any():
             hands = np.argwhere(wrong)[0].tolist()
             fail(
-                f"{reader.public_node(int(over[index]))} pays "
-                f"{paid[(slice(None), *hands)].tolist()} for hands {hands}"
+                f"{reader.public_node(int(terminals[index]))} pays "
+                f"{payoffs[(slice(None), *hands)].tolist()} for hands {hands}"
             )
 
 
@@ -190,12 +190,12 @@ def check_bucket(reader: Reader) -> None:
     key = bucket.astype(np.int64) * len(tree.weight_table) + tree.weight[nodes]
     kinds, example = np.unique(key, return_index=True)
     for kind, i in zip(kinds.tolist(), example.tolist(), strict=True):
-        of, weight = divmod(kind, len(tree.weight_table))
+        kind_bucket, weight = divmod(kind, len(tree.weight_table))
         possible = reader.alive[weight].any(axis=1 - int(player[i]))
-        bucket_hands = form.held(of).tolist()
+        bucket_hands = form.held(kind_bucket).tolist()
         if bucket_hands != (hands := np.flatnonzero(possible).tolist()):
             where = reader.public_node(int(nodes[i]))
-            fail(f"{where} has hands {hands}, but bucket {of} has {bucket_hands}")
+            fail(f"{where} has hands {hands}, but bucket {kind_bucket} has {bucket_hands}")
 
 
 def check_rank(reader: Reader) -> None:
@@ -362,9 +362,11 @@ class _Probe:
     @cached_property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of weight and matrix that occur, and the pair of each public terminal."""
-        tree, over = self.reader.public, self._terminals
+        tree, terminals = self.reader.public, self._terminals
         matrices = len(tree.matrix_table)
-        key = tree.weight[over].astype(np.int64) * matrices + tree.matrix[tree.payoff[over]]
+        key = (
+            tree.weight[terminals].astype(np.int64) * matrices + tree.matrix[tree.payoff[terminals]]
+        )
         used = np.zeros(len(tree.weight_table) * matrices, dtype=bool)
         used[key] = True
         return np.flatnonzero(used), (np.cumsum(used) - 1)[key]
@@ -378,12 +380,12 @@ class _Probe:
     def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
         """Return the public steps that lead into nodes, int64 (nodes,)."""
         tree, form = self.reader.public, self.form
-        above = tree.parent[node]
-        action = node - tree.first_child[above]
+        parent = tree.parent[node]
+        action = node - tree.first_child[parent]
         if not len(form.bucket_stride):
             return np.full(len(node), self.empty[player])
-        bucket = np.where(node == 0, 0, tree.bucket[above])
-        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[above]
+        bucket = np.where(node == 0, 0, tree.bucket[parent])
+        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[parent]
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:

@@ -177,10 +177,10 @@ class Reader:
         tree = self.public
         last = np.zeros((2, tree.n_nodes), dtype=np.int32)
         for level in levels_below_root(tree.first_child):
-            node, above = np.arange(level.start, level.stop), tree.parent[level]
+            node, parent = np.arange(level.start, level.stop), tree.parent[level]
             for player, last_of_player in enumerate(last):
                 last_of_player[level] = np.where(
-                    tree.player[above] == player, node, last_of_player[above]
+                    tree.player[parent] == player, node, last_of_player[parent]
                 )
         return last
 

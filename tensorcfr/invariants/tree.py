@@ -80,18 +80,18 @@ def check_outcome(reader: Reader) -> None:
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
         # Name the parent, because a node without an outcome does not have a name.
-        above = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
-        fail(f"node {node}{above} has outcome {outcome[node]}, not {wanted}")
+        parent_text = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
+        fail(f"node {node}{parent_text} has outcome {outcome[node]}, not {wanted}")
 
 
 def check_equal_outcomes(reader: Reader) -> None:
     """Check that the outcomes of a chance node differ."""
-    into = np.flatnonzero(reader.by_chance)
-    key = reader.tree.parent[into] * np.int64(len(reader.game.outcome_labels))
-    key += reader.tree.outcome[into]
+    children = np.flatnonzero(reader.by_chance)
+    key = reader.tree.parent[children] * np.int64(len(reader.game.outcome_labels))
+    key += reader.tree.outcome[children]
     order = np.argsort(key, kind="stable")
     if (index := first_true(np.diff(key[order]) == 0)) is not None:
-        first, second = into[order[index : index + 2]].tolist()
+        first, second = children[order[index : index + 2]].tolist()
         fail(f"node {first} and {reader.node(second)} are siblings with one outcome")
 
 

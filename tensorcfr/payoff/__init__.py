@@ -118,8 +118,8 @@ def _smallest_size(size: int | str) -> int:
     """Return the smallest value of a size of :data:`ARRAYS`, such as ``"groups + 1"``."""
     if isinstance(size, int):
         return size
-    name, _, more = size.replace(" - ", " + -").partition(" + ")
-    return SIZES.get(name, 0) + int(more or 0)
+    name, _, increment = size.replace(" - ", " + -").partition(" + ")
+    return SIZES.get(name, 0) + int(increment or 0)
 
 
 def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
@@ -133,8 +133,8 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
 
 def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a player's operator entry by entry; see :meth:`PayoffPart.triples`."""
-    none = np.empty(0, dtype=np.int64)
-    parts = [(none, none.reshape(0, form.n_players - 1).T, np.empty(0))]
+    empty = np.empty(0, dtype=np.int64)
+    parts = [(empty, empty.reshape(0, form.n_players - 1).T, np.empty(0))]
     parts += [part.triples(form, player) for part in form.operator]
     rows, columns, values = zip(*parts, strict=True)
     return np.concatenate(rows), np.concatenate(columns, axis=1), np.concatenate(values)

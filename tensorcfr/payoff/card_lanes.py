@@ -237,8 +237,8 @@ class _Cards(Tiles):
 
     def disjoint_sum(self, total: Any, sums: Any, card0: Any, card1: Any) -> Any:
         """Generate the sum of all hands minus the sums of two cards."""
-        rest = self.subtract(total, self.load(self.row(sums, card0)))
-        return self.subtract(rest, self.load(self.row(sums, card1)))
+        difference = self.subtract(total, self.load(self.row(sums, card0)))
+        return self.subtract(difference, self.load(self.row(sums, card1)))
 
     @property
     def last(self) -> Any:
@@ -282,15 +282,15 @@ def _pay_folds(code: _Cards) -> None:
     first ``lanes`` lanes instead.
     """
     args, builder = code.at, code.builder
-    total, paid = code.load(code.row(args.table, code.last)), code.amount(0)
+    total, amounts = code.load(code.row(args.table, code.last)), code.amount(0)
 
-    def pay(give: Callable[[Any, Any, Any], Any], paid: Any) -> None:
+    def pay(combine: Callable[[Any, Any, Any], Any], amounts: Any) -> None:
         def step(index: Any) -> None:
             code.fetch(args.lines, index)
             hand, card0, card1 = code.hand(args.codes, index)
             rest = code.add(code.disjoint_sum(total, args.table, card0, card1), code.same(hand))
             address = code.row(args.payoff_tile, hand, of_floats=True)
-            code.store(give(code.floats(rest), paid, address), address)
+            code.store(combine(code.floats(rest), amounts, address), address)
 
         code.loop(args.count, step)
 
@@ -299,25 +299,28 @@ def _pay_folds(code: _Cards) -> None:
             numbers = ir.Constant(code.vector(INDEX), list(range(LANES)))
             inside = builder.icmp_signed("<", numbers, code.splat(args.lanes))
             zeros = code.constant(code.floats_of_tiles.element, 0.0)
-            paid_lanes = builder.select(inside, paid, zeros)
-            pay(lambda rest, paid, address: code.fma(rest, paid, code.load(address)), paid_lanes)
+            paid_lanes = builder.select(inside, amounts, zeros)
+            pay(
+                lambda rest, amounts, address: code.fma(rest, amounts, code.load(address)),
+                paid_lanes,
+            )
         with stored:
-            pay(lambda rest, paid, address: builder.fmul(rest, paid), paid)
+            pay(lambda rest, amounts, address: builder.fmul(rest, amounts), amounts)
 
 
 @piece(_Cards, "x codes count same amount layout")
 def _pay_ties(code: _Cards) -> None:
     """Generate ``payoff_tile[h] += tie * the same hand``."""
     # The showdown subtracted the hand with the same cards once too often; it always ties.
-    args, paid = code.at, code.amount(1)
+    args, amounts = code.at, code.amount(1)
 
-    def give(index: Any) -> None:
+    def add_tie(index: Any) -> None:
         hand, _, _ = code.hand(args.codes, index)
         address = code.row(args.payoff_tile, hand, of_floats=True)
         lanes = code.floats(code.same(hand))
-        code.store(code.fma(lanes, paid, code.load(address)), address)
+        code.store(code.fma(lanes, amounts, code.load(address)), address)
 
-    code.loop(args.count, give)
+    code.loop(args.count, add_tie)
 
 
 @piece(

@@ -169,8 +169,8 @@ class _Sets(Tiles):
             return ir.Constant(INDEX, value)
 
         def pairs(card: Any) -> Any:
-            both = builder.mul(card, builder.sub(card, number(1)))
-            return builder.lshr(both, number(1))
+            product = builder.mul(card, builder.sub(card, number(1)))
+            return builder.lshr(product, number(1))
 
         def triples(card: Any) -> Any:
             three = builder.mul(pairs(card), builder.sub(card, number(2)))
@@ -210,8 +210,8 @@ class _Sets(Tiles):
         """Generate the addition of an opponent's hand to the sums."""
         hand, cards = self.wide_hand(codes, index)
         lanes = self.load(self.row(self.at.opponent_tile, hand))
-        every = self.row(self.at.sums, ir.Constant(INDEX, 0))
-        for address in (every, *(address for _, address in self.sets(cards))):
+        total = self.row(self.at.sums, ir.Constant(INDEX, 0))
+        for address in (total, *(address for _, address in self.sets(cards))):
             self.store(self.add(self.load(address), lanes), address)
 
     def variable(self, value: Any) -> Any:
@@ -243,7 +243,7 @@ def _pay(code: _Sets) -> None:
     zero, unit = ir.Constant(INDEX, 0), ir.Constant(INDEX, 1)
     next_own, next_other = code.variable(zero), code.variable(zero)
     win, tie, lose = (code.amount(row) for row in range(3))
-    more, less = builder.fsub(win, tie), builder.fsub(tie, lose)
+    weaker_factor, not_stronger_factor = builder.fsub(win, tie), builder.fsub(tie, lose)
 
     def opponent_sum(cards: list[Any], hand: Any) -> Any:
         return code.add(code.disjoint_sum(cards), code.same(hand))
@@ -270,8 +270,8 @@ def _pay(code: _Sets) -> None:
             )
             with builder.if_else(args.three_amounts) as (with_three, with_opposite):
                 with with_three:
-                    paid = builder.fmul(code.floats(before), more)
-                    code.store(code.fma(code.floats(after), less, paid), address)
+                    payoff = builder.fmul(code.floats(before), weaker_factor)
+                    code.store(code.fma(code.floats(after), not_stronger_factor, payoff), address)
                 with with_opposite:
                     code.store(code.add(before, after), code.payoff_address(hand, of_floats=False))
 
@@ -283,14 +283,16 @@ def _pay(code: _Sets) -> None:
 
     def finish(index: Any) -> None:
         hand, cards = code.wide_hand(args.own_codes, index)
-        address, every = code.payoff_address(hand, of_floats=True), opponent_sum(cards, hand)
+        address, final_sum = code.payoff_address(hand, of_floats=True), opponent_sum(cards, hand)
         with builder.if_else(args.three_amounts) as (with_three, with_opposite):
             with with_three:
-                paid = builder.select(args.fold, code.no_floats(), code.load(address))
-                code.store(code.fma(code.floats(every), lose, paid), address)
+                payoff = builder.select(args.fold, code.no_floats(), code.load(address))
+                code.store(code.fma(code.floats(final_sum), lose, payoff), address)
             with with_opposite:
-                both = code.subtract(code.load(code.payoff_address(hand, of_floats=False)), every)
-                code.store(builder.fmul(code.floats(both), win), address)
+                difference = code.subtract(
+                    code.load(code.payoff_address(hand, of_floats=False)), final_sum
+                )
+                code.store(builder.fmul(code.floats(difference), win), address)
 
     code.loop(args.n_levels, strength)
     code.loop(args.n_own, finish)

@@ -104,8 +104,8 @@ class Tiles(Code):
         offset = builder.mul(index, ir.Constant(INDEX, ALIGNMENT))
         address = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
         # Arguments: read access, second-level cache, data.
-        how = (ir.Constant(INT, number) for number in (0, 2, 1))
-        self.call("llvm.prefetch.p0", ir.VoidType(), address, *how)
+        hints = (ir.Constant(INT, number) for number in (0, 2, 1))
+        self.call("llvm.prefetch.p0", ir.VoidType(), address, *hints)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
         """Transpose sixteen vectors, by exchanging halves, then quarters, and so on."""
@@ -250,11 +250,11 @@ def add_rows(code: Tiles) -> None:
             one_by_one()
             return
         # Unrolled for full groups; otherwise a loop over the lanes that have a terminal.
-        with builder.if_else(is_full) as (whole, partly):
-            with whole:
+        with builder.if_else(is_full) as (all_lanes, some_lanes):
+            with all_lanes:
                 for lane, added in enumerate(lanes):
                     add(lane, added)
-            with partly:
+            with some_lanes:
                 one_by_one()
 
     code.blocks(block)

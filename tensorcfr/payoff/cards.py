@@ -109,8 +109,8 @@ class PayoffCards(NamedTuple):
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the part entry by entry; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
-        none = np.empty(0, dtype=np.int64)
-        rows, columns, values = [none], [none], [np.empty(0)]
+        empty = np.empty(0, dtype=np.int64)
+        rows, columns, values = [empty], [empty], [np.empty(0)]
         for own_sequences, other_sequences, matrix in self._matrices(player):
             first, second = np.nonzero(matrix)
             rows.append(own_sequences[first])

@@ -114,7 +114,7 @@ def payoff_entries(
         others = np.delete(last, player, axis=0)
         by_row = np.lexsort((*others[::-1], last[player]))
         rows, count = np.unique(last[player][by_row], return_counts=True)
-        parts.append(_slices(rows, count, others[:, by_row], payoff[by_row, player]))
+        parts.append(_build_slices(rows, count, others[:, by_row], payoff[by_row, player]))
     for player, part in enumerate(parts):
         part["offset"] += player * entries
     joined = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
@@ -140,7 +140,7 @@ def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarr
     return last[:, new], np.where(np.abs(total) <= PAYOFF_ROUNDING * size, 0.0, total)
 
 
-def _slices(
+def _build_slices(
     rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Build the slices of one player's entries.

@@ -106,8 +106,11 @@ def dot(x: np.ndarray, y: np.ndarray, first: int, count: int, out: np.ndarray, t
 
     It is summed in float64 and written to ``out[to]``, float64.
     """
-    both = x[first : first + count].astype(np.float64), y[first : first + count].astype(np.float64)
-    out[to] = np.dot(*both)
+    factors = (
+        x[first : first + count].astype(np.float64),
+        y[first : first + count].astype(np.float64),
+    )
+    out[to] = np.dot(*factors)
 
 
 class _Lanes(Code):
@@ -186,8 +189,8 @@ def _spread(code: _Lanes) -> None:
         ]
         with code.terms(args.out) as (target, factor):
             for k, (mask, product) in enumerate(zip(masks, products, strict=True)):
-                before = code.load(target, lane, k, mask)
-                code.store(code.fma(factor, product, before), target, lane, k, mask)
+                old = code.load(target, lane, k, mask)
+                code.store(code.fma(factor, product, old), target, lane, k, mask)
 
     code.steps(args.count, VECTORS, step)
 

@@ -88,11 +88,11 @@ def add_entries(part: PayoffEntries, share: Share) -> None:
     reach, g = share.reach, share.g
     for s in range(begin, end if share.number == 0 else begin):
         if opponents != 1:
-            _any_opponents(part, s, reach, g)
+            _add_slice_of_many(part, s, reach, g)
         elif part.rows[s] < NARROW:
-            _narrow(part, s, reach, g)
+            _add_narrow_slice(part, s, reach, g)
         else:
-            _wide(part, s, reach, g)
+            _add_wide_slice(part, s, reach, g)
 
 
 @inlined
@@ -104,10 +104,10 @@ def entries_scratch(part: PayoffEntries) -> int:
 @inlined
 def blocks_scratch(part: PayoffBlocks) -> int:
     """Return the scratch numbers for the pools of one block and the sum of one class."""
-    most = 0
+    n_pools = 0
     for program in part.program_offset[:-1]:
-        most = max(most, part.code[program])
-    return (most + 1) * BLOCK_TILE
+        n_pools = max(n_pools, part.code[program])
+    return (n_pools + 1) * BLOCK_TILE
 
 
 @inlined
@@ -193,7 +193,7 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
 
 
 @inlined
-def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_wide_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice with many rows, entry by entry, with rows as lanes.
 
     Four entries are added at a time, which reduces the loads and stores of the sums.
@@ -225,7 +225,7 @@ def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> No
 
 
 @inlined
-def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_narrow_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice with few rows, row by row.
 
     There are four partial sums, so that additions do not wait for each other.
@@ -250,7 +250,7 @@ def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> 
 
 
 @inlined
-def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_slice_of_many(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice entry by entry, with the product of any number of opponents' reaches."""
     rows = payoff.rows[s]
     for e in range(payoff.entries[s]):
@@ -278,7 +278,9 @@ SCRATCH: dict[type, Callable[..., int]] = {
 """Function that returns the scratch size of each kind of part."""
 
 
-def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dict[str, Any], str]:
+def _source_per_part(
+    operator: Any, functions: dict[type, Any], line: str
+) -> tuple[dict[str, Any], str]:
     """Return source code with a statement per part of an operator, and the functions that it calls.
 
     Numba cannot compile a loop over parts of several kinds.
@@ -290,7 +292,7 @@ def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dic
 @typed(add_share)
 def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
     line = "    if k == {k}:\n        function_{k}(operator[{k}], share)\n"
-    scope, lines = _of_parts(operator, ADD, line)
+    scope, lines = _source_per_part(operator, ADD, line)
     exec(f"def add(operator, k, share):\n    pass\n{lines}", scope)
     return scope["add"]
 
@@ -298,6 +300,6 @@ def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
 @typed(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
     line = "    size = max(size, function_{k}(operator[{k}]))\n"
-    scope, lines = _of_parts(operator, SCRATCH, line)
+    scope, lines = _source_per_part(operator, SCRATCH, line)
     exec(f"def find(operator):\n    size = 0\n{lines}    return size", scope)
     return scope["find"]

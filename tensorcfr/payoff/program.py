@@ -125,23 +125,23 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
     """
     i, unweighted = begin, list[int]()  # Indices without a weight.
 
-    def number(most: int | None = None) -> int:
+    def number(largest: int | None = None) -> int:
         nonlocal i
         if i == end:
             raise ValueError(f"the program does not end at blocks.code[{end}]")
         integer = int(code[i])
-        if integer < 0 or (most is not None and integer > most):
+        if integer < 0 or (largest is not None and integer > largest):
             raise ValueError(f"blocks.code[{i}] is {integer}")
         unweighted.append(i)
         i += 1
         return integer
 
-    def terms(most: int | None = None) -> Terms:
+    def terms(largest: int | None = None) -> Terms:
         nonlocal i
         first = i + 1
         i = first + number(end - first)
         items = code[first:i]
-        wrong = (items < 0) | (items > (items if most is None else most))
+        wrong = (items < 0) | (items > (items if largest is None else largest))
         if wrong.any():
             i = first + int(wrong.argmax())
             raise ValueError(f"blocks.code[{i}] is {code[i]}")

@@ -69,7 +69,7 @@ class Code:
     def suffix(self, vector: Any) -> str:
         """Return the suffix of LLVM intrinsics for a vector type."""
         kind = "i" if isinstance(vector.element, ir.IntType) else "f"
-        return f"v{self.width}{kind}{_size(vector.element) * 8}"
+        return f"v{self.width}{kind}{_bytes_of(vector.element) * 8}"
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         """Compute ``a * b + c``, fused if the machine can."""
@@ -78,7 +78,7 @@ class Code:
     def load_row(self, address: Any, mask: Any | None) -> Any:
         """Load a vector of unaligned numbers, with 0 outside the mask, if there is one."""
         kind = address.type.pointee
-        vector, size = self.vector(kind), _size(kind)
+        vector, size = self.vector(kind), _bytes_of(kind)
         pointer = self.builder.bitcast(address, vector.as_pointer())
         if mask is None:
             return self.builder.load(pointer, align=size)
@@ -93,7 +93,7 @@ class Code:
         A later load reads the result of a masked store from the cache only, without store
         forwarding.
         """
-        size = _size(value.type.element)
+        size = _bytes_of(value.type.element)
         pointer = self.builder.bitcast(address, value.type.as_pointer())
         if mask is None:
             self.builder.store(value, pointer, align=size)
@@ -129,7 +129,7 @@ class Code:
             body(first, [builder.icmp_signed("<", numbers, self.splat(remaining))], remaining)
 
 
-def _size(kind: Any) -> int:
+def _bytes_of(kind: Any) -> int:
     """Return the size of a number type in bytes."""
     return kind.width // 8 if isinstance(kind, ir.IntType) else 4 if kind == FLOAT else 8
 

@@ -315,10 +315,10 @@ class CardForm:
                     continue
                 for node in nodes:
                     r, ends = self._round(node), isinstance(node, Wait)
-                    before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    last_act = node.last if isinstance(node, Wait) else self.last[player][node]
                     # Members of a bucket are in the order of ``self.first``, and parents are
                     # appended in that order.
-                    parent_sequences = self.sequences_above(player, before, r, ends=ends)
+                    parent_sequences = self.sequences_above(player, last_act, r, ends=ends)
                     parents.append(parent_sequences.astype(np.uint32))
                 start = self.ends[player] + begin
                 rows.append((player, depth + int(self.rooted), fan, width, start))

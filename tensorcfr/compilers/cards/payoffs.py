@@ -135,15 +135,15 @@ class Payoffs:
         """Build the payoffs of a form before the first deal, as entries for pairs of classes of
         hands."""
         ends = np.flatnonzero((self.betting.kind >= FOLD) & (self.betting.round == 0)).tolist()
-        both = self.symmetry.classes[0]
-        counts = [hand_classes.n_classes for hand_classes in both]
+        class_pair = self.symmetry.classes[0]
+        counts = [hand_classes.n_classes for hand_classes in class_pair]
         pairs = self.dealing.pairs
-        all_pairs = _by_classes(pairs, both)
+        all_pairs = _by_classes(pairs, class_pair)
         shared: dict[int, list[np.ndarray]] = {}
         amounts, runs = self.betting.amounts, self.betting.runs
         for cards in {int(runs[n]) for n in ends if self.betting.kind[n] != FOLD}:
             shares = shares_of_runouts(self.rules, cards)
-            shared[cards] = [_by_classes(pairs * share, both) for share in shares]
+            shared[cards] = [_by_classes(pairs * share, class_pair) for share in shares]
         rows, columns, values, begins = [], [], [], [0]
         for player in range(2):
             own_first, other_first = (
@@ -211,12 +211,12 @@ class Payoffs:
         lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
         for kind, board in kinds:
-            both = self.symmetry.classes[kind]
-            lanes.append(np.cumsum([used, both[0].n_classes, both[1].n_classes]))
+            class_pair = self.symmetry.classes[kind]
+            lanes.append(np.cumsum([used, class_pair[0].n_classes, class_pair[1].n_classes]))
             used = int(lanes[-1][-1])
             weight.append(self.weight(kind, board))
-            for player, own_classes in enumerate(both):
-                other_classes = both[1 - player]
+            for player, own_classes in enumerate(class_pair):
+                other_classes = class_pair[1 - player]
                 none = other_classes.n_classes
                 twin = np.append(other_classes.of_hand, none)[self.same[player][own_classes.first]]
                 same.append(twin if even else np.full(own_classes.n_classes, none))
@@ -308,7 +308,7 @@ class Payoffs:
         return hand_lists
 
 
-def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.ndarray:
+def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, HandClasses]) -> np.ndarray:
     """Sum a table over pairs of hands to pairs of their classes.
 
     The sums have the same bits on every machine, because files and workers identify a game by them.
@@ -316,7 +316,7 @@ def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.
     Returns:
         float64 (classes of player 0, classes of player 1).
     """
-    for axis, hand_classes in enumerate(both):
+    for axis, hand_classes in enumerate(class_pair):
         order = np.argsort(hand_classes.of_hand, kind="stable")
         begin = np.searchsorted(hand_classes.of_hand[order], np.arange(hand_classes.n_classes))
         pairs = np.add.reduceat(np.take(pairs, order, axis=axis), begin, axis=axis)

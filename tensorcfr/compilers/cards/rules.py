@@ -154,8 +154,8 @@ def compared(
     weights = np.zeros((len(mine.strength), 3))
     width = rules.hands[player].shape[1]
     compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), weights)
-    weaker, not_stronger, every = weights.T
-    return weaker, not_stronger - weaker, every - not_stronger
+    weaker, not_stronger, total = weights.T
+    return weaker, not_stronger - weaker, total - not_stronger
 
 
 def odds_on(
@@ -446,13 +446,13 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT)
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
-            left = len(rules.free) - 2 * rules.hands[0].shape[1]
+            n_left = len(rules.free) - 2 * rules.hands[0].shape[1]
             if rules.weights_vary:
                 raise GameError(f"{name}: weights_vary cannot be combined with a Runout")
-            if rounds[k] or not 0 <= node.cards <= left:
+            if rounds[k] or not 0 <= node.cards <= n_left:
                 raise GameError(
                     f"{name}: after {_line(k, parent, step)} {node.cards} cards are run out, "
-                    f"{'after a deal' if rounds[k] else f'and {left} are left'}"
+                    f"{'after a deal' if rounds[k] else f'and {n_left} are left'}"
                 )
         else:
             raise GameError(

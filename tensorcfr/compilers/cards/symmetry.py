@@ -38,7 +38,7 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
             {*permutation[list(cards)]} != {*cards} for cards in (rules.board, rules.dead)
         ):
             continue
-        moved = [_moved(rules, permutation, player) for player in range(2)]
+        moved = [_image_of_hands(rules, permutation, player) for player in range(2)]
         boards = rules.boards or {}
         turned = {
             tuple(np.sort(permutation[list(cards)]).tolist()): w for cards, w in boards.items()
@@ -81,17 +81,17 @@ def symmetry_of(
     zero = np.zeros(1, dtype=np.int64)
     rounds = [SolvedBoards(zero, zero, zero + 1, zero, zero, zero, zero)]
     for of_round in boards[1:]:
-        before = rounds[-1]
+        previous = rounds[-1]
         members = list(groups)
-        above = before.of_board[of_round.parent]
-        turned = before.permutation[of_round.parent]
+        parent = previous.of_board[of_round.parent]
+        turned = previous.permutation[of_round.parent]
         card = cards[turned[:, None], of_round.last]
-        group = before.classes[above]
+        group = previous.classes[parent]
         # Each board is mapped to the smallest image of its last cards, under the permutations that
         # preserve the board before.  ``best`` is that image as one number, and ``minimizer`` the
         # permutation.
         digits = len(rules.cards) ** np.arange(of_round.dealt)[::-1]
-        best, minimizer = np.empty_like(above), np.empty_like(above)
+        best, minimizer = np.empty_like(parent), np.empty_like(parent)
         for g in np.unique(group).tolist():
             in_group, subgroup = np.flatnonzero(group == g), np.array(members[g])
             images = np.sort(cards[subgroup][:, card[in_group]], axis=2) @ digits
@@ -100,27 +100,27 @@ def symmetry_of(
                 subgroup[images.argmin(axis=0)],
             )
         boards_of_one = len(rules.cards) ** of_round.dealt
-        wanted = above * boards_of_one + best
+        wanted = parent * boards_of_one + best
         permutation = product[minimizer, turned]
         keys, of_board, count = np.unique(wanted, return_inverse=True, return_counts=True)
-        own_key = above * boards_of_one + of_round.last @ digits
+        own_key = parent * boards_of_one + of_round.last @ digits
         board = np.flatnonzero((permutation == 0) & (own_key == wanted))
         # Solved boards are numbered in the order of all boards.
         number_of = np.empty(len(keys), dtype=np.int64)
         number_of[of_board[board]] = np.arange(len(board))
         classes = np.empty(len(board), dtype=np.int64)
         for k, b in enumerate(board.tolist()):
-            # ``left`` is the subgroup that also preserves the last cards.  Boards with one subgroup
-            # have the same classes of hands.
+            # The stabilizer is the subgroup that also preserves the last cards.  Boards with one
+            # subgroup have the same classes of hands.
             last = of_round.last[b]
-            left = tuple(
+            stabilizer = tuple(
                 g for g in members[group[b]] if np.array_equal(np.sort(cards[g, last]), last)
             )
-            classes[k] = groups.setdefault(left, len(groups))
+            classes[k] = groups.setdefault(stabilizer, len(groups))
         rounds.append(
             SolvedBoards(
                 board=board,
-                parent=above[board],
+                parent=parent[board],
                 alike=count[of_board[board]],
                 classes=classes,
                 played=classes,
@@ -129,7 +129,7 @@ def symmetry_of(
             )
         )
     both = tuple(
-        (_classes(first[list(subgroup)]), _classes(second[list(subgroup)])) for subgroup in groups
+        (_orbits(first[list(subgroup)]), _orbits(second[list(subgroup)])) for subgroup in groups
     )
     symmetry = Symmetry(cards, (first, second), both, both, tuple(rounds))
     _check(rules, name, boards, symmetry)
@@ -152,7 +152,7 @@ def count_alike(
         deals: Number of cards of each deal, in order.
     """
     total = 0
-    for permutation, to in zip(cards, moved, strict=True):
+    for permutation, images in zip(cards, moved, strict=True):
         # A permutation preserves exactly the sets of cards that are unions of its cycles.  ``sets``
         # counts the partial deals by the number of cards that each deal still needs.
         sets = {tuple(deals): 1}
@@ -160,9 +160,9 @@ def count_alike(
             for remaining, count in list(sets.items()):
                 for k in range(len(remaining)):
                     if remaining[k] >= length:
-                        less = (*remaining[:k], remaining[k] - length, *remaining[k + 1 :])
-                        sets[less] = sets.get(less, 0) + count
-        total += sets.get((0,) * len(deals), 0) * int((to == np.arange(len(to))).sum())
+                        fewer = (*remaining[:k], remaining[k] - length, *remaining[k + 1 :])
+                        sets[fewer] = sets.get(fewer, 0) + count
+        total += sets.get((0,) * len(deals), 0) * int((images == np.arange(len(images))).sum())
     return total // len(cards)
 
 
@@ -181,12 +181,12 @@ def _cycles(permutation: np.ndarray, free: np.ndarray) -> list[int]:
 def moved_hands(rules: CardGame, cards: np.ndarray) -> list[np.ndarray]:
     """Return the images of each player's hands, int64 (permutations, hands) for each player."""
     return [
-        np.array([_moved(rules, permutation, player) for permutation in cards])
+        np.array([_image_of_hands(rules, permutation, player) for permutation in cards])
         for player in range(2)
     ]
 
 
-def _moved(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
+def _image_of_hands(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
     """Return the image of each hand of a player under a permutation of cards, int64 (hands,).
 
     The number of hands marks images that are not among the player's hands.
@@ -195,7 +195,7 @@ def _moved(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
     return numbers_of(hands, permutation[hands], len(rules.cards))
 
 
-def _classes(moved: np.ndarray) -> HandClasses:
+def _orbits(moved: np.ndarray) -> HandClasses:
     """Return the orbits of hands under a group of permutations."""
     least = moved.min(axis=0)
     first, of_hand, size = np.unique(least, return_inverse=True, return_counts=True)
@@ -222,9 +222,9 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
             hands = rules.hands[player][live]
             unmoved = np.asarray(rules.strength(before, hands))
             turned = np.asarray(rules.strength(after, permutation[hands]))
-            if not np.array_equal(_order(unmoved), _order(turned)):
+            if not np.array_equal(_rank_strengths(unmoved), _rank_strengths(turned)):
                 raise GameError(
-                    f"{name}: symmetries() changes strengths: {_moves(rules, permutation)}"
+                    f"{name}: symmetries() changes strengths: {_describe_moves(rules, permutation)}"
                 )
             if not rules.weights_vary:
                 continue
@@ -232,11 +232,11 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
             turned = rules.weights_on(player, after)[symmetry.hands[player][number, live]]
             if not np.allclose(unmoved, turned, rtol=SAME, atol=0.0):
                 raise GameError(
-                    f"{name}: symmetries() changes weights: {_moves(rules, permutation)}"
+                    f"{name}: symmetries() changes weights: {_describe_moves(rules, permutation)}"
                 )
 
 
-def _moves(rules: CardGame, permutation: np.ndarray) -> str:
+def _describe_moves(rules: CardGame, permutation: np.ndarray) -> str:
     """Return a text with the image of each card that a permutation moves."""
     return ", ".join(
         f"{rules.cards[card]} to {rules.cards[to]}"
@@ -245,6 +245,6 @@ def _moves(rules: CardGame, permutation: np.ndarray) -> str:
     )
 
 
-def _order(strength: np.ndarray) -> np.ndarray:
+def _rank_strengths(strength: np.ndarray) -> np.ndarray:
     """Return the rank of each strength, from the weakest; equal strengths have one rank."""
     return np.unique(strength, return_inverse=True)[1]

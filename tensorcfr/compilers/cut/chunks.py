@@ -62,9 +62,9 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
         alone: Whether each subtree is a chunk of its own.
     """
     chunks = _Chunks(graph, cuts, 0 if alone else limit)
-    above = unfold(graph, cut=chunks.cut(0))
-    trunk = form_of_public_tree.lay_out(above.tree)
-    chunks.add_below(0, 0, above, trunk, None)
+    unfolded = unfold(graph, cut=chunks.cut(0))
+    trunk = form_of_public_tree.lay_out(unfolded.tree)
+    chunks.add_below(0, 0, unfolded, trunk, None)
     form = chunks.form(trunk.form)
     check_chunks(form, sequences=int(chunks.size[graph.root]) + 2)
     return CutTree(
@@ -76,13 +76,13 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
     )
 
 
-def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
+def _group_cut_nodes(unfolded: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
     """Group the nodes at which the tree is cut into chunks."""
     groups: list[list[int]] = []
     total, before = 0, NO_PARENT
-    for node in above.cut.tolist():
-        n_sequences, parent = int(size[above.state[node]]), int(above.tree.parent[node])
-        # ``above.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
+    for node in unfolded.cut.tolist():
+        n_sequences, parent = int(size[unfolded.state[node]]), int(unfolded.tree.parent[node])
+        # ``unfolded.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
         joins = total + n_sequences <= limit and (parent == before or total <= limit // SPLIT)
         if not (groups and joins):
             groups.append([])
@@ -120,20 +120,20 @@ class _Chunks:
         return lambda states, depth: self.cuts[level](states, depth) & (self.size[states] > 0)
 
     def add_below(
-        self, part: int, level: int, above: Unfolded, built: Built, forest: Forest | None
+        self, part: int, level: int, unfolded: Unfolded, built: Built, forest: Forest | None
     ) -> None:
         """Add the chunks below a part, and recursively the chunks below them.
 
         Args:
             part: The part: 0 for the trunk, ``c + 1`` for chunk ``c``.
             level: Number of cuts above the part.
-            above: The unfolded nodes of the part.
+            unfolded: The unfolded nodes of the part.
             built: Its sequence form.
             forest: The entries into the part; None for the trunk.
         """
-        roots = Roots(*np.full((2, len(above.state)), -1, dtype=np.int32))
-        for nodes in _groups(above, self.size, self.limit):
-            chunk, states = len(self.shape), above.state[nodes]
+        roots = Roots(*np.full((2, len(unfolded.state)), -1, dtype=np.int32))
+        for nodes in _group_cut_nodes(unfolded, self.size, self.limit):
+            chunk, states = len(self.shape), unfolded.state[nodes]
             # Node 0 of a forest is artificial, and its children are the roots in this order.
             roots.chunk[nodes], roots.node[nodes] = chunk, np.arange(1, len(nodes) + 1)
             entry, mask, sequences = zip(
@@ -154,18 +154,18 @@ class _Chunks:
                 self._by_states[key] = shape
             self.shape.append(shape)
             self.add_below(chunk + 1, level + 1, below, self.built[shape], entered)
-        if len(above.cut):
+        if len(unfolded.cut):
             self.roots[part] = roots
 
     def _entries(
-        self, player: int, nodes: np.ndarray, above: Built, forest: Forest | None
+        self, player: int, nodes: np.ndarray, built: Built, forest: Forest | None
     ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Return the entries of a player into a chunk.
 
         Args:
             player: The player.
             nodes: int64 (roots,): the nodes of the part at which the chunk begins.
-            above: The part.
+            built: The part.
             forest: The entries into the part; None for the trunk.
 
         Returns:
@@ -173,23 +173,23 @@ class _Chunks:
             entry; for each entry, its sequences in the part, hand by hand.
         """
         steps, first, entry = np.unique(
-            above.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
+            built.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
         )
         # Number entries in the order of their first occurrence, which is the same in chunks of
         # equal structure.
         order = np.argsort(first)
         steps, entry = steps[order], np.argsort(order)[entry]
         before = steps < 0
-        weight = above.tree.weight[above.tree.parent[steps]].astype(np.int64)
+        weight = built.tree.weight[built.tree.parent[steps]].astype(np.int64)
         # The last column of ``_possible`` has the mask of all hands: the empty sequence does not
         # depend on the hand.
         mask = self._possible[player, np.where(before, -1, weight)]
         if forest is not None:
             mask[before] = forest.mask[player][-1 - steps[before]]
         owner = np.full(len(steps), player)
-        behind = places_of(above.tree, above.form, above.entered, owner, steps)
+        parent_places = places_of(built.tree, built.form, built.entered, owner, steps)
         hands = self._hands[mask]
-        places = zip(behind.sequence, behind.stride, hands, strict=True)
+        places = zip(parent_places.sequence, parent_places.stride, hands, strict=True)
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
     def _shape(self, tree: PublicTree, forest: Forest, structure: tuple[bytes, ...]) -> int:

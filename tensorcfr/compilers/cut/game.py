@@ -119,7 +119,7 @@ def compile_rules(
     public = read.unfolded(budget.what)
     quotient = (quotient_of(public.tree) if symmetric else None) or identity(public.tree)
     where = cut_at if by_steps else _cut_nodes(recipe.cut, public, quotient, name)
-    cut_tree = _cut(graph_of_tree(quotient.tree), where, limit)
+    cut_tree = _cut_graph(graph_of_tree(quotient.tree), where, limit)
     return _from_tree(
         public,
         quotient,
@@ -127,7 +127,7 @@ def compile_rules(
         name,
         recipe,
         lay_out=partial(laid_out.lay_out, rules, name, budget.limit, symmetry=symmetric),
-        label=_own_label(rules, public),
+        label=_label_function(rules, public),
     )
 
 
@@ -228,30 +228,30 @@ def _from_states(
     Returns:
         The game; None if it has public chance, or if some hands may be indistinguishable.
     """
-    symmetric, whole = recipe.symmetry, read.graph
-    tables = whole.tables
+    symmetric, graph = recipe.symmetry, read.graph
+    tables = graph.tables
     if (tables.player == CHANCE).any():
         return None
-    ways = count_ways(whole)
+    ways = count_ways(graph)
     if symmetric and not tells_hands_apart(tables, ways):
         return None
-    cut_tree = _cut(contracted(whole) if symmetric else whole, recipe.cut, recipe.limit)
-    left_out = only_one_action(whole) & symmetric
+    cut_tree = _cut_graph(contracted(graph) if symmetric else graph, recipe.cut, recipe.limit)
+    omitted = only_one_action(graph) & symmetric
 
     def steps(states: list[int], taken: list[int]) -> list[int] | None:
-        out = left_out[states]
+        out = omitted[states]
         return None if out[-1] else np.array(taken, dtype=np.int64)[~out[:-1]].tolist()
 
     def multiplicity(_: int, player: int) -> np.ndarray:
         return np.ones(len(read.hands[player]))
 
     public = PublicGame(tables, read.hands, read.edges, None)
-    hand, label = identity(tables).hand, _own_label(rules, public)
+    hand, label = identity(tables).hand, _label_function(rules, public)
     return CutGame(
         name,
         cut_tree.form,
-        TreeNodes(whole, public, steps, hand, multiplicity, cut_tree, label),
-        counts_of(whole, ways),
+        TreeNodes(graph, public, steps, hand, multiplicity, cut_tree, label),
+        counts_of(graph, ways),
         recipe=recipe,
         utilities=utilities_of(tables),
         merges_hands=False,
@@ -259,7 +259,7 @@ def _from_states(
     )
 
 
-def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
+def _label_function(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
     """Return a function that makes labels, or None if labels are hand and public label, joined.
 
     A function is needed if the rules make labels themselves, or if joined labels are ambiguous.
@@ -284,7 +284,7 @@ def _check_unit(unit: float, name: str) -> None:
         raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
 
 
-def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
+def _cut_graph(graph: Graph, cut: Any, limit: int) -> CutTree:
     """Cut a game as :data:`CutLike` describes, with public states in place of labels."""
     if isinstance(cut, bool):
         size = sequences_below(graph)

@@ -86,28 +86,28 @@ class TreeNodes(TabledNodes):
         Raises:
             ValueError: There is no such node.
         """
-        before, path = self._recent
-        if node == before:
+        recent, path = self._recent
+        if node == recent:
             return path
         if not 0 <= node < self.count:
             raise ValueError(f"there is no public node {node}")
-        states, taken, number = [self._graph.root], list[int](), 0
+        states, child_numbers, number = [self._graph.root], list[int](), 0
         while number != node:
-            below = self._after(states[-1])
+            next_states = self._next_states(states[-1])
             # Depth-first numbers: child ``k`` and the nodes below it have numbers less than
             # ``ends[k]``.
-            ends = number + 1 + self._below[below].cumsum()
-            taken.append(int(ends.searchsorted(node, side="right")))
-            states.append(int(below[taken[-1]]))
-            number = int(ends[taken[-1]] - self._below[states[-1]])
-        self._recent = node, (states, taken)
-        return states, taken
+            ends = number + 1 + self._below[next_states].cumsum()
+            child_numbers.append(int(ends.searchsorted(node, side="right")))
+            states.append(int(next_states[child_numbers[-1]]))
+            number = int(ends[child_numbers[-1]] - self._below[states[-1]])
+        self._recent = node, (states, child_numbers)
+        return states, child_numbers
 
     def _number(self, path: Way) -> int:
         """Return the number of the node at the end of a path."""
         node = 0
         for state, child in zip(*path, strict=False):
-            node += 1 + int(self._below[self._after(state)[:child]].sum())
+            node += 1 + int(self._below[self._next_states(state)[:child]].sum())
         return node
 
     def _state(self, node: int) -> int:
@@ -117,9 +117,9 @@ class TreeNodes(TabledNodes):
         """Return the labels of a state's edges, and the states after them."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
         labels = tuple(self.public.edges[edge] for edge in self.tables.edge[begin:end].tolist())
-        return labels, self._after(state).tolist()
+        return labels, self._next_states(state).tolist()
 
-    def _after(self, state: int) -> np.ndarray:
+    def _next_states(self, state: int) -> np.ndarray:
         """Return the states after a state, int64 (children,)."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
         return self._graph.child[begin:end]
@@ -141,34 +141,38 @@ class TreeNodes(TabledNodes):
         ]
 
     def path(self, node: int) -> list[Step]:  # noqa: D102
-        states, taken = self._path_to(node)
+        states, child_numbers = self._path_to(node)
         return [
-            Step(self._number((states[: k + 1], taken[: k + 1])), self._step(states[k], a))
-            for k, a in enumerate(taken)
+            Step(self._number((states[: k + 1], child_numbers[: k + 1])), self._step(states[k], a))
+            for k, a in enumerate(child_numbers)
         ]
 
     def label(self, node: int) -> str:  # noqa: D102
-        states, taken = self._path_to(node)
+        states, child_numbers = self._path_to(node)
         labels = self.public.node_labels
         own_label = None if labels is None else labels[states[-1]]
         if own_label is not None:
             return own_label
         return "".join(
-            f" {self._step(state, child)}" for state, child in zip(states, taken, strict=False)
+            f" {self._step(state, child)}"
+            for state, child in zip(states, child_numbers, strict=False)
         )
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
-        states, taken = self._path_to(node)
+        states, child_numbers = self._path_to(node)
         player = int(self.tables.player[states[-1]])
         actions, _ = self._children(states[-1])
-        is_possible, steps = self._possible_hands(states[-1], player), self._steps(states, taken)
+        is_possible, steps = (
+            self._possible_hands(states[-1], player),
+            self._steps(states, child_numbers),
+        )
         if steps is None:
             empty = int(self._cut.form.trunk.player_sequences[player])
             lane = np.where(is_possible, 0, -1)
             return NodeLayout(player, actions, TRUNK, empty, 0, lane, np.ones(len(lane)))
-        chunk, tree, form, below = self._place(steps)
-        bucket = int(tree.bucket[below])
-        first = int(form.bucket_sequence[bucket]) + int(tree.rank[below])
+        chunk, tree, form, tree_node = self._place(steps)
+        bucket = int(tree.bucket[tree_node])
+        first = int(form.bucket_sequence[bucket]) + int(tree.rank[tree_node])
         if chunk != TRUNK:
             first += int(self._cut.form.base[chunk])
         rank = form.hand_rank[form.bucket_mask[bucket], self._hand[player]]
@@ -214,7 +218,7 @@ class TreeNodes(TabledNodes):
     def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
         spellings = (label, label[:-1] if label.endswith(" ") else f"{label} ")
         if self._own_label is not None:
-            match = (match for spelling in spellings if (match := self._find_own(spelling)))
+            match = (match for spelling in spellings if (match := self._find_by_label(spelling)))
             return next(match, None)
         for spelling in spellings:
             for player, hand, rest in self.public.readings(spelling):
@@ -241,18 +245,18 @@ class TreeNodes(TabledNodes):
     def _depth_first(self) -> Iterator[tuple[int, int]]:
         """Yield all nodes in depth-first order, each with its state."""
         fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
-        states, taken = [self._graph.root], list[int]()
+        states, child_numbers = [self._graph.root], list[int]()
         for node in count():
-            self._recent = node, (states, taken)
+            self._recent = node, (states, child_numbers)
             yield node, states[-1]
             self._forget()  # The lists of the cached path are modified below.
             step = 0
             while step == fan[states[-1]]:
-                if not taken:
+                if not child_numbers:
                     return
                 states.pop()
-                step = taken.pop() + 1
-            taken.append(step)
+                step = child_numbers.pop() + 1
+            child_numbers.append(step)
             states.append(int(child[begin[states[-1]] + step]))
 
     @cached_property
@@ -289,7 +293,7 @@ class TreeNodes(TabledNodes):
         player, steps = self.player(node), [step.label for step in self.path(node)]
         return holder(player, self.public.hands[player][hand], steps)
 
-    def _find_own(self, label: str) -> FoundInfoset | None:
+    def _find_by_label(self, label: str) -> FoundInfoset | None:
         """Find the infoset with a label that the game makes itself."""
         hashes = self._index[:, 0]
         # Several infosets may share a hash; compare the labels of all of them.

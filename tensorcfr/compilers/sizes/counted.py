@@ -77,17 +77,17 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
     # Count in Python integers, because the number of histories may overflow 64 bits.
     ways = count_ways(graph, object)
     counts, sequences = counts_of(graph, ways), acting_hands(graph) * graph.fan
-    over = graph.tables.player == TERMINAL
+    is_terminal = graph.tables.player == TERMINAL
     # Decisions with one action are removed.
     solved = int(ways @ np.where(graph.fan > 1, sequences, 0))
-    ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
+    ends = int(ways @ np.where(is_terminal, hands_of(graph).sum(axis=0), 0))
     is_two_player = rules.n_players == 2
     chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)
     return Size(
         name=name,
         n_players=rules.n_players,
         histories=counts.histories,
-        terminals=int(ways @ np.where(over, graph.tables.n_deals, 0)),
+        terminals=int(ways @ np.where(is_terminal, graph.tables.n_deals, 0)),
         decisions=counts.decision_nodes,
         infosets=counts.infosets,
         sequences=counts.sequences,
@@ -129,7 +129,9 @@ def size_of_cards(
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
-    for r, (_, over, *acts, first_actions, second_actions, dealt, _) in enumerate(table.tolist()):
+    for r, (_, n_terminals, *acts, first_actions, second_actions, dealt, _) in enumerate(
+        table.tolist()
+    ):
         in_chunks = r >= first > 0
         lanes = [count_solved(rules, permutations, images, deals[:r]) for images in moved]
         # Count boards without hands: pair each board with one object that all permutations
@@ -139,8 +141,8 @@ def size_of_cards(
             numbers += actions * lanes[player]
             trunk += 0 if in_chunks else actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
-        ends += over * sum(lanes) * (WORK_OF_WIDE if wide else 1)
-        groups = -(-over // LANES) * (1 if in_chunks else solved)
+        ends += n_terminals * sum(lanes) * (WORK_OF_WIDE if wide else 1)
+        groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
         compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
@@ -153,7 +155,7 @@ def size_of_cards(
                 count_solved(rules, permutations, images, deals[:first]) for images in moved
             )
         if r == 0 and (rules.boards or table[0, RUNOUTS]):
-            compiled += 2 * BYTES_OF_ENTRY * over * lanes[0] * lanes[1]
+            compiled += 2 * BYTES_OF_ENTRY * n_terminals * lanes[0] * lanes[1]
             beside += COMPILING_PAIRS * hands[0] * hands[1]
     counts = count_cards(rules, table, deals)
     return Size(
@@ -380,13 +382,13 @@ class _Numbered:
 
 def _product(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Sum counts over lines, as Python integers (8,)."""
-    if int(counts.max()) * _most(lines) * len(lines) < EXACT:
+    if int(counts.max()) * _largest(lines) * len(lines) < EXACT:
         return (lines @ counts).astype(object)
     sums: np.ndarray = lines.astype(object) @ counts
     return sums
 
 
-def _most(lines: np.ndarray) -> int:
+def _largest(lines: np.ndarray) -> int:
     return int(lines.max(initial=0))
 
 
@@ -398,7 +400,7 @@ def _combine_equal(levels: list[_Level]) -> _Level:
     lines = np.concatenate([lines for _, lines in levels])
     if not len(rows):
         return rows, lines
-    if _most(lines) * len(lines) >= EXACT:
+    if _largest(lines) * len(lines) >= EXACT:
         lines = lines.astype(object)
     # If all columns fit one 64-bit key, sorting by that key is faster than a lexicographic sort.
     low = rows.min(axis=0)

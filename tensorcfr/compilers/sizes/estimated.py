@@ -58,12 +58,12 @@ def estimate_quietly(
 ) -> Size | None:
     """Estimate a game, or return None if its rules cannot be sampled or take too much memory."""
     try:
-        return estimate(_copied(rules), name, seconds=seconds, allowed=allowed)
+        return estimate(_copy_rules(rules), name, seconds=seconds, allowed=allowed)
     except Exception:
         return None  # The rules are broken; the compiler reports where.
 
 
-def _copied(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
+def _copy_rules(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
     """Copy rules that define ``__copy__``, because rules may cache the states that they were asked
     for."""
     return copy.copy(rules) if hasattr(rules, "__copy__") else rules
@@ -92,7 +92,7 @@ class _Histories:
     def root(self) -> Any:
         return self.rules.root()
 
-    def meet(self, state: Any) -> _VisitedState:
+    def visit(self, state: Any) -> _VisitedState:
         """Return the node of a state, with its counts and its stratum."""
         node, following = self.rules.node(state), self.rules.next
         edges: Sequence[Any] = ()
@@ -118,7 +118,7 @@ class _PublicTree:
     def root(self) -> Any:
         return self.rules.root(), self.dealt
 
-    def meet(self, state: Any) -> _VisitedState:
+    def visit(self, state: Any) -> _VisitedState:
         """Return the node of a state, with its counts and its stratum."""
         public_state, alive = state
         node, following = self.rules.node(public_state), self.rules.next
@@ -162,10 +162,10 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
     """
     total, deadline = 0.0, time.perf_counter() + PROBE_SECONDS
     try:
-        visitor = _visitor(_copied(rules))
+        visitor = _visitor(_copy_rules(rules))
         for number in range(PROBES):
             rng, product = Random(number), 1.0
-            visited = visitor.meet(visitor.root())
+            visited = visitor.visit(visitor.root())
             for _ in range(DEEPEST):
                 # The product of the numbers of children is an unbiased estimate of the nodes at
                 # this depth.
@@ -175,7 +175,7 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
                     return total / PROBES
                 if not product:
                     break
-                visited = visitor.meet(visited.child(rng.randrange(visited.n_children)))
+                visited = visitor.visit(visited.child(rng.randrange(visited.n_children)))
     except Exception:
         return 0.0  # The rules are broken; the compiler reports where.
     return total / PROBES
@@ -264,7 +264,7 @@ def _pass(
     """
     totals = np.zeros(6)
     weighted: Weighted = {}
-    root = rules.meet(rules.root())
+    root = rules.visit(rules.root())
     level: dict[Hashable, tuple[float, _VisitedState]] = {root.stratum: (1.0, root)}
     for depth in range(DEEPEST + 1):
         if not level:
@@ -280,7 +280,7 @@ def _pass(
                         raise _TooMuchError
                     if time.perf_counter() > deadline:
                         return totals, weighted, False
-                child = rules.meet(visited.child(index))
+                child = rules.visit(visited.child(index))
                 before, current = below.get(child.stratum, (0.0, child))
                 total = before + weight
                 # Replacing the kept node with probability proportional to weight makes the node a
