@@ -119,33 +119,33 @@ def compile_game(
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
-    with budget(f"compiling {name_of(source)}", limit) as own, no_garbage_collection():
+    with budget(f"compiling {name_of(source)}", limit) as memory, no_garbage_collection():
         name, rules, found_by = find_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
             shared = share_payoffs(rules, sides)
             name = name if shared is rules else name_teams(name, sides)
             rules = shared
-        own.what = f"compiling {name}"
+        memory.what = f"compiling {name}"
         if isinstance(rules, CardGame):
             if cut is False:
                 return card_flat.flatten(rules, name, limit)
             cut = None if cut == cut_game.AUTO else cut
             return card_game.compile_rules(
-                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+                rules, name, memory, cut=cut, symmetric=symmetry, source=found_by
             )
-        own.watch = watch = Watch(rules, name, own, progress)
+        memory.watch = watch = Watch(rules, name, memory, progress)
         cut = False if cut is None else cut
         if isinstance(rules, PublicTreeGame):
             if cut is False:
-                return laid_out.compile_rules(rules, name, own, symmetry=symmetry)
+                return laid_out.compile_rules(rules, name, memory, symmetry=symmetry)
             return cut_game.compile_rules(
-                rules, name, own, cut=cut, symmetric=symmetry, source=found_by
+                rules, name, memory, cut=cut, symmetric=symmetry, source=found_by
             )
         if cut is not False and cut != cut_game.AUTO:
             raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
         try:
-            walked = histories.walk(rules, own)
+            walked = histories.walk(rules, memory)
         except MemoryLimitError as error:
             raise watch.explain(error) from None
         return laid_out.compile_walked(walked, name, symmetry=symmetry)

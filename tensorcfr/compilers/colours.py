@@ -85,12 +85,12 @@ def root_colours(tree: PublicTree) -> Colours | None:
 
     def by_tree(colour: list[np.ndarray]) -> list[np.ndarray]:
         signatures[:] = _signatures(tree, hashes, colour)
-        return [own[0] for own in signatures]
+        return [player_signatures[0] for player_signatures in signatures]
 
     colour = _one_colour(tree)
     # Compare multisets of terminals first, which is fast and separates most hands.
     for hash_of_hands in (hashes.bags_of_terminals, by_tree):
-        colour, all_differ = _refined(colour, hash_of_hands, until_apart=not public_chance)
+        colour, all_differ = _refine(colour, hash_of_hands, until_apart=not public_chance)
         if all_differ and not public_chance:
             return None
     return Colours(colour, signatures)
@@ -104,8 +104,8 @@ def tells_hands_apart(tables: PublicTree, ways: np.ndarray) -> bool:
         ways: int64 (states,): number of public nodes of each state.
     """
     hashes = _PayoffHashes(tables)
-    _, all_differ = _refined(
-        _one_colour(tables), lambda own: hashes.bags_of_terminals(own, ways), until_apart=True
+    _, all_differ = _refine(
+        _one_colour(tables), lambda colour: hashes.bags_of_terminals(colour, ways), until_apart=True
     )
     return all_differ
 
@@ -115,7 +115,7 @@ def _one_colour(tree: PublicTree) -> list[np.ndarray]:
     return [np.zeros(hands, dtype=np.int64) for hands in tree.prior.shape]
 
 
-def _refined(
+def _refine(
     colour: list[np.ndarray],
     hash_of_hands: Callable[[list[np.ndarray]], list[np.ndarray]],
     *,
@@ -132,20 +132,23 @@ def _refined(
         The colours, and whether all hands differ.
     """
     while True:
-        before = [int(own.max()) for own in colour]
+        before = [int(player_colours.max()) for player_colours in colour]
         colour = [
-            _number(hash_pair(own.astype(np.uint64), new))
-            for own, new in zip(colour, hash_of_hands(colour), strict=True)
+            _renumber(hash_pair(player_colours.astype(np.uint64), new))
+            for player_colours, new in zip(colour, hash_of_hands(colour), strict=True)
         ]
         # The old colour is part of the key, so colours only split.  An equal number of colours
         # means that the partition is stable.
-        after = [int(own.max()) for own in colour]
-        all_differ = all(top + 1 == len(own) for top, own in zip(after, colour, strict=True))
+        after = [int(player_colours.max()) for player_colours in colour]
+        all_differ = all(
+            top + 1 == len(player_colours)
+            for top, player_colours in zip(after, colour, strict=True)
+        )
         if after == before or (all_differ and until_apart):
             return colour, all_differ
 
 
-def _number(values: np.ndarray) -> np.ndarray:
+def _renumber(values: np.ndarray) -> np.ndarray:
     """Map distinct values to numbers from 0, in the order of their first occurrences."""
     _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
@@ -188,14 +191,14 @@ class _PayoffHashes:
 
     def rows(self, colour: list[np.ndarray]) -> list[np.ndarray]:
         """Hash the rows of all tables, uint64 (tables, hands) for each player."""
-        found = []
+        row_hashes = []
         for player in range(2):
             cell, possible = self.cell, self.possible
             if player == 1:
                 cell, possible = cell.swapaxes(1, 2), possible.swapaxes(1, 2)
             hashes = hash_pair(cell, colour[1 - player].astype(np.uint64))
-            found.append(hash_sum(np.where(possible, hashes, np.uint64(0)), axis=2))
-        return found
+            row_hashes.append(hash_sum(np.where(possible, hashes, np.uint64(0)), axis=2))
+        return row_hashes
 
     def bags_of_terminals(
         self, colour: list[np.ndarray], ways: np.ndarray | None = None
@@ -222,10 +225,11 @@ class _PayoffHashes:
         with np.errstate(over="ignore"):
             return [
                 hash_sum(
-                    hash_pair(own[table], kinds[1][:, None]) * count.astype(np.uint64)[:, None],
+                    hash_pair(row_hashes[table], kinds[1][:, None])
+                    * count.astype(np.uint64)[:, None],
                     axis=0,
                 )
-                for own in self.rows(colour)
+                for row_hashes in self.rows(colour)
             ]
 
 
@@ -234,27 +238,29 @@ def _signatures(
 ) -> list[np.ndarray]:
     """Hash each hand's subgame at every node, uint64 (nodes, hands) for each player."""
     reserve(_bytes_of_signatures(tree))
-    found = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
-    for own, row in zip(found, payoffs.rows(colour), strict=True):
-        own[payoffs.terminals] = hash_pair(row[payoffs.table], payoffs.coefficient[:, None])
+    signatures = [np.zeros((tree.n_nodes, hands), dtype=np.uint64) for hands in tree.prior.shape]
+    for player_signatures, row in zip(signatures, payoffs.rows(colour), strict=True):
+        player_signatures[payoffs.terminals] = hash_pair(
+            row[payoffs.table], payoffs.coefficient[:, None]
+        )
     possible = possible_hands(tree)
     # Levels run from the deepest up, because each node adds its hash to its parent's.
     for level in reversed(list(levels_below_root(tree.first_child))):
         children = np.arange(level.start, level.stop)
-        above = tree.parent[children]
-        by_chance = tree.player[above] == CHANCE
-        action = (children - tree.first_child[above]).astype(np.uint64)
+        parent = tree.parent[children]
+        by_chance = tree.player[parent] == CHANCE
+        action = (children - tree.first_child[parent]).astype(np.uint64)
         with np.errstate(over="ignore"):
             # Hash actions with their number, but chance outcomes only by their subgames, so that
             # equal subgames after different outcomes can be merged.
-            node = node_signatures(found, possible, colour, children, tree.weight)
+            node = node_signatures(signatures, possible, colour, children, tree.weight)
             step = np.where(by_chance, node, action)
-            step = hash_pair(step, as_uint64(tree.player[above]))
-            for player, own in enumerate(found):
-                part = hash_pair(own[children], step[:, None])
+            step = hash_pair(step, as_uint64(tree.player[parent]))
+            for player, player_signatures in enumerate(signatures):
+                part = hash_pair(player_signatures[children], step[:, None])
                 part = np.where(possible[player][tree.weight[children]], part, np.uint64(0))
-                np.add.at(own, above, part)
-    return found
+                np.add.at(player_signatures, parent, part)
+    return signatures
 
 
 def possible_hands(tree: PublicTree) -> list[np.ndarray]:
@@ -279,9 +285,9 @@ def node_signatures(
         weight: int (all nodes,): row of the weight table of each node.
     """
     total = np.zeros(len(nodes), dtype=np.uint64)
-    for own, can, hand in zip(signatures, possible, colour, strict=True):
-        hashes = hash_pair(own[nodes], hand.astype(np.uint64))
-        part = hash_sum(np.where(can[weight[nodes]], hashes, np.uint64(0)), axis=1)
+    for signature, is_possible, hand in zip(signatures, possible, colour, strict=True):
+        hashes = hash_pair(signature[nodes], hand.astype(np.uint64))
+        part = hash_sum(np.where(is_possible[weight[nodes]], hashes, np.uint64(0)), axis=1)
         total = hash_pair(total, part)
     return total
 
@@ -291,17 +297,19 @@ def is_uniform(tree: PublicTree, colours: Colours) -> bool:
 
     In games with flushes, for example, suits have one colour at the root and differ further down.
     """
-    for own, can, hand in zip(colours.signatures, possible_hands(tree), colours.hand, strict=True):
-        possible = can[tree.weight]
+    for signature, is_possible, hand in zip(
+        colours.signatures, possible_hands(tree), colours.hand, strict=True
+    ):
+        possible = is_possible[tree.weight]
         for colour in range(int(hand.max()) + 1):
             members = np.flatnonzero(hand == colour)
             if len(members) == 1:
                 continue
-            given, here = own[:, members], possible[:, members]
-            # Compare with the first possible hand; where none is possible, ``here`` masks the
+            hashes, can_hold = signature[:, members], possible[:, members]
+            # Compare with the first possible hand; where none is possible, ``can_hold`` masks the
             # comparison.
-            first = given[np.arange(len(given)), here.argmax(axis=1)]
-            if (here & (given != first[:, None])).any():
+            first = hashes[np.arange(len(hashes)), can_hold.argmax(axis=1)]
+            if (can_hold & (hashes != first[:, None])).any():
                 return False
     return True
 
@@ -314,9 +322,9 @@ def outcome_signatures(tree: PublicTree, colours: Colours) -> np.ndarray:
     """
     by_chance = np.zeros(tree.n_nodes, dtype=bool)
     by_chance[1:] = tree.player[tree.parent[1:]] == CHANCE
-    found = np.zeros(tree.n_nodes, dtype=np.uint64)
+    signatures = np.zeros(tree.n_nodes, dtype=np.uint64)
     nodes = np.flatnonzero(by_chance)
-    found[nodes] = node_signatures(
+    signatures[nodes] = node_signatures(
         colours.signatures, possible_hands(tree), colours.hand, nodes, tree.weight
     )
-    return found
+    return signatures

@@ -76,40 +76,40 @@ def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
     parent[infoset[::-1]] = own_last[::-1]
     wrong = parent[infoset] != own_last
     if wrong.any():
-        raise _forgotten(walked, last, first, int(deciding[wrong.argmax()]))
+        raise _recall_error(walked, last, first, int(deciding[wrong.argmax()]))
     return Sequences(first, parent, last[:, tree.terminal], reach[tree.terminal])
 
 
-def _forgotten(
+def _recall_error(
     walked: WalkedGame, last: np.ndarray, first: np.ndarray, node: int
 ) -> ImperfectRecallError:
     """Return the error for a player who reaches an infoset by different sequences of their own."""
     tree = walked.tree
-    player, own = int(tree.player[node]), last[tree.player[node]]
+    player, own_last = int(tree.player[node]), last[tree.player[node]]
     same = np.flatnonzero(tree.infoset == tree.infoset[node])
-    other = int(same[own[same] != own[node]][0])
+    same_node = int(same[own_last[same] != own_last[node]][0])
     label = walked.infosets.labels[tree.infoset[node]]
-    for h in (node, other):
-        if (above := _same_above(walked, h)) is not None:
+    for h in (node, same_node):
+        if (ancestor := _same_above(walked, h)) is not None:
             return ImperfectRecallError(
                 f"player {player} is absent-minded: infoset {label!r} is at "
-                f"{walked.where(above)} and again further down at {walked.where(h)}"
+                f"{walked.where(ancestor)} and again further down at {walked.where(h)}"
             )
-    before = [_name_sequence(walked, first, int(own[h])) for h in (other, node)]
+    before = [_name_sequence(walked, first, int(own_last[h])) for h in (same_node, node)]
     return ImperfectRecallError(
         f"player {player} forgets an own action before infoset {label!r} (imperfect "
-        f"recall): the player reaches it {before[0]} at {walked.where(other)}, but {before[1]} "
-        f"at {walked.where(node)}"
+        f"recall): the player reaches it {before[0]} at {walked.where(same_node)}, but "
+        f"{before[1]} at {walked.where(node)}"
     )
 
 
 def _same_above(walked: WalkedGame, node: int) -> int | None:
     """Return an ancestor of a node in the same infoset, or None if there is none."""
     tree = walked.tree
-    above = int(tree.parent[node])
-    while above >= 0 and tree.infoset[above] != tree.infoset[node]:
-        above = int(tree.parent[above])
-    return above if above >= 0 else None
+    ancestor = int(tree.parent[node])
+    while ancestor >= 0 and tree.infoset[ancestor] != tree.infoset[node]:
+        ancestor = int(tree.parent[ancestor])
+    return ancestor if ancestor >= 0 else None
 
 
 def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:
@@ -151,10 +151,10 @@ def lay_out(
         # have their final positions.  Lanes whose sequences end the game equally often are
         # adjacent, which makes the slices of the payoff operator wide.  Among these lanes, the
         # children of one sequence are adjacent, so that a pass reads its parents in order.
-        own = sequences.first[lanes] + np.arange(actions)[:, None]
-        by = np.lexsort((place[sequences.parent[lanes]], *ends[own]))
-        order[begin : begin + count] = lanes[by]
-        place[own[:, by].ravel()] = np.arange(first, first + count * actions)
+        own_sequences = sequences.first[lanes] + np.arange(actions)[:, None]
+        lane_order = np.lexsort((place[sequences.parent[lanes]], *ends[own_sequences]))
+        order[begin : begin + count] = lanes[lane_order]
+        place[own_sequences[:, lane_order].ravel()] = np.arange(first, first + count * actions)
     layout["infoset_parent"] = place[sequences.parent[order]].astype(np.uint32)
     return layout, order, place
 

@@ -107,24 +107,24 @@ def _trace(tree: PublicTree, forest: Forest | None) -> Steps:
     last = np.full((players, nodes), NO_STEP, dtype=np.int32)
     level = np.zeros((players, nodes), dtype=np.int16)
     turn = np.zeros(nodes, dtype=np.int16)
-    for depth, here in enumerate(levels_below_root(tree.first_child), start=1):
-        above = tree.parent[here]
-        actor = tree.player[above]
-        turn[here] = depth
+    for depth, level_nodes in enumerate(levels_below_root(tree.first_child), start=1):
+        parent = tree.parent[level_nodes]
+        actor = tree.player[parent]
+        turn[level_nodes] = depth
         for player in range(players):
-            own = actor == player
-            step = np.arange(here.start, here.stop)
-            last[player, here] = np.where(own, step, last[player, above])
-            level[player, here] = level[player, above] + own
+            acts = actor == player
+            step = np.arange(level_nodes.start, level_nodes.stop)
+            last[player, level_nodes] = np.where(acts, step, last[player, parent])
+            level[player, level_nodes] = level[player, parent] + acts
         if forest is not None and depth == 1:
             # The roots of a part are reached through entries, not through own actions.
-            last[:, here] = -1 - forest.entry
+            last[:, level_nodes] = -1 - forest.entry
     exists = tree.exists
     if (stage := _game_stages(tree, exists)) is not None:
         turn = stage
         for player in range(players):
-            own = np.unique(stage[(tree.player == player) & exists])
-            level[player] = np.searchsorted(own, stage)
+            stages = np.unique(stage[(tree.player == player) & exists])
+            level[player] = np.searchsorted(stages, stage)
     return Steps(last, level, turn, exists)
 
 
@@ -143,10 +143,10 @@ def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
     n_children = (tree.first_child[acting + 1] - tree.first_child[acting]).astype(np.int64)
     key = n_children * (tree.n_players + 1) + tree.player[acting]
     kinds, kind = np.unique(key, return_inverse=True)
-    of = np.full(tree.n_nodes, -1, dtype=np.int64)
-    of[acting] = kind
+    kind_of = np.full(tree.n_nodes, -1, dtype=np.int64)
+    kind_of[acting] = kind
     below = acting[1:]
-    edges = np.unique(of[tree.parent[below]] * len(kinds) + of[below])
+    edges = np.unique(kind_of[tree.parent[below]] * len(kinds) + kind_of[below])
     above, below = edges // len(kinds), edges % len(kinds)
     stage = np.zeros(len(kinds), dtype=np.int64)
     # The stage of a kind is the length of the longest path to it.  If kinds form a cycle, the
@@ -156,9 +156,9 @@ def _game_stages(tree: PublicTree, exists: np.ndarray) -> np.ndarray | None:
         # Relax all edges at once, as Bellman and Ford do.
         np.maximum.at(stage, below, stage[above] + 1)
         if np.array_equal(stage, before):
-            found = np.zeros(tree.n_nodes, dtype=np.int16)
-            found[acting] = stage[kind]
-            return found
+            stages = np.zeros(tree.n_nodes, dtype=np.int16)
+            stages[acting] = stage[kind]
+            return stages
     return None
 
 
@@ -178,10 +178,10 @@ def possible_hands(tree: PublicTree, *, everybody: bool = False) -> tuple[np.nda
     rows = []
     for player in range(tree.n_players):
         others = tuple(axis + 1 for axis in range(tree.n_players) if axis != player)
-        own = np.asarray(alive.any(axis=others))
+        mask = np.asarray(alive.any(axis=others))
         if everybody:
-            own = np.concatenate([own, np.ones((1, own.shape[1]), dtype=bool)])
-        rows.append(np.pad(own, ((0, 0), (0, most - own.shape[1]))))
+            mask = np.concatenate([mask, np.ones((1, mask.shape[1]), dtype=bool)])
+        rows.append(np.pad(mask, ((0, 0), (0, most - mask.shape[1]))))
     masks, which = np.unique(np.concatenate(rows), axis=0, return_inverse=True)
     return which.reshape(tree.n_players, -1), masks
 
@@ -225,11 +225,11 @@ def _ranks(tree: PublicTree, steps: Steps, bucket: np.ndarray, table: np.ndarray
     place = np.zeros(tree.n_nodes, dtype=np.int64)
     by_turn = np.argsort(steps.turn[1:], kind="stable") + 1
     ends = np.cumsum(np.bincount(steps.turn[1:]))
-    for here in np.split(by_turn, ends[:-1]):
-        above = tree.parent[here]
-        action = here - tree.first_child[above]
-        order = np.lexsort((place[above], action, kind[above]))
-        place[here[order]] = np.arange(len(here))
+    for turn_nodes in np.split(by_turn, ends[:-1]):
+        parent = tree.parent[turn_nodes]
+        action = turn_nodes - tree.first_child[parent]
+        order = np.lexsort((place[parent], action, kind[parent]))
+        place[turn_nodes[order]] = np.arange(len(turn_nodes))
     deciding = np.flatnonzero(bucket >= 0)
     order = np.lexsort((place[deciding], steps.turn[deciding], kind[deciding]))
     first = np.cumsum(table[3]) - table[3]
@@ -245,9 +245,9 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
     Nodes without a decision have a negative number that depends on their level.
     """
     ends = np.zeros(tree.n_nodes, dtype=np.int64)
-    over = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
-    for own in steps.last:
-        ended = own[over]
+    terminals = np.flatnonzero((tree.payoff >= 0) & steps.reachable)
+    for own_last in steps.last:
+        ended = own_last[terminals]
         ends += np.bincount(ended[ended >= 0], minlength=tree.n_nodes)
     # Only equality matters, so the counts of all actions are hashed as a sum of products with odd
     # numbers.
@@ -255,8 +255,8 @@ def _kinds(tree: PublicTree, steps: Steps, bucket: np.ndarray) -> np.ndarray:
     action = stepped - tree.first_child[tree.parent[1:]]
     mixed = np.zeros(tree.n_nodes, dtype=np.int64)
     np.add.at(mixed, tree.parent[1:], ends[1:] * (2 * (action.astype(np.int64) + 1) ** 3 + 1))
-    met, inverse = np.unique(mixed, return_inverse=True)
-    return np.where(bucket >= 0, bucket * len(met) + inverse, -1 - steps.turn)
+    distinct, inverse = np.unique(mixed, return_inverse=True)
+    return np.where(bucket >= 0, bucket * len(distinct) + inverse, -1 - steps.turn)
 
 
 def _layout(
@@ -286,15 +286,17 @@ def _layout(
         first = form.player_sequences[:-1]
         return form, Entries(np.arange(tree.n_players), first, none, none)
     mask, count = np.concatenate(forest.mask), len(forest.mask[0])
-    own, others = np.split(hand_rank[mask, -1], [count])
+    first_sizes, second_sizes = np.split(hand_rank[mask, -1], [count])
     # Round the size of each bucket up to a multiple of ALIGNED.
     sequences = np.append(0, np.cumsum(-(-lanes * actions // ALIGNED) * ALIGNED))
     middle, end = sequences[form.player_buckets[1:]].tolist()
-    before = whole_rows(int(own.sum()))
+    before = whole_rows(int(first_sizes.sum()))
     last = whole_rows(before + end)
-    first = np.concatenate([np.cumsum(own) - own, last + np.cumsum(others) - others])
+    first = np.concatenate(
+        [np.cumsum(first_sizes) - first_sizes, last + np.cumsum(second_sizes) - second_sizes]
+    )
     form = form._replace(
-        player_sequences=np.array([0, before + middle, last + int(others.sum())]),
+        player_sequences=np.array([0, before + middle, last + int(second_sizes.sum())]),
         bucket_sequence=sequences[:-1] + before,
     )
     return form, Entries(np.array([0, count]), first, np.ones_like(mask), mask)
@@ -304,17 +306,17 @@ def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entrie
     """Return the last sequence of the player before every infoset, uint32 (infosets,)."""
     nodes = tree.by_place
     player = tree.player[nodes].astype(np.int64)
-    above = places_of(tree, form, entered, player, steps.last[player, nodes])
+    places = places_of(tree, form, entered, player, steps.last[player, nodes])
     infosets = int(form.player_infosets[-1])
     reserve(BYTES_PER_INFOSET * infosets)
     parent = np.empty(infosets, dtype=np.uint32)
-    at = begin = 0
+    infoset = begin = 0
     for bucket, count in enumerate(form.bucket_stride.tolist()):
-        here = slice(begin, begin + count)
+        lanes = slice(begin, begin + count)
         # The lanes of a bucket are ordered by hand, then by node.
         for hand in form.held(bucket).tolist():
-            rank = form.hand_rank[above.mask[here], hand]
-            parent[at : at + count] = above.sequence[here] + rank * above.stride[here]
-            at += count
+            rank = form.hand_rank[places.mask[lanes], hand]
+            parent[infoset : infoset + count] = places.sequence[lanes] + rank * places.stride[lanes]
+            infoset += count
         begin += count
     return parent

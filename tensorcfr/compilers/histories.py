@@ -68,7 +68,7 @@ MOST_PLAYERS = int(np.iinfo(np.int8).max)
 """Largest number of players of a game."""
 
 
-def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
+def raise_named(error: BaseException, where: Callable[[], str]) -> NoReturn:
     """Raise an exception of the rules again, with the name of the history.
 
     The exceptions are endless recursion, an exhausted iterator, an integer too large for a float,
@@ -76,7 +76,7 @@ def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
 
     Args:
         error: One of ``FAULTS``.
-        here: Function that names the history.
+        where: Function that names the history.
 
     Raises:
         GameError: In place of the exception.
@@ -86,9 +86,9 @@ def raise_named(error: BaseException, here: Callable[[], str]) -> NoReturn:
     fault = error.__cause__ if isinstance(error.__cause__, StopIteration) else error
     if isinstance(fault, MemoryLimitError) or type(fault) is RuntimeError:
         raise error
-    said = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    description = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     kind = MemoryError if isinstance(fault, MemoryError) else GameError
-    raise kind(f"the rules raise {said}, at {here()}") from error
+    raise kind(f"the rules raise {description}, at {where()}") from error
 
 
 def check_rules(name: object, n_players: object) -> None:
@@ -115,7 +115,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
         MemoryLimitError: The tree would need more than the budget.
     """
     check_rules(game.name, game.n_players)
-    seen = _Walk()
+    seen = _VisitedHistories()
     try:
         _visit(game, seen, budget)
     except FAULTS as error:
@@ -124,7 +124,7 @@ def walk(game: Game, budget: Budget) -> WalkedGame:
     return seen.breadth_first(game.name, game.n_players)
 
 
-def _visit(game: Game, seen: _Walk, budget: Budget) -> None:
+def _visit(game: Game, seen: _VisitedHistories, budget: Budget) -> None:
     """Visit all histories and record them in ``seen``."""
     n_players, path = game.n_players, seen.path
     infosets, index_of = seen.infosets, seen.index_of
@@ -218,9 +218,9 @@ def _outcome_labels(outcome_of: dict[Hashable, int]) -> list[str]:
     """Return the labels of the chance outcomes, checked to be distinct."""
     named: dict[str, Hashable] = {}
     for outcome in outcome_of:
-        if (other := named.setdefault(str(outcome), outcome)) is not outcome:
+        if (first := named.setdefault(str(outcome), outcome)) is not outcome:
             raise GameError(
-                f"chance outcomes {other!r} and {outcome!r} have the same label, {str(outcome)!r}"
+                f"chance outcomes {first!r} and {outcome!r} have the same label, {str(outcome)!r}"
             )
     return list(named)
 
@@ -237,57 +237,59 @@ def _utilities(walked: WalkedGame, utilities: list[Sequence[float]]) -> np.ndarr
         return table
     # Check the terminals one by one, so that the error names the faulty one.
     pairs = zip(walked.tree.terminal.tolist(), utilities, strict=True)
-    checked = [checked_utilities(own, shape[1], partial(walked.where, end)) for end, own in pairs]
+    checked = [
+        checked_utilities(payoffs, shape[1], partial(walked.where, end)) for end, payoffs in pairs
+    ]
     return np.array(checked).reshape(shape)
 
 
-def checked_outcomes(chances: Mapping[Hashable, Any], here: Callable[[], str]) -> list[float]:
+def checked_outcomes(chances: Mapping[Hashable, Any], where: Callable[[], str]) -> list[float]:
     """Return the probabilities of the outcomes of a chance node.
 
     Raises:
         GameError: A probability is negative, infinite or not a number, or they do not sum to 1.
     """
-    found = []
+    probabilities = []
     for outcome, probability in chances.items():
         try:
             number = float(probability)
         except (TypeError, ValueError, OverflowError):
             raise GameError(
-                f"chance probability {probability!r} is not a number, at {here()}"
+                f"chance probability {probability!r} is not a number, at {where()}"
             ) from None
         if not 0.0 <= number < inf:
             raise GameError(
                 f"chance probability {number!r} of {str(outcome)!r} is not between 0 and 1, "
-                f"at {here()}"
+                f"at {where()}"
             )
-        found.append(number)
-    if abs(sum(found) - 1.0) > CHANCE_TOLERANCE:
-        raise GameError(f"chance probabilities sum to {sum(found)!r}, not 1, at {here()}")
-    return found
+        probabilities.append(number)
+    if abs(sum(probabilities) - 1.0) > CHANCE_TOLERANCE:
+        raise GameError(f"chance probabilities sum to {sum(probabilities)!r}, not 1, at {where()}")
+    return probabilities
 
 
-def checked_utilities(given: Any, n_players: int, here: Callable[[], str]) -> tuple[float, ...]:
+def checked_utilities(numbers: Any, n_players: int, where: Callable[[], str]) -> tuple[float, ...]:
     """Return the utilities of a terminal.
 
     Raises:
         GameError: The utilities are not one finite number for each player.
     """
     try:
-        utilities = tuple(map(float, given))
+        utilities = tuple(map(float, numbers))
     except (TypeError, ValueError, OverflowError):
         utilities = ()
     if len(utilities) != n_players:
         raise GameError(
             f"a terminal must pay one number to each of {n_players} players, not "
-            f"{brief(given)}, at {here()}"
+            f"{brief(numbers)}, at {where()}"
         )
     if not isfinite(sum(utilities)):
-        raise GameError(f"utilities {utilities!r} are not finite, at {here()}")
+        raise GameError(f"utilities {utilities!r} are not finite, at {where()}")
     return utilities
 
 
 @dataclass
-class _Walk:
+class _VisitedHistories:
     """Visited histories, in the order of the visits."""
 
     kinds: list[int] = field(default_factory=list)
@@ -353,8 +355,8 @@ class _Walk:
         outcome_of = {outcome: code for code, outcome in enumerate(distinct)}
         walked = WalkedGame(tree, self.infosets, _outcome_labels(outcome_of), n_players)
         into = 1 + np.flatnonzero(tree.player[tree.parent[1:]] == CHANCE)
-        tree.outcome[into] = [outcome_of[outcome] for own in chances for outcome in own]
-        tree.probability[into] = [float(p) for own in chances for p in own.values()]
+        tree.outcome[into] = [outcome_of[outcome] for outcomes in chances for outcome in outcomes]
+        tree.probability[into] = [float(p) for outcomes in chances for p in outcomes.values()]
         utilities = _utilities(walked, [self.utilities[end] for end in terminal.tolist()])
         check_range(game, utilities)
         walked.unit = unit_of(float(np.abs(utilities).max(initial=0.0)))
@@ -375,40 +377,40 @@ def check_depth(depth: int, where: Callable[[], str]) -> None:
         raise GameError(f"a history has more than {DEEPEST:,} steps, does the game end? {begin}...")
 
 
-def check_decision(node: Decision, n_players: int, here: Callable[[], str]) -> None:
+def check_decision(node: Decision, n_players: int, where: Callable[[], str]) -> None:
     """Check label, player and actions at the first history of an infoset."""
-    check_infoset(node, n_players, here)
-    check_actions(node.actions, f"infoset {node.infoset!r}", here)
+    check_infoset(node, n_players, where)
+    check_actions(node.actions, f"infoset {node.infoset!r}", where)
 
 
-def check_infoset(node: Decision, n_players: int, here: Callable[[], str]) -> None:
+def check_infoset(node: Decision, n_players: int, where: Callable[[], str]) -> None:
     """Check the label and the player of an infoset."""
     player, label, _ = node
     if not isinstance(label, str):
-        raise GameError(f"infoset label {label!r} is not a string, at {here()}")
-    check_player(player, n_players, f"infoset {label!r}", here)
+        raise GameError(f"infoset label {label!r} is not a string, at {where()}")
+    check_player(player, n_players, f"infoset {label!r}", where)
 
 
-def check_player(player: object, n_players: int, of: str, here: Callable[[], str]) -> None:
+def check_player(player: object, n_players: int, of: str, where: Callable[[], str]) -> None:
     """Check the player of a decision; ``of`` names the decision in errors."""
     if not isinstance(player, (int, np.integer)) or not 0 <= player < n_players:
         raise GameError(
             f"{of} belongs to player {player!r}, but the players are 0 to {n_players - 1}, "
-            f"at {here()}"
+            f"at {where()}"
         )
 
 
-def check_actions(actions: Any, of: str, here: Callable[[], str]) -> None:
+def check_actions(actions: Any, of: str, where: Callable[[], str]) -> None:
     """Check the actions of a decision; ``of`` names the decision in errors."""
     if isinstance(actions, str) or not hasattr(actions, "__len__"):
-        raise GameError(f"the actions of {of} must be a sequence, not {actions!r}, at {here()}")
+        raise GameError(f"the actions of {of} must be a sequence, not {actions!r}, at {where()}")
     if not len(actions):
-        raise GameError(f"{of} has no actions, at {here()}")
+        raise GameError(f"{of} has no actions, at {where()}")
     if len(set(map(str, actions))) != len(actions):
-        raise GameError(f"{of} names an action twice: {list(map(str, actions))}, at {here()}")
+        raise GameError(f"{of} names an action twice: {list(map(str, actions))}, at {where()}")
 
 
-def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
+def _check_same(node: Decision, infoset: int, seen: _VisitedHistories) -> None:
     """Check that a history has the player and the actions of its infoset."""
     player, label, actions = node
     known = seen.infosets
@@ -425,12 +427,12 @@ def _check_same(node: Decision, infoset: int, seen: _Walk) -> None:
         )
 
 
-def check_chance(chances: object, here: Callable[[], str]) -> Mapping[Hashable, Any]:
+def check_chance(chances: object, where: Callable[[], str]) -> Mapping[Hashable, Any]:
     """Return the outcomes of a chance node; everything except their probabilities is checked."""
     if not isinstance(chances, Mapping):
-        raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {here()}")
+        raise GameError(f"chance must map outcomes to probabilities, not {chances!r}, at {where()}")
     if not chances:
-        raise GameError(f"chance has no outcomes at {here()}")
+        raise GameError(f"chance has no outcomes at {where()}")
     return chances
 
 

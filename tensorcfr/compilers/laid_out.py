@@ -48,7 +48,7 @@ def compile_rules(
     read = public_tree.read(rules, budget) if read is None else read
     public, unit = read.unfolded(budget.what), read.unit
     if public.tree.n_players != 2:
-        return compile_walked(_expanded(rules, public, unit, budget), name)
+        return compile_walked(_expand_histories(rules, public, unit, budget), name)
     if symmetry:
         budget.reserve(colours.bytes_needed(public.tree))
     return assemble(rules, public, name, unit=unit, symmetry=symmetry)
@@ -71,8 +71,8 @@ def lay_out(
         own_limit: Memory limit in bytes; None for the default.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
-    with budget(f"laying out {name}", limit if own_limit is None else own_limit) as own:
-        return compile_rules(rules, name, own, symmetry=symmetry)
+    with budget(f"laying out {name}", limit if own_limit is None else own_limit) as memory:
+        return compile_rules(rules, name, memory, symmetry=symmetry)
 
 
 def assemble(
@@ -104,17 +104,19 @@ def assemble(
         merged=merge(tree, form) if symmetry else None,
         unit=unit,
     )
-    return _finished(game)
+    return _check_and_freeze(game)
 
 
-def _finished(game: FlatGame) -> FlatGame:
+def _check_and_freeze(game: FlatGame) -> FlatGame:
     """Check a compiled game and make its arrays read-only."""
     check(game)
     game.freeze()
     return game
 
 
-def _expanded(rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget) -> WalkedGame:
+def _expand_histories(
+    rules: PublicTreeGame, public: PublicGame, unit: float, budget: Budget
+) -> WalkedGame:
     """Expand the history tree of a game with three or more players, which has no public form."""
     tree = public.tree
     histories = count_histories(tree)
@@ -147,14 +149,14 @@ def compile_walked(walked: WalkedGame, name: str, *, symmetry: bool = True) -> F
         name: The name of the game.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
-    found = recognition.recognise(walked)
-    if found is None:
+    recognised = recognition.recognise(walked)
+    if recognised is None:
         form, order = form_of_histories.build(walked)
         return _number_infosets(walked, name, order, form=form)
-    form, tree = form_of_public_tree.build(found.game.tree)
-    public = found.game._replace(tree=tree)
+    form, tree = form_of_public_tree.build(recognised.game.tree)
+    public = recognised.game._replace(tree=tree)
     # ``place`` is the final index of each infoset, and ``order`` its inverse permutation.
-    place = InfosetPlaces(public, form).infosets(found.node, found.hand)
+    place = InfosetPlaces(public, form).infosets(recognised.node, recognised.hand)
     order = np.empty(len(place), dtype=np.int64)
     order[place] = np.arange(len(place))
     merged = merge(tree, form) if symmetry else None
@@ -175,7 +177,7 @@ def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: 
     infoset = walked.tree.infoset.copy()
     infoset[infoset >= 0] = place[infoset[infoset >= 0]]
     labels, actions = walked.infosets.labels, walked.infosets.actions
-    named = {own: tuple(map(str, own)) for own in set(actions)}
+    named = {action_tuple: tuple(map(str, action_tuple)) for action_tuple in set(actions)}
     game = FlatGame(
         name=name,
         histories=walked.tree._replace(infoset=infoset),
@@ -185,7 +187,7 @@ def _number_infosets(walked: WalkedGame, name: str, order: np.ndarray, **views: 
         unit=walked.unit,
         **views,
     )
-    return _finished(game)
+    return _check_and_freeze(game)
 
 
 Place = tuple[int, int]
@@ -202,7 +204,7 @@ def infoset_actions(public: PublicGame, places: InfosetPlaces) -> tuple[tuple[st
     """Return the action labels of every infoset; equal tuples are one object."""
     known: dict[tuple[str, ...], tuple[str, ...]] = {}
     actions = ((node, public.actions(node)) for node in places.nodes.tolist())
-    by_node = {node: known.setdefault(own, own) for node, own in actions}
+    by_node = {node: known.setdefault(labels, labels) for node, labels in actions}
     return tuple(by_node[node] for node, _ in _places_in_order(places))
 
 
@@ -228,8 +230,8 @@ def add_label(public: PublicGame, label: str, place: Place, place_of: dict[str, 
     """
     if not isinstance(label, str):
         raise GameError(not_text(label, _holder(public, *place)))
-    if (other := place_of.setdefault(label, place)) != place:
-        raise GameError(used_twice(label, _holder(public, *other), _holder(public, *place)))
+    if (other_place := place_of.setdefault(label, place)) != place:
+        raise GameError(used_twice(label, _holder(public, *other_place), _holder(public, *place)))
 
 
 def not_text(label: object, of: str) -> str:
@@ -258,8 +260,8 @@ def _holder(public: PublicGame, node: int, hand: int) -> str:
 def _places_in_order(places: InfosetPlaces) -> list[Place]:
     """Return the public node and hand of every infoset, in the order of the infosets."""
     form = places.form
-    found: list[Place] = []
+    in_order: list[Place] = []
     for bucket, first in enumerate(places.first.tolist()):
         nodes = places.nodes[first : first + form.bucket_stride[bucket]].tolist()
-        found.extend((node, hand) for hand in form.held(bucket).tolist() for node in nodes)
-    return found
+        in_order.extend((node, hand) for hand in form.held(bucket).tolist() for node in nodes)
+    return in_order

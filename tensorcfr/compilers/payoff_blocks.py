@@ -88,8 +88,8 @@ def build(
     """
     ends = _ends(tree, last, reachable)
     places = [
-        places_of(tree, form, entered, np.full(len(own), player), own)
-        for player, own in enumerate(ends.step)
+        places_of(tree, form, entered, np.full(len(step), player), step)
+        for player, step in enumerate(ends.step)
     ]
     programs = [
         (find_program(table[0]), find_program(np.ascontiguousarray(table[1].T)))
@@ -143,9 +143,11 @@ def places_of(
     """
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
-    found = Places(step, entered.sequence[entry], entered.stride[entry], entered.mask[entry])
+    entered_places = Places(
+        step, entered.sequence[entry], entered.stride[entry], entered.mask[entry]
+    )
     if not len(form.bucket_lanes):
-        return found
+        return entered_places
     # A negative step indexes from the end here; np.where discards these elements below.
     node = tree.parent[step]
     bucket = tree.bucket[node].astype(np.int64)
@@ -154,9 +156,9 @@ def places_of(
     sequence = form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket]
     return Places(
         np.where(before, step, bucket * most + action),
-        np.where(before, found.sequence, sequence + tree.rank[node]),
-        np.where(before, found.stride, form.bucket_stride[bucket]),
-        np.where(before, found.mask, form.bucket_mask[bucket]),
+        np.where(before, entered_places.sequence, sequence + tree.rank[node]),
+        np.where(before, entered_places.stride, form.bucket_stride[bucket]),
+        np.where(before, entered_places.mask, form.bucket_mask[bucket]),
     )
 
 
@@ -178,10 +180,10 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
     order = np.lexsort((matrix, *step))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(step[:, order], axis=1) != 0).any(axis=0)
-    return ends if new.all() else _added(ends, order, np.flatnonzero(new))
+    return ends if new.all() else _add_equal_ends(ends, order, np.flatnonzero(new))
 
 
-def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
+def _add_equal_ends(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
     """Add up terminals with equal last own actions.  Each sum is a multiple of a new table.
 
     Args:
@@ -194,8 +196,8 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
     tables = list(ends.tables)
     known: dict[tuple[object, ...], int] = {}
     counts = np.diff(np.append(first, len(order)))
-    for at in np.flatnonzero(counts > 1).tolist():
-        same = order[first[at] : first[at] + counts[at]]
+    for group in np.flatnonzero(counts > 1).tolist():
+        same = order[first[group] : first[group] + counts[group]]
         # Dividing by the largest coefficient lets sums that differ only by a factor share one
         # table.
         scale = np.abs(ends.coefficient[same]).max() or 1.0
@@ -210,7 +212,7 @@ def _added(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
             # A sum that cancels leaves a rounding error, which would decide ties.
             cancels = np.abs(total) <= limits.PAYOFF_ROUNDING * size
             tables.append(np.where(cancels, 0.0, total))
-        matrix[at], coefficient[at] = known[key], scale
+        matrix[group], coefficient[group] = known[key], scale
     used, matrix = np.unique(matrix, return_inverse=True)
     reserve(tables[0].nbytes * (len(tables) + len(used)))
     return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
@@ -224,9 +226,9 @@ def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.nda
     """
     new = np.ones(len(order), dtype=bool)
     new[1:] = np.diff(matrix[order]) != 0
-    for own in places:
-        new[1:] |= np.diff(own.group[order]) != 0
-        new[1:] |= np.diff(own.sequence[order]) != 1
+    for player_places in places:
+        new[1:] |= np.diff(player_places.group[order]) != 0
+        new[1:] |= np.diff(player_places.sequence[order]) != 1
     return new
 
 
@@ -275,11 +277,11 @@ def _blocks(
     order: list[np.ndarray] = []
     offset: list[np.ndarray] = []
     counts = [0]
-    for own in places:
+    for player_places in places:
         # Blocks of one group end the same sequences of the player, so one thread must process them
         # all; blocks of different groups can run in parallel.
-        by_group = np.argsort(own.group[first], kind="stable")
-        sorted_groups = own.group[first][by_group]
+        by_group = np.argsort(player_places.group[first], kind="stable")
+        sorted_groups = player_places.group[first][by_group]
         changes = np.flatnonzero(np.diff(sorted_groups, prepend=sorted_groups[:1] - 1))
         offset.append(changes + len(order) * len(first))
         order.append(by_group)
@@ -288,7 +290,7 @@ def _blocks(
     offset_of_first = np.cumsum(length) - length
     table = [offset_of_first, length, matrix]
     for name in ("sequence", "stride", "mask"):
-        table.extend(getattr(own, name)[first] for own in places)
+        table.extend(getattr(player_places, name)[first] for player_places in places)
     return PayoffBlocks(
         block=np.stack(table, axis=1).astype(np.int64).reshape(len(first), COLUMNS),
         coefficient=ends.coefficient[ends_in],
@@ -311,14 +313,17 @@ def _entries(
     deals_of = np.count_nonzero(ends.tables.any(axis=1), axis=(1, 2))
     reserve(BYTES_PER_ENTRY * int(deals_of[matrix].sum()))
     for index in np.unique(matrix).tolist():
-        here = rest[matrix == index]
+        terminals = rest[matrix == index]
         deals = np.argwhere(ends.tables[index].any(axis=0))
         value = ends.tables[index][:, deals[:, 0], deals[:, 1]]
-        for player, own in enumerate(places):
-            rank = form.hand_rank[own.mask[here, None], deals[None, :, player]]
-            sequence = own.sequence[here, None] + rank * own.stride[here, None]
+        for player, player_places in enumerate(places):
+            rank = form.hand_rank[player_places.mask[terminals, None], deals[None, :, player]]
+            sequence = (
+                player_places.sequence[terminals, None]
+                + rank * player_places.stride[terminals, None]
+            )
             last[player].append(sequence.ravel())
-        payoff.append((ends.coefficient[here, None, None] * value.T[None]).reshape(-1, 2))
+        payoff.append((ends.coefficient[terminals, None, None] * value.T[None]).reshape(-1, 2))
     return payoff_entries(
         np.stack([np.concatenate([np.empty(0, np.int64), *parts]) for parts in last]),
         np.concatenate([np.empty((0, 2)), *payoff]),
@@ -337,13 +342,13 @@ def find_program(table: np.ndarray) -> Program:
     columns, weights = _proportional(table.T)
     pools = list(zip(columns, weights, strict=True))
     reduced = (
-        np.stack([table[:, hands[0]] / own[0] for hands, own in pools], axis=1)
+        np.stack([table[:, hands[0]] / factors[0] for hands, factors in pools], axis=1)
         if pools
         else (np.empty((len(table), 0)))
     )
     members, multiples = _proportional(reduced)
     scaled = np.array(
-        [reduced[hands[0]] / own[0] for hands, own in zip(members, multiples, strict=True)]
+        [reduced[hands[0]] / factors[0] for hands, factors in zip(members, multiples, strict=True)]
     ).reshape(len(members), len(pools))
     terms = [np.flatnonzero(row) for row in scaled]
     count = sum(map(len, terms))
@@ -362,8 +367,10 @@ def find_program(table: np.ndarray) -> Program:
             ]
             return Program(pools, classes)
     classes = [
-        Class(False, (at, row[at]), hands)
-        for at, row, hands in zip(terms, scaled, zip(members, multiples, strict=True), strict=True)
+        Class(False, (nonzero, row[nonzero]), hands)
+        for nonzero, row, hands in zip(
+            terms, scaled, zip(members, multiples, strict=True), strict=True
+        )
     ]
     return Program(pools, classes)
 
@@ -388,6 +395,6 @@ def _proportional(rows: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]
                 break
         else:
             candidates.append([index])
-    found = sorted(members for candidates in classes.values() for members in candidates)
-    hands = [np.array(members) for members in found]
+    groups = sorted(members for candidates in classes.values() for members in candidates)
+    hands = [np.array(members) for members in groups]
     return hands, [size[members] for members in hands]

@@ -49,11 +49,13 @@ def checked_prior(game: PublicTreeGame) -> np.ndarray:
     for name in ("hands", "prior"):
         if not hasattr(game, name):
             raise GameError(f"{game.name}: {name} is not set")
-    for player, own in enumerate(game.hands):
-        if len(set(map(str, own))) != len(own):
-            raise GameError(f"{game.name}: player {player} has a hand twice: {list(map(str, own))}")
+    for player, hands in enumerate(game.hands):
+        if len(set(map(str, hands))) != len(hands):
+            raise GameError(
+                f"{game.name}: player {player} has a hand twice: {list(map(str, hands))}"
+            )
     prior = np.asarray(game.prior, dtype=np.float64)
-    shape = tuple(len(own) for own in game.hands)
+    shape = tuple(len(hands) for hands in game.hands)
     if len(shape) != game.n_players or prior.shape != shape:
         raise GameError(
             f"{game.name}: prior has shape {prior.shape}, but there are {game.n_players} players "
@@ -78,9 +80,9 @@ def check_decision(game: PublicTreeGame, states: States, node: Decision, index: 
             f"public label {node.infoset!r} at {states.where(index)}: where states repeat, public "
             "nodes are named by the steps that lead to them, and infoset must be None"
         )
-    here = partial(states.where, index)
-    histories.check_player(node.player, game.n_players, "the decision", here)
-    histories.check_actions(node.actions, "the decision", here)
+    where = partial(states.where, index)
+    histories.check_player(node.player, game.n_players, "the decision", where)
+    histories.check_actions(node.actions, "the decision", where)
 
 
 def check_chance(states: States, node: Chance, index: int) -> None:
@@ -93,15 +95,15 @@ def check_chance(states: States, node: Chance, index: int) -> None:
 
 
 def checked_chance(
-    given: object, outcome: Hashable, hands: tuple[int, ...], where: str
+    probability: object, outcome: Hashable, hands: tuple[int, ...], where: str
 ) -> np.ndarray:
     """Return the probability of an outcome as float64 (hands of player 0, ...), read-only."""
     try:
-        return np.broadcast_to(np.asarray(given, dtype=np.float64), hands)
+        return np.broadcast_to(np.asarray(probability, dtype=np.float64), hands)
     except (TypeError, ValueError):
         raise GameError(
             f"the chance probability of {str(outcome)!r} must be a number or an array "
-            f"that broadcasts to {hands}, not {given!r}, at {where}"
+            f"that broadcasts to {hands}, not {probability!r}, at {where}"
         ) from None
 
 
@@ -120,12 +122,12 @@ def checked_matrix(
     """Return a payoff matrix as float64 (players, hands of player 0, ...), after checking its
     shape."""
     shape = (game.n_players, *hands)
-    given = game.matrix(payoff.matrix)
+    answer = game.matrix(payoff.matrix)
     try:
-        matrix = np.asarray(given, dtype=np.float64)
+        matrix = np.asarray(answer, dtype=np.float64)
     except (TypeError, ValueError):
         raise GameError(
-            f"payoff matrix {payoff.matrix!r} must be an array of shape {shape}, not {given!r}, "
+            f"payoff matrix {payoff.matrix!r} must be an array of shape {shape}, not {answer!r}, "
             f"at {where}"
         ) from None
     if matrix.shape != shape:
@@ -154,16 +156,18 @@ def check_deals(game: PublicTreeGame, states: States, tree: PublicTree, state: n
     # once, in the order of the tree, so that the error names the first fault.
     in_tree_order = [divmod(pair, len(possible)) for pair in distinct[np.argsort(first)].tolist()]
     for index, weight in in_tree_order:
-        given, at = states.nodes[index], int(np.argmax(state == index))
-        if isinstance(given, Chance):
-            outcomes = list(map(str, given.outcomes))
-            rows = tree.chance_table[tree.chance[tree.first_child[at] : tree.first_child[at + 1]]]
+        answer, node = states.nodes[index], int(np.argmax(state == index))
+        if isinstance(answer, Chance):
+            outcomes = list(map(str, answer.outcomes))
+            rows = tree.chance_table[
+                tree.chance[tree.first_child[node] : tree.first_child[node + 1]]
+            ]
             _check_probabilities(game, rows, possible[weight], outcomes, states.where(index))
     for index, weight in in_tree_order:
-        given, at = states.nodes[index], int(np.argmax(state == index))
-        if isinstance(given, Payoff):
+        answer, node = states.nodes[index], int(np.argmax(state == index))
+        if isinstance(answer, Payoff):
             with np.errstate(over="ignore"):
-                table = given.coefficient * tree.matrix_table[tree.matrix[tree.payoff[at]]]
+                table = answer.coefficient * tree.matrix_table[tree.matrix[tree.payoff[node]]]
             wrong = possible[weight] & ~np.isfinite(table).all(axis=0)
             if wrong.any():
                 deal = tuple(np.argwhere(wrong)[0].tolist())
@@ -196,5 +200,5 @@ def _check_probabilities(
 
 def _hand_names(game: PublicTreeGame, deal: Sequence[int]) -> str:
     """Return the names of the hands in a deal, like ``[J, Q]``."""
-    held = zip(game.hands, deal, strict=True)
-    return f"[{', '.join(str(own[hand]) for own, hand in held)}]"
+    player_hands = zip(game.hands, deal, strict=True)
+    return f"[{', '.join(str(labels[hand]) for labels, hand in player_hands)}]"

@@ -53,8 +53,10 @@ class Graph(NamedTuple):
         )
         ends = np.cumsum(fan)
         # Edge ``k`` of the result is edge ``k - (ends - fan)`` of its own state.
-        of = np.repeat(np.arange(len(states)), fan)
-        return of, np.arange(len(of)) + (self.tables.first_child[states] - (ends - fan))[of]
+        position = np.repeat(np.arange(len(states)), fan)
+        return position, np.arange(len(position)) + (
+            self.tables.first_child[states] - (ends - fan)
+        )[position]
 
 
 def graph_of_tree(tree: PublicTree) -> Graph:
@@ -112,7 +114,7 @@ def counts_of(graph: Graph, ways: np.ndarray) -> Counts:
     """
     tables, hands, deals = graph.tables, acting_hands(graph), graph.tables.n_deals
     players = range(tables.n_players)
-    infosets = tuple(int(ways @ np.where(tables.player == one, hands, 0)) for one in players)
+    infosets = tuple(int(ways @ np.where(tables.player == player, hands, 0)) for player in players)
     return Counts(
         player_infosets=infosets,
         sequences=int(ways @ (hands * graph.fan)) + len(players),
@@ -146,8 +148,8 @@ def count_ways(graph: Graph, dtype: type = np.int64) -> np.ndarray:
     ways[graph.root] = 1
     # From the greatest height down: all edges into a state must be counted before its own edges.
     for states in reversed(_by_height(graph)):
-        of, step = graph.steps(states)
-        np.add.at(ways, graph.child[step], ways[states[of]])
+        position, step = graph.steps(states)
+        np.add.at(ways, graph.child[step], ways[states[position]])
     return ways
 
 
@@ -163,15 +165,15 @@ def _heights(graph: Graph) -> np.ndarray:
     """
     above = np.repeat(np.arange(graph.n_states), graph.fan)
     height = np.full(graph.n_states, -1, dtype=np.int64)
-    found = graph.fan == 0
+    resolved = graph.fan == 0
     steps = 0
-    while found.any():
-        height[found] = steps
+    while resolved.any():
+        height[resolved] = steps
         steps += 1
         # A state gets its height as soon as all states after it have theirs; states before a cycle
         # never do.
-        ahead = np.bincount(above, height[graph.child] < 0, graph.n_states)
-        found = (height < 0) & (ahead == 0)
+        unresolved = np.bincount(above, height[graph.child] < 0, graph.n_states)
+        resolved = (height < 0) & (unresolved == 0)
     return height
 
 
@@ -183,12 +185,12 @@ def _by_height(graph: Graph) -> list[np.ndarray]:
     return np.split(order, ends[:-1])[1:]
 
 
-def _sum_up(graph: Graph, own: np.ndarray) -> np.ndarray:
+def _sum_up(graph: Graph, numbers: np.ndarray) -> np.ndarray:
     """Sum a number of each state over the tree below the state, itself included."""
-    total = own.copy()
+    total = numbers.copy()
     for states in _by_height(graph):
-        of, step = graph.steps(states)
-        np.add.at(total, states[of], total[graph.child[step]])
+        position, step = graph.steps(states)
+        np.add.at(total, states[position], total[graph.child[step]])
     return total
 
 
@@ -236,10 +238,10 @@ def unfold(
             allocated.
     """
     tables, fan = graph.tables, graph.fan
-    kept = np.int32 if max(graph.n_states, len(graph.child)) < 2**31 else np.int64
-    above, none = np.full(1, -1, dtype=kept), np.empty(0, dtype=np.int8)
-    level = np.full(1, graph.root, dtype=kept) if roots is None else roots.astype(kept)
-    states, steps = [level], [np.full(len(level), -1, dtype=kept)]
+    dtype = np.int32 if max(graph.n_states, len(graph.child)) < 2**31 else np.int64
+    above, none = np.full(1, -1, dtype=dtype), np.empty(0, dtype=np.int8)
+    level = np.full(1, graph.root, dtype=dtype) if roots is None else roots.astype(dtype)
+    states, steps = [level], [np.full(len(level), -1, dtype=dtype)]
     children: list[np.ndarray] = []
     cuts = [np.empty(0, dtype=np.int64)]
     nodes = 0
@@ -248,18 +250,18 @@ def unfold(
         nodes = 1
     depth = 0
     while len(level):
-        here = fan[level]
+        n_children = fan[level]
         if cut is not None:
             ends = cut(level, depth)
             cuts.append(nodes + np.flatnonzero(ends))
-            here = np.where(ends, 0, here)
+            n_children = np.where(ends, 0, n_children)
         nodes += len(level)
-        more = nodes + int(here.sum())
+        more = nodes + int(n_children.sum())
         reserve(more * BYTES_PER_NODE, what and f"{what} ({more:,} public nodes or more)")
-        children.append(here)
-        _, step = graph.steps(level[here > 0])
-        steps.append(step.astype(kept))
-        level = graph.child[step].astype(kept)
+        children.append(n_children)
+        _, step = graph.steps(level[n_children > 0])
+        steps.append(step.astype(dtype))
+        level = graph.child[step].astype(dtype)
         states.append(level)
         depth += 1
     state, step, where = np.concatenate(states), np.concatenate(steps), np.concatenate(cuts)
@@ -288,6 +290,6 @@ def unfold(
 def _over_nodes(of_steps: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Copy numbers of edges to the nodes after the edges; -1 for nodes without an edge into
     them."""
-    found = np.full(len(step), -1, dtype=of_steps.dtype)
-    found[step >= 0] = of_steps[step[step >= 0]]
-    return found
+    numbers = np.full(len(step), -1, dtype=of_steps.dtype)
+    numbers[step >= 0] = of_steps[step[step >= 0]]
+    return numbers

@@ -90,7 +90,7 @@ def read(game: PublicTreeGame, budget: Budget) -> Read:
     is_labelled = any(label is not None for label in labels)
     return Read(
         graph=graph._replace(tables=tables),
-        hands=tuple(tuple(map(str, own)) for own in game.hands),
+        hands=tuple(tuple(map(str, hands)) for hands in game.hands),
         edges=edges,
         labels=tuple(labels[i] for i in state.tolist()) if is_labelled else None,
         unit=unit,
@@ -101,10 +101,10 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     """Scale the payoffs of a tree to a unit near their size.  Return the tree and the unit."""
     ends: list[np.ndarray] = []
     least = np.inf
-    for paid in payoffs_of(tree):
-        if paid.size:
-            ends += [paid.min(axis=1), paid.max(axis=1)]
-            least = min(least, float(paid.sum(axis=0).min()))
+    for payoffs in payoffs_of(tree):
+        if payoffs.size:
+            ends += [payoffs.min(axis=1), payoffs.max(axis=1)]
+            least = min(least, float(payoffs.sum(axis=0).min()))
     bounds = np.array(ends).reshape(-1, tree.n_players)
     check_range(name, bounds, least)
     unit = unit_of(float(np.abs(bounds).max(initial=0.0)))
@@ -179,9 +179,9 @@ def _edges(
     if isinstance(node, Decision):
         check_decision(game, states, node, index)
         label = node.infoset
-        if label is not None and (other := labels.setdefault(label, index)) != index:
+        if label is not None and (first_state := labels.setdefault(label, index)) != index:
             raise GameError(
-                f"public label {label!r} is used at {states.where(other)} and at "
+                f"public label {label!r} is used at {states.where(first_state)} and at "
                 f"{states.where(index)}: everything after the deal is public, so every decision "
                 "needs its own label"
             )
@@ -219,10 +219,10 @@ def read_tables(
         rows: list[int] = []
         number = -1
         if isinstance(node, Chance):
-            for outcome, given in node.outcomes.items():
+            for outcome, probability in node.outcomes.items():
                 # Reserve this table, and the array into which all of them are copied at the end.
                 reserve(size * (len(chance_table) + 2))
-                table = checked_chance(given, outcome, prior.shape, states.where(index))
+                table = checked_chance(probability, outcome, prior.shape, states.where(index))
                 row = chances.setdefault(fingerprint(table), len(chances))
                 if row == len(chance_table):
                     chance_table.append(np.array(table))
@@ -267,7 +267,7 @@ def graph_of(
     rows = (drawn or [-1] * len(children) for drawn, children in pairs)
     chance = np.array(list(chain.from_iterable(rows)), dtype=np.int64)
     weights = ChanceProducts(prior.shape, tables["chance_table"])
-    state, weight, step, after = _told_apart(first, fan, child, chance, weights)
+    state, weight, step, after = _split_states(first, fan, child, chance, weights)
     code = {Chance: CHANCE, Payoff: TERMINAL}
     acts = [n.player if isinstance(n, Decision) else code[type(n)] for n in states.nodes]
     none = np.empty(0, dtype=np.int8)
@@ -288,7 +288,7 @@ def graph_of(
     return Graph(of_states, after, 0), state, tuple(edge_of)
 
 
-def _told_apart(
+def _split_states(
     first: np.ndarray,
     fan: np.ndarray,
     child: np.ndarray,
@@ -323,14 +323,14 @@ def _told_apart(
         end = weights.after(np.repeat(weight, count), chance[step]) * states + child[step]
         steps.append(step)
         ends.append(end)
-        found, at = np.unique(end, return_index=True)
-        place = np.minimum(np.searchsorted(known, found), len(known) - 1)
+        distinct, first_edge = np.unique(end, return_index=True)
+        position = np.minimum(np.searchsorted(known, distinct), len(known) - 1)
         # New keys are numbered in the order in which edges reach them, which is breadth first.
-        level = end[np.sort(at[known[place] != found])]
+        level = end[np.sort(first_edge[known[position] != distinct])]
         order = np.argsort(level)
-        place = np.searchsorted(known, level[order])
-        number = np.insert(number, place, len(known) + order)
-        known = np.insert(known, place, level[order])
+        position = np.searchsorted(known, level[order])
+        number = np.insert(number, position, len(known) + order)
+        known = np.insert(known, position, level[order])
         keys.append(level)
     weight, state = np.divmod(np.concatenate(keys), states)
     after = number[np.searchsorted(known, np.concatenate(ends))]

@@ -54,7 +54,7 @@ def recognise(walked: WalkedGame) -> Recognised | None:
     if deals is None:
         return None
     hand = [_hands(walked.tree, deals, player) for player in range(2)]
-    hands = tuple(int(own.max()) + 1 for own in hand)
+    hands = tuple(int(player_hands.max()) + 1 for player_hands in hand)
     pair = hand[0] * hands[1] + hand[1]
     # Two deals with the same pair of hands would share one cell of the tables over hands.
     if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > HAND_PAIRS_PER_DEAL * len(pair):
@@ -117,7 +117,7 @@ def _hands(tree: HistoryTree, deals: _Deals, player: int) -> np.ndarray:
 
 
 @dataclass
-class _Public:
+class _PublicNodes:
     """Public nodes in breadth-first order."""
 
     of_node: np.ndarray
@@ -128,7 +128,7 @@ class _Public:
     """int64 (public nodes,): parent of each public node."""
 
 
-def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
+def _public_nodes(walked: WalkedGame, deals: _Deals) -> _PublicNodes | None:
     """Combine histories that differ only in the deal into public nodes.
 
     Returns:
@@ -138,7 +138,10 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
     tree = walked.tree
     numbers: dict[tuple[str, ...], int] = {}
     actions_of = np.array(
-        [numbers.setdefault(tuple(map(str, own)), len(numbers)) for own in walked.infosets.actions]
+        [
+            numbers.setdefault(tuple(map(str, labels)), len(numbers))
+            for labels in walked.infosets.actions
+        ]
         or [0]
     )
     actions = np.where(tree.infoset >= 0, actions_of[np.maximum(tree.infoset, 0)], -1)
@@ -149,12 +152,12 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
     for level in levels(tree.first_child, deals.first):
         if level.start > deals.first.start:
             node = np.arange(level.start, level.stop)
-            above = tree.parent[level]
-            action = node - tree.first_child[above]
-            edge = np.where(tree.player[above] == CHANCE, tree.outcome[level], action)
+            parent_nodes = tree.parent[level]
+            action = node - tree.first_child[parent_nodes]
+            edge = np.where(tree.player[parent_nodes] == CHANCE, tree.outcome[level], action)
             edges = int(edge.max(initial=0)) + 1
             distinct, first, inverse = np.unique(
-                of_node[above] * edges + edge, return_index=True, return_inverse=True
+                of_node[parent_nodes] * edges + edge, return_index=True, return_inverse=True
             )
             of_node[level] = count + inverse
             example.append(node[first])
@@ -165,11 +168,11 @@ def _public_nodes(walked: WalkedGame, deals: _Deals) -> _Public | None:
             return None
         if (actions[level] != actions[model]).any():
             return None
-    return _Public(of_node, np.concatenate(example), np.concatenate(parent))
+    return _PublicNodes(of_node, np.concatenate(example), np.concatenate(parent))
 
 
 def _infoset_places(
-    tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _Public, infosets: int
+    tree: HistoryTree, deals: _Deals, hand: list[np.ndarray], public: _PublicNodes, infosets: int
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the public node and the hand of every infoset, int64 (infosets,) each.
 
@@ -178,24 +181,24 @@ def _infoset_places(
     """
     acts = np.flatnonzero(tree.player >= 0)
     deal = deals.of_node[acts]
-    held = np.where(tree.player[acts] == 0, hand[0][deal], hand[1][deal])
+    own_hand = np.where(tree.player[acts] == 0, hand[0][deal], hand[1][deal])
     node, infoset = public.of_node[acts], tree.infoset[acts]
-    found = [np.full(infosets, -1, dtype=np.int64) for _ in range(2)]
-    for place, given in zip(found, (node, held), strict=True):
-        place[infoset] = given
-        if (place[infoset] != given).any():
+    places = [np.full(infosets, -1, dtype=np.int64) for _ in range(2)]
+    for place, values in zip(places, (node, own_hand), strict=True):
+        place[infoset] = values
+        if (place[infoset] != values).any():
             return None
-    key = found[0] * (1 + int(held.max(initial=0))) + found[1]
+    key = places[0] * (1 + int(own_hand.max(initial=0))) + places[1]
     if len(np.unique(key)) < infosets:
         return None
-    return found[0], found[1]
+    return places[0], places[1]
 
 
 def _public_tree(
     walked: WalkedGame,
     deals: _Deals,
     hand: list[np.ndarray],
-    public: _Public,
+    public: _PublicNodes,
     prior: np.ndarray,
 ) -> tuple[PublicTree, tuple[str, ...]]:
     """Build the arrays of the public tree.  Return them with the labels of its edges."""
@@ -222,7 +225,7 @@ def _public_tree(
     weight = np.zeros(nodes, dtype=np.int64)
     for level in levels_below_root(first_child):
         weight[level] = products.after(weight[public.parent[level]], chance[level])
-    found = PublicTree(
+    public_tree = PublicTree(
         prior=prior,
         parent=smallest_int(public.parent),
         first_child=smallest_int(first_child),
@@ -239,23 +242,23 @@ def _public_tree(
         bucket=np.empty(0, dtype=np.int8),
         rank=np.empty(0, dtype=np.int8),
     )
-    return found, labels
+    return public_tree, labels
 
 
 def _edges(
-    walked: WalkedGame, public: _Public, by_chance: np.ndarray
+    walked: WalkedGame, public: _PublicNodes, by_chance: np.ndarray
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the edge into every public node, -1 for the root, and the labels of the edges."""
     tree = walked.tree
     labels: dict[str, int] = {}
     edge = [-1]
     for node, history in enumerate(public.example[1:].tolist(), start=1):
-        above = int(tree.parent[history])
+        parent = int(tree.parent[history])
         if by_chance[node]:
             label = walked.outcome_labels[tree.outcome[history]]
         else:
-            actions = walked.infosets.actions[tree.infoset[above]]
-            label = str(actions[history - int(tree.first_child[above])])
+            actions = walked.infosets.actions[tree.infoset[parent]]
+            label = str(actions[history - int(tree.first_child[parent])])
         edge.append(labels.setdefault(label, len(labels)))
     return edge, tuple(labels)
 
@@ -317,12 +320,12 @@ def _tables(
         int64 (nodes,): index of each node's table, or -1; float64 (distinct, columns, hands,
         hands): the tables.
     """
-    place = np.full(cells.nodes, -1, dtype=np.int64)
-    place[wanted] = np.arange(len(wanted))
-    used = np.flatnonzero(place[cells.node] >= 0)
+    position = np.full(cells.nodes, -1, dtype=np.int64)
+    position[wanted] = np.arange(len(wanted))
+    used = np.flatnonzero(position[cells.node] >= 0)
     reserve(2 * 8 * len(wanted) * value.shape[1] * cells.hands[0] * cells.hands[1])
     tables = np.zeros((len(wanted), value.shape[1], *cells.hands))
-    tables[place[cells.node[used]], :, cells.first[used], cells.second[used]] = value[used]
+    tables[position[cells.node[used]], :, cells.first[used], cells.second[used]] = value[used]
     known: dict[bytes, int] = {}
     distinct: list[int] = []
     number = np.full(cells.nodes, -1, dtype=np.int64)

@@ -52,7 +52,7 @@ class Quotient(NamedTuple):
         return any(len(np.unique(image)) < len(image) for image in images)
 
 
-def _by_colours(tree: PublicTree) -> Quotient | None:
+def _merge_by_colours(tree: PublicTree) -> Quotient | None:
     """Merge all indistinguishable hands and chance outcomes.
 
     Returns:
@@ -67,11 +67,11 @@ def _by_colours(tree: PublicTree) -> Quotient | None:
         return None
     reachable = tree.exists
     representative = np.where(reachable, _representatives(tree, outcome, reachable), -1)
-    kept = np.flatnonzero(representative == np.arange(tree.n_nodes))
-    all_hands_differ = all(len(set(own)) == len(own) for own in colours.hand)
-    if all_hands_differ and len(kept) == np.count_nonzero(reachable):
+    merged_nodes = np.flatnonzero(representative == np.arange(tree.n_nodes))
+    all_hands_differ = all(len(set(colour)) == len(colour) for colour in colours.hand)
+    if all_hands_differ and len(merged_nodes) == np.count_nonzero(reachable):
         return None
-    return quotient_by(tree, colours.hand, representative, kept)
+    return quotient_by(tree, colours.hand, representative, merged_nodes)
 
 
 def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarray) -> np.ndarray:
@@ -84,27 +84,27 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
         outcome: uint64 (nodes,): signature of the subgame after each chance outcome.
         reachable: bool (nodes,): whether some deal reaches the node.
     """
-    found = np.zeros(tree.n_nodes, dtype=np.int64)
+    representative = np.zeros(tree.n_nodes, dtype=np.int64)
     for level in levels_below_root(tree.first_child):
         nodes = level.start + np.flatnonzero(reachable[level])
-        above = tree.parent[nodes]
-        action = nodes - tree.first_child[above]
+        parent = tree.parent[nodes]
+        action = nodes - tree.first_child[parent]
         # Levels run from the root down, because the representative of a child is a child of its
         # parent's representative.
-        found[nodes] = tree.first_child[found[above]] + action
-        chosen = nodes[tree.player[above] == CHANCE]
+        representative[nodes] = tree.first_child[representative[parent]] + action
+        chosen = nodes[tree.player[parent] == CHANCE]
         if not len(chosen):
             continue
         # Of several outcomes with one signature, the representative is the first child of the
         # parent's representative that has it.
-        family = found[tree.parent[chosen]]
+        family = representative[tree.parent[chosen]]
         order = np.lexsort((chosen, outcome[chosen], family))
         signature = outcome[chosen][order]
         new = np.ones(len(order), dtype=bool)
         new[1:] = (np.diff(family[order]) != 0) | (signature[1:] != signature[:-1])
         leader = chosen[order][np.flatnonzero(new)]
-        found[chosen[order]] = leader[np.cumsum(new) - 1]
-    return found
+        representative[chosen[order]] = leader[np.cumsum(new) - 1]
+    return representative
 
 
 def quotient_by(
@@ -121,15 +121,15 @@ def quotient_by(
         representative: int64 (nodes,): representative of each node; -1 if no deal reaches the node.
         kept: int64 (merged nodes,): the representatives, ascending.
     """
-    fold = [np.eye(int(own.max()) + 1)[own] for own in colour]
+    indicator = [np.eye(int(player_colours.max()) + 1)[player_colours] for player_colours in colour]
 
-    def folded(table: np.ndarray) -> np.ndarray:
-        return fold[0].T @ table @ fold[1]
+    def merge_hands(table: np.ndarray) -> np.ndarray:
+        return indicator[0].T @ table @ indicator[1]
 
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
     place[kept] = np.arange(len(kept))
     node = np.where(representative >= 0, place[representative], -1)
-    mass, weight = _masses(tree, folded, node, kept)
+    mass, weight = _masses(tree, merge_hands, node, kept)
     prior = mass[weight[0]]
     children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
     first_child = np.append(1, 1 + np.cumsum(children))
@@ -145,7 +145,9 @@ def quotient_by(
     # for deals with probability 0.
     chance_table[steps[1] == steps[0]] = 1.0
     weight_table[weight[0]] = 1.0
-    payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
+    payoff, coefficient, matrix, matrix_table = _payoffs(
+        tree, merge_hands, node, kept, mass, weight
+    )
     merged = PublicTree(
         prior=prior,
         parent=smallest_int(parent),
@@ -166,13 +168,13 @@ def quotient_by(
     return Quotient(merged, node, tuple(colour))
 
 
-def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Return ``above / below``, and 0 where ``below`` is 0."""
-    return np.divide(above, below, out=np.zeros(above.shape), where=below > 0)
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return ``numerator / denominator``, and 0 where ``denominator`` is 0."""
+    return np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=denominator > 0)
 
 
 def _masses(
-    tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
+    tree: PublicTree, merge_hands: Fold, node: np.ndarray, merged_nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of the merged deals at every representative.
 
@@ -180,35 +182,35 @@ def _masses(
 
     Returns:
         float64 (masses, merged hands, merged hands): the distinct tables of probabilities; int64
-        (kept,): the index of each representative's table.
+        (merged nodes,): the index of each representative's table.
     """
-    some = node >= 0
+    mapped = node >= 0
     pairs, count = np.unique(
-        node[some] * len(tree.weight_table) + tree.weight[some].astype(np.int64),
+        node[mapped] * len(tree.weight_table) + tree.weight[mapped].astype(np.int64),
         return_counts=True,
     )
-    owner, given = np.divmod(pairs, len(tree.weight_table))
-    first = np.searchsorted(owner, np.arange(len(kept) + 1))
+    owner, weights = np.divmod(pairs, len(tree.weight_table))
+    first = np.searchsorted(owner, np.arange(len(merged_nodes) + 1))
     known: dict[bytes, int] = {}
     masses: list[np.ndarray] = []
-    weight = np.empty(len(kept), dtype=np.int64)
-    members = np.stack([given, count])
-    for one in range(len(kept)):
-        here = members[:, first[one] : first[one + 1]]
-        number = known.setdefault(here.tobytes(), len(masses))
+    weight = np.empty(len(merged_nodes), dtype=np.int64)
+    members = np.stack([weights, count])
+    for k in range(len(merged_nodes)):
+        group = members[:, first[k] : first[k + 1]]
+        number = known.setdefault(group.tobytes(), len(masses))
         if number == len(masses):
-            reserve(8 * (2 * here.shape[1] + 1) * tree.prior.size)
-            tables = tree.weight_table[here[0]] * here[1][:, None, None]
-            masses.append(folded(tree.prior * tables.sum(axis=0)))
-        weight[one] = number
+            reserve(8 * (2 * group.shape[1] + 1) * tree.prior.size)
+            tables = tree.weight_table[group[0]] * group[1][:, None, None]
+            masses.append(merge_hands(tree.prior * tables.sum(axis=0)))
+        weight[k] = number
     return np.array(masses), weight
 
 
 def _payoffs(
     tree: PublicTree,
-    folded: Fold,
+    merge_hands: Fold,
     node: np.ndarray,
-    kept: np.ndarray,
+    merged_nodes: np.ndarray,
     mass: np.ndarray,
     weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -216,9 +218,9 @@ def _payoffs(
 
     Args:
         tree: The public tree.
-        folded: Function that sums a table over hands into one over merged hands.
+        merge_hands: Function that sums a table over hands into one over merged hands.
         node: int64 (nodes,): merged node of each node; -1 if no deal reaches the node.
-        kept: int64 (merged nodes,): the representatives.
+        merged_nodes: int64 (merged nodes,): the representatives.
         mass: float64 (masses, merged hands, merged hands): from :func:`_masses`.
         weight: int64 (merged nodes,): index into ``mass``.
 
@@ -227,12 +229,12 @@ def _payoffs(
         (payoffs,): index of each payoff's matrix; float64 (matrices, 2, merged hands, merged
         hands): the matrices.
     """
-    over = np.flatnonzero((tree.payoff >= 0) & (node >= 0))
-    payoff = tree.payoff[over].astype(np.int64)
+    terminals = np.flatnonzero((tree.payoff >= 0) & (node >= 0))
+    payoff = tree.payoff[terminals].astype(np.int64)
     rows = np.stack(
         [
-            node[over],
-            tree.weight[over].astype(np.int64),
+            node[terminals],
+            tree.weight[terminals].astype(np.int64),
             tree.matrix[payoff],
             float_bits(tree.coefficient[payoff]).view(np.int64),
         ]
@@ -249,9 +251,9 @@ def _payoffs(
     term = hash_pair(hash_pair(as_uint64(kinds[1]), as_uint64(kinds[2])), as_uint64(count))
     with np.errstate(over="ignore"):
         sums = np.add.reduceat(hash_pair(term, float_bits(share)), first)
-    at = kinds[0, first]
+    merged_terminals = kinds[0, first]
     _, example, row = np.unique(
-        hash_pair(sums, as_uint64(weight[at])), return_index=True, return_inverse=True
+        hash_pair(sums, as_uint64(weight[merged_terminals])), return_index=True, return_inverse=True
     )
     ends = np.append(first, len(coefficients))
     reserve(8 * (len(example) + 4) * 2 * mass[0].size)
@@ -262,13 +264,13 @@ def _payoffs(
         for w, m, part, times in zip(
             kinds[1, members], kinds[2, members], share[members], count[members], strict=True
         ):
-            paid += part * times * np.array([folded(own) for own in tree.expected_utility(w, m)])
-        table[:] = _ratio(paid, mass[weight[at[group]]])
+            paid += part * times * np.array([merge_hands(u) for u in tree.expected_utility(w, m)])
+        table[:] = _ratio(paid, mass[weight[merged_terminals[group]]])
     pairs, payoff_of = np.unique(
         np.stack([scale, row.astype(np.float64)]), axis=1, return_inverse=True
     )
-    number = np.full(len(kept), -1, dtype=np.int64)
-    number[at] = payoff_of
+    number = np.full(len(merged_nodes), -1, dtype=np.int64)
+    number[merged_terminals] = payoff_of
     return number, np.ascontiguousarray(pairs[0]), pairs[1].astype(np.int64), tables
 
 
@@ -285,37 +287,42 @@ def merged_sequences(
             probability is also 1.
         merged: The sequence form of the merged game.
     """
-    found = np.empty(form.n_sequences, dtype=np.uint32)
-    found[form.player_sequences[:-1]] = merged.player_sequences[:-1]
+    target = np.empty(form.n_sequences, dtype=np.uint32)
+    target[form.player_sequences[:-1]] = merged.player_sequences[:-1]
     nodes = tree.by_place
     first = np.searchsorted(tree.bucket[nodes], np.arange(len(form.bucket_lanes) + 1))
     for b, (begin, end) in enumerate(pairwise(first.tolist())):
-        here = quotient.node[nodes[begin:end]]
+        images = quotient.node[nodes[begin:end]]
         player = int(tree.player[nodes[begin]])
-        at = int(form.bucket_sequence[b])
-        if here[0] < 0:
-            found[at : at + int(form.bucket_lanes[b])] = merged.player_sequences[player]
+        position = int(form.bucket_sequence[b])
+        if images[0] < 0:
+            target[position : position + int(form.bucket_lanes[b])] = merged.player_sequences[
+                player
+            ]
             continue
         # The nodes of one bucket may have images in several merged buckets, so look up the layout
         # per node.  Sequences of a bucket run by action, then by hand, then by node.
-        to = quotient.tree.bucket[here].astype(np.int64)
+        buckets = quotient.tree.bucket[images].astype(np.int64)
         lanes, mask, stride = (
-            array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
+            array[buckets]
+            for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
-        held = form.held(b)
+        hands = form.held(b)
         for action in range(int(form.bucket_actions[b])):
-            base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[here]
-            for hand in quotient.hand[player][held].tolist():
-                found[at : at + end - begin] = base + merged.hand_rank[mask, hand] * stride
-                at += end - begin
-    return found
+            base = merged.bucket_sequence[buckets] + action * lanes + quotient.tree.rank[images]
+            for hand in quotient.hand[player][hands].tolist():
+                target[position : position + end - begin] = (
+                    base + merged.hand_rank[mask, hand] * stride
+                )
+                position += end - begin
+    return target
 
 
 def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
     """Return a smaller game with the same solutions, or None if there is none.
 
     Decisions with one action are removed first (:func:`.public_states.contracted`).  Then hands and
-    public outcomes with indistinguishable payoffs are merged (:func:`_by_colours`).
+    public outcomes with indistinguishable payoffs are merged (:func:`_merge_by_colours`).
 
     Args:
         tree: The public tree, with buckets and ranks.
@@ -332,7 +339,7 @@ def merge(tree: PublicTree, form: SequenceForm) -> Merged | None:
 def quotient_of(tree: PublicTree) -> Quotient | None:
     """Return the public tree of the smaller game, or None if there is none."""
     short = contraction_of(tree)
-    quotient = _by_colours(tree if short is None else short.tree)
+    quotient = _merge_by_colours(tree if short is None else short.tree)
     if short is None or quotient is None:
         return quotient or short
     return quotient._replace(node=np.where(short.node < 0, -1, quotient.node[short.node]))

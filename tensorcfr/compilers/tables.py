@@ -55,8 +55,8 @@ class ChanceProducts:
             # Deals that cannot reach the node may have any probability in the rules, even nan: use
             # 0.
             reserve(self.table[0].nbytes * (len(self.table) + 2))
-            given = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
-            product = self.table[weight] * given
+            factor = np.where(self.table[weight] > 0, self.chance_table[chance], 0.0)
+            product = self.table[weight] * factor
             row = self._row_of.setdefault(fingerprint(product), len(self.table))
             if row == len(self.table):
                 self.table.append(product)

@@ -48,15 +48,15 @@ def check(game: FlatGame, *, expand: bool = False) -> None:
         InvariantError: An invariant is broken; the message has its number and name, and the
             history, infoset or sequence at fault.
     """
-    found = kinds_of(game.form) | {*game.views, game.layout}
+    parts = kinds_of(game.form) | {*game.views, game.layout}
     if not game.joins_labels:
-        found.add("labels")
-    run(Reader(game.form, game), [row for row in INVARIANTS if row.of in found])
+        parts.add("labels")
+    run(Reader(game.form, game), [row for row in INVARIANTS if row.of in parts])
     if expand:
         # The public tree must be checked before it is expanded.
         expanded = Reader(game.form, game, expand=True)
-        left = {"tree", "labels"} - found
-        run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in left])
+        unchecked = {"tree", "labels"} - parts
+        run(expanded, [row for row in INVARIANTS if row.number[0] == "A" or row.of in unchecked])
 
 
 def check_chunks(game: ChunkedForm, sequences: int | None = None) -> None:

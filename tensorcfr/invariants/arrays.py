@@ -114,8 +114,8 @@ def check_one(
         for base, offset in map(split_dimension, dimensions)
     )
     if array.shape != wanted:
-        said = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
-        fail(f"has shape {array.shape}, not ({said}) = {wanted}")
+        dimensions_text = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
+        fail(f"has shape {array.shape}, not ({dimensions_text}) = {wanted}")
 
 
 @cache

@@ -43,37 +43,37 @@ def check_block_sequences(reader: Reader) -> None:
     for player in range(2 if len(block) else 0):
         sequence, stride, mask = block[:, [SEQUENCE + player, STRIDE + player, MASK + player]].T
         low, high = form.player_sequences[player : player + 2]
-        if (at := first_true((sequence < low) | (sequence >= high))) is not None:
-            fail(f"block {at} has sequence {sequence[at]}, which is not player {player}'s")
-        if (at := first_true((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
-            fail(f"block {at} has mask {mask[at]} for player {player}")
+        if (i := first_true((sequence < low) | (sequence >= high))) is not None:
+            fail(f"block {i} has sequence {sequence[i]}, which is not player {player}'s")
+        if (i := first_true((mask < 0) | (mask >= len(form.hand_rank)))) is not None:
+            fail(f"block {i} has mask {mask[i]} for player {player}")
         empty = sequence == low
-        if (at := first_true(empty & ((stride != 0) | (block[:, COUNT] != 1)))) is not None:
+        if (i := first_true(empty & ((stride != 0) | (block[:, COUNT] != 1)))) is not None:
             fail(
-                f"block {at} has {block[at, COUNT]} terminals at stride {stride[at]} after "
+                f"block {i} has {block[i, COUNT]} terminals at stride {stride[i]} after "
                 f"{reader.sequence(int(low))}"
             )
         # An empty sequence has no bucket; its bucket 0 here is masked by ``~empty`` below.
         bucket = np.where(empty, 0, reader.sequence_bucket(sequence))
         if empty.all():
             continue
-        for name, given, wanted in (
+        for name, values, wanted in (
             ("stride", stride, form.bucket_stride[bucket]),
             ("mask", mask, form.bucket_mask[bucket]),
         ):
-            if (at := first_true(~empty & (given != wanted))) is not None:
+            if (i := first_true(~empty & (values != wanted))) is not None:
                 fail(
-                    f"block {at} has {name} {given[at]} for player {player}, but bucket "
-                    f"{bucket[at]} has {wanted[at]}"
+                    f"block {i} has {name} {values[i]} for player {player}, but bucket "
+                    f"{bucket[i]} has {wanted[i]}"
                 )
         # A block begins with the first hand, so its lane there is the rank of the first public
         # node.
         rank = (sequence - form.bucket_sequence[bucket]) % form.bucket_lanes[bucket]
-        if (at := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
+        if (i := first_true(~empty & (rank + block[:, COUNT] > stride))) is not None:
             fail(
-                f"block {at} has {block[at, COUNT]} terminals after "
-                f"{reader.sequence(int(sequence[at]))}, which is number {rank[at]} of the "
-                f"{stride[at]} of its hand"
+                f"block {i} has {block[i, COUNT]} terminals after "
+                f"{reader.sequence(int(sequence[i]))}, which is number {rank[i]} of the "
+                f"{stride[i]} of its hand"
             )
 
 
@@ -89,11 +89,11 @@ def check_hand(reader: Reader) -> None:
     for kind, index in zip(kinds.tolist(), example.tolist(), strict=True):
         for player in range(2):
             program = reader.programs[2 * kind[0] + player]
-            for who, mentioned in ((player, program.own), (1 - player, program.others)):
-                if len(mentioned) and mentioned[-1] >= hands:
-                    fail(f"a program of block {index} has hand {mentioned[-1]} of {hands}")
+            for who, program_hands in ((player, program.own), (1 - player, program.others)):
+                if len(program_hands) and program_hands[-1] >= hands:
+                    fail(f"a program of block {index} has hand {program_hands[-1]} of {hands}")
                 stride, mask = kind[1 + who], kind[3 + who]
-                impossible = mentioned[~possible[mask, mentioned]]
+                impossible = program_hands[~possible[mask, program_hands]]
                 if stride and len(impossible):
                     fail(
                         f"a program of block {index} has hand {impossible[0]} of player {who}, "
@@ -104,8 +104,8 @@ def check_hand(reader: Reader) -> None:
 def check_order(reader: Reader) -> None:
     """Check that ``order`` lists every block once for each player."""
     order = reader.blocks.order
-    for player, own in enumerate(order):
-        if (block := first_true(~np.isin(np.arange(len(own)), own))) is not None:
+    for player, player_order in enumerate(order):
+        if (block := first_true(~np.isin(np.arange(len(player_order)), player_order))) is not None:
             fail(f"blocks.order[{player}] does not list block {block}")
 
 
@@ -126,19 +126,22 @@ def check_shared_sequence(reader: Reader) -> None:
     """Check that blocks of different groups end different sequences."""
     blocks = reader.blocks
     group_of = np.repeat(np.arange(len(blocks.group_offset) - 1), np.diff(blocks.group_offset))
-    for player, own in enumerate(blocks.order):
-        group = group_of[player * len(own) : (player + 1) * len(own)]
+    for player, player_order in enumerate(blocks.order):
+        group = group_of[player * len(player_order) : (player + 1) * len(player_order)]
         # Within an action of a bucket, all hands have the same terminals as the first hand.
-        begin, count = blocks.block[own, SEQUENCE + player], blocks.block[own, COUNT]
+        begin, count = (
+            blocks.block[player_order, SEQUENCE + player],
+            blocks.block[player_order, COUNT],
+        )
         # Sorted by begin, two blocks overlap only if a block begins before the furthest end so far.
         by_begin = np.argsort(begin, kind="stable")
         end = np.maximum.accumulate((begin + count)[by_begin])
         shared = begin[by_begin][1:] < end[:-1]
-        if (at := first_true(shared & (np.diff(group[by_begin]) != 0))) is not None:
-            one, other = own[by_begin[at : at + 2]].tolist()
+        if (index := first_true(shared & (np.diff(group[by_begin]) != 0))) is not None:
+            first, second = player_order[by_begin[index : index + 2]].tolist()
             fail(
-                f"blocks {one} and {other} of player {player} are in two groups, and both "
-                f"end {reader.sequence(int(begin[by_begin[at + 1]]))}"
+                f"blocks {first} and {second} of player {player} are in two groups, and both "
+                f"end {reader.sequence(int(begin[by_begin[index + 1]]))}"
             )
 
 
@@ -146,5 +149,5 @@ def check_weight(reader: Reader) -> None:
     """Check that coefficients and weights are finite."""
     for name in ("coefficient", "weight"):
         values = getattr(reader.blocks, name)
-        if (at := first_true(~np.isfinite(values))) is not None:
-            fail(f"blocks.{name}[{at}] is {values[at]}")
+        if (index := first_true(~np.isfinite(values))) is not None:
+            fail(f"blocks.{name}[{index}] is {values[index]}")

@@ -46,13 +46,13 @@ def check_classes(reader: Reader) -> None:
 def check_weights(reader: Reader) -> None:
     """Check that weights are finite and positive, and that the weight of a class is a whole
     multiple of the weight of a hand."""
-    one, every = reader.cards.weight
-    if (at := first_true(~(np.isfinite(one) & (one > 0)))) is not None:
-        fail(f"a hand of class {at} has weight {one[at]}")
+    hand_weight, class_weight = reader.cards.weight
+    if (i := first_true(~(np.isfinite(hand_weight) & (hand_weight > 0)))) is not None:
+        fail(f"a hand of class {i} has weight {hand_weight[i]}")
     # The quotient is the number of hands of the class.
-    hands = every / one
-    if (at := first_true(~(np.abs(hands - np.rint(hands)) <= 1e-9) | (hands < 0.5))) is not None:
-        fail(f"class {at} has weight {every[at]}, and each of its hands {one[at]}")
+    hands = class_weight / hand_weight
+    if (i := first_true(~(np.abs(hands - np.rint(hands)) <= 1e-9) | (hands < 0.5))) is not None:
+        fail(f"class {i} has weight {class_weight[i]}, and each of its hands {hand_weight[i]}")
 
 
 def check_same(reader: Reader) -> None:
@@ -60,18 +60,18 @@ def check_same(reader: Reader) -> None:
     number of the other player's classes."""
     part = reader.cards
     for kind, (begin, middle, end) in enumerate(part.lanes.tolist()):
-        own, other = part.same[begin:middle], part.same[middle:end]
-        for player, (here, there) in enumerate(((own, other), (other, own))):
-            if (at := outside(here, 0, len(there) + 1)) is not None:
-                fail(f"class {at} of player {player}, kind {kind}, is the same as {here[at]}")
-            # ``len(there)`` means that no class has the same cards; the number for it is not
+        same0, same1 = part.same[begin:middle], part.same[middle:end]
+        for player, (same, other_same) in enumerate(((same0, same1), (same1, same0))):
+            if (i := outside(same, 0, len(other_same) + 1)) is not None:
+                fail(f"class {i} of player {player}, kind {kind}, is the same as {same[i]}")
+            # ``len(other_same)`` means that no class has the same cards; the number for it is not
             # compared.
-            back = np.append(there, 0)[here]
-            wrong = (here < len(there)) & (back != np.arange(len(here)))
-            if (at := first_true(wrong)) is not None:
+            back = np.append(other_same, 0)[same]
+            wrong = (same < len(other_same)) & (back != np.arange(len(same)))
+            if (i := first_true(wrong)) is not None:
                 fail(
-                    f"class {at} of player {player}, kind {kind}, is the same as {here[at]}, "
-                    f"which is the same as {back[at]}"
+                    f"class {i} of player {player}, kind {kind}, is the same as {same[i]}, "
+                    f"which is the same as {back[i]}"
                 )
 
 
@@ -79,19 +79,23 @@ def check_walk_ranges(reader: Reader) -> None:
     """Check that boards have a kind, and that their hand lists (``walk``) end within the array and
     have as many hands as their strengths."""
     part = reader.cards
-    if (at := outside(part.board[:, 2], 0, len(part.lanes))) is not None:
-        fail(f"board {at} has kind {part.board[at, 2]}")
+    if (board := outside(part.board[:, 2], 0, len(part.lanes))) is not None:
+        fail(f"board {board} has kind {part.board[board, 2]}")
     for board, begins in enumerate(part.board[:, :2].tolist()):
-        for player, at in enumerate(begins):
+        for player, offset in enumerate(begins):
             where = f"the hand list of player {player} on board {board}"
-            if not 0 <= at <= len(part.walk) - 3:
-                fail(f"{where} begins at {at}")
-            levels, *counts = part.walk[at : at + 3].tolist()
+            if not 0 <= offset <= len(part.walk) - 3:
+                fail(f"{where} begins at {offset}")
+            n_levels, *counts = part.walk[offset : offset + 3].tolist()
             # The list has a header of three numbers, two counts per strength, and then the hands.
-            end = at + 3 + 2 * levels + part.numbers * sum(counts)
+            end = offset + 3 + 2 * n_levels + part.numbers * sum(counts)
             if end > len(part.walk):
                 fail(f"{where} ends at {end}, beyond {len(part.walk)}")
-            per_level = part.walk[at + 3 : at + 3 + 2 * levels].reshape(levels, 2).astype(np.int64)
+            per_level = (
+                part.walk[offset + 3 : offset + 3 + 2 * n_levels]
+                .reshape(n_levels, 2)
+                .astype(np.int64)
+            )
             if per_level.sum(axis=0).tolist() != counts:
                 fail(f"{where} has {counts} hands and {per_level.sum(axis=0).tolist()} by level")
 
@@ -106,24 +110,24 @@ def check_walk_hands(reader: Reader) -> None:
     for board in range(len(part.board)):
         for player in range(2):
             where = f"the hand list of player {player} on board {board}"
-            for who, walk in zip((player, 1 - player), part.read_walk(board, player), strict=True):
-                if (at := outside(walk[:, 0], 0, classes_of(reader, board, who))) is not None:
-                    fail(f"{where} has class {walk[at, 0]} of player {who}")
+            for who, hands in zip((player, 1 - player), part.read_walk(board, player), strict=True):
+                if (i := outside(hands[:, 0], 0, classes_of(reader, board, who))) is not None:
+                    fail(f"{where} has class {hands[i, 0]} of player {who}")
                 # A hand of one or three cards is padded with a number beyond the deck as its last
                 # card.
                 beyond = deck + (who != player)
-                cards = np.sort(walk[:, 1:-1], axis=1)
-                wrong = (walk[:, 1:-2] >= deck).any(axis=1)
-                wrong |= (walk[:, -2] >= deck) & (walk[:, -2] != beyond)
+                cards = np.sort(hands[:, 1:-1], axis=1)
+                wrong = (hands[:, 1:-2] >= deck).any(axis=1)
+                wrong |= (hands[:, -2] >= deck) & (hands[:, -2] != beyond)
                 wrong |= (np.diff(cards, axis=1) == 0).any(axis=1)
-                if (at := first_true(wrong)) is not None:
-                    fail(f"{where} has a hand of the cards {walk[at, 1:-1].tolist()}")
+                if (i := first_true(wrong)) is not None:
+                    fail(f"{where} has a hand of the cards {hands[i, 1:-1].tolist()}")
                 most = hands_of[part.classes(board, who)] if who != player else 1
-                found = np.bincount(walk[:, 0], minlength=classes_of(reader, board, who))
-                if (at := first_true(found > most)) is not None:
-                    fail(f"{where} has class {at} of player {who} {found[at]} times")
+                times = np.bincount(hands[:, 0], minlength=classes_of(reader, board, who))
+                if (i := first_true(times > most)) is not None:
+                    fail(f"{where} has class {i} of player {who} {times[i]} times")
                 # Sorted cards as digits of one number identify the hand.
-                if len(np.unique(cards @ (beyond + 1) ** np.arange(cards.shape[1]))) != len(walk):
+                if len(np.unique(cards @ (beyond + 1) ** np.arange(cards.shape[1]))) != len(hands):
                     fail(f"{where} has a hand twice")
 
 
@@ -132,14 +136,14 @@ def check_groups(reader: Reader) -> None:
     board."""
     part = reader.cards
     count, board, kind = part.group.T
-    if (at := outside(count, 1, LANES + 1)) is not None:
-        fail(f"group {at} has {count[at]} terminals")
-    if (at := outside(board, 0, len(part.board))) is not None:
-        fail(f"group {at} is on board {board[at]}")
-    if (at := first_true(np.diff(board) < 0)) is not None:
-        fail(f"group {at + 1} is on board {board[at + 1]}, after one on {board[at]}")
-    if (at := outside(kind, FOLD, TIES_PAY + 1)) is not None:
-        fail(f"group {at} is of kind {kind[at]}")
+    if (group := outside(count, 1, LANES + 1)) is not None:
+        fail(f"group {group} has {count[group]} terminals")
+    if (group := outside(board, 0, len(part.board))) is not None:
+        fail(f"group {group} is on board {board[group]}")
+    if (group := first_true(np.diff(board) < 0)) is not None:
+        fail(f"group {group + 1} is on board {board[group + 1]}, after one on {board[group]}")
+    if (group := outside(kind, FOLD, TIES_PAY + 1)) is not None:
+        fail(f"group {group} is of kind {kind[group]}")
 
 
 def check_sequences(reader: Reader) -> None:
@@ -148,16 +152,16 @@ def check_sequences(reader: Reader) -> None:
     part, form = reader.cards, reader.form
     for k, (count, board, _) in enumerate(part.group.tolist()):
         for player in range(2):
-            own = part.sequence[player, k]
+            sequences = part.sequence[player, k]
             low, high = form.player_sequences[player : player + 2].tolist()
             width = classes_of(reader, board, player)
-            if (at := outside(own[:count], low, high - width + 1)) is not None:
-                fail(f"terminal {at} of group {k} ends sequence {own[at]} of player {player}")
-            if (own[count:] != own[0]).any():
+            if (i := outside(sequences[:count], low, high - width + 1)) is not None:
+                fail(f"terminal {i} of group {k} ends sequence {sequences[i]} of player {player}")
+            if (sequences[count:] != sequences[0]).any():
                 fail(f"a lane of group {k} without a terminal is not the first")
-            ends = np.sort(own[:count])
-            if (at := first_true(np.diff(ends) < width)) is not None:
-                fail(f"two terminals of group {k} end sequence {ends[at + 1]} of player {player}")
+            ends = np.sort(sequences[:count])
+            if (i := first_true(np.diff(ends) < width)) is not None:
+                fail(f"two terminals of group {k} end sequence {ends[i + 1]} of player {player}")
 
 
 def check_amounts(reader: Reader) -> None:

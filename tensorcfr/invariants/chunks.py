@@ -103,8 +103,8 @@ def check_pools(reader: ChunkReader) -> None:
     place, (examples, structure) = reader.shapes.place, reader.structures
     same = examples[structure]
     for field, name in enumerate(reader.shapes.fields):
-        kind, _, own = name.rpartition("/")
-        dtype = ARRAYS[kind][own][0] if kind else np.int64
+        kind, _, array = name.rpartition("/")
+        dtype = ARRAYS[kind][array][0] if kind else np.int64
         # Without a kind, infoset_parent is uint32 and every other array int64.
         pool = "indices" if name == "infoset_parent" else POOLS[dtype]
         begin, size, _ = place[:, field].T
@@ -154,11 +154,11 @@ def check_first(reader: ChunkReader) -> None:
     game, (before, last) = reader.game, reader.spans.T
     begin = max(whole_rows(game.trunk.n_sequences), int(before.max(initial=0)))
     ends = np.cumsum([begin, *(last - before).tolist()])
-    if (at := first_true(game.first != ends)) is not None:
-        which = f"chunk {at} begins" if at < game.n_chunks else "the arrays end"
-        fail(f"{which} at number {game.first[at]}, not {ends[at]}")
-    if (at := first_true(game.base != ends[:-1] - before)) is not None:
-        fail(f"chunk {at} has the base {game.base[at]}, not {ends[at] - before[at]}")
+    if (index := first_true(game.first != ends)) is not None:
+        which = f"chunk {index} begins" if index < game.n_chunks else "the arrays end"
+        fail(f"{which} at number {game.first[index]}, not {ends[index]}")
+    if (index := first_true(game.base != ends[:-1] - before)) is not None:
+        fail(f"chunk {index} has the base {game.base[index]}, not {ends[index] - before[index]}")
 
 
 def check_tour(reader: ChunkReader) -> None:
@@ -167,20 +167,20 @@ def check_tour(reader: ChunkReader) -> None:
     A chunk is entered from the trunk, or from a chunk that was entered and not left.  A pass visits
     every part in this order, and chunks with others below them have scratch space of their own.
     """
-    game, way = reader.game, [0]
-    for chunk, above in enumerate(game.above.tolist()):
-        while way and way[-1] != above:
-            way.pop()
-        if not way:
-            fail(f"chunk {chunk} is entered from part {above}, which does not lead to it")
-        way.append(chunk + 1)
+    game, path = reader.game, [0]
+    for chunk, parent_part in enumerate(game.above.tolist()):
+        while path and path[-1] != parent_part:
+            path.pop()
+        if not path:
+            fail(f"chunk {chunk} is entered from part {parent_part}, which does not lead to it")
+        path.append(chunk + 1)
     tour = tour_of(game.above, reader.shapes.sequences[game.shape])
     for name, expected in tour._asdict().items():
-        found = getattr(game, name)
-        if len(found) != len(expected):
-            fail(f"{name} has {len(found)} numbers, not {len(expected)}")
-        if (at := first_true(found != expected)) is not None:
-            fail(f"{name} {at} is {found[at]}, not {expected[at]}")
+        numbers = getattr(game, name)
+        if len(numbers) != len(expected):
+            fail(f"{name} has {len(numbers)} numbers, not {len(expected)}")
+        if (index := first_true(numbers != expected)) is not None:
+            fail(f"{name} {index} is {numbers[index]}, not {expected[index]}")
 
 
 def check_entry_offset(reader: ChunkReader) -> None:
@@ -189,8 +189,8 @@ def check_entry_offset(reader: ChunkReader) -> None:
     game = reader.game
     beyond = len(game.beyond)
     for first, (count, _, begin) in reader.rows():
-        if (at := first_true((count < 1) | (count > beyond - begin))) is not None:
-            row = first + at
+        if (index := first_true((count < 1) | (count > beyond - begin))) is not None:
+            row = first + index
             fail(f"row {row} of entries is {game.row[row].tolist()}, with {beyond} distances")
     behind_trunk_first = np.argsort(game.above > 0, kind="stable")
     for name, order in (
@@ -202,33 +202,33 @@ def check_entry_offset(reader: ChunkReader) -> None:
         if (chunk := first_true(np.diff(offset, axis=1).min(axis=1, initial=1) < 1)) is not None:
             fail(f"chunk {chunk} has {what} {offset[chunk].tolist()}")
         ends = offset[order, 2]
-        apart = offset[order, 0] != np.append(0, ends[:-1])[: len(ends)]
-        if (at := first_true(apart)) is not None:
-            chunk = int(order[at])
+        gaps = offset[order, 0] != np.append(0, ends[:-1])[: len(ends)]
+        if (index := first_true(gaps)) is not None:
+            chunk = int(order[index])
             fail(f"chunk {chunk} begins at {what} {offset[chunk, 0]}, not where others end")
         if name == "row_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(game.row):
             fail(f"there are {len(game.row)} rows of entries, and the chunks end at {end}")
     counts = np.diff(game.entry_offset, axis=1).ravel()
-    found = np.zeros_like(counts)
+    counted = np.zeros_like(counts)
     for first, (count, _, _) in reader.rows():
-        np.add.at(found, reader.owners(first, len(count)), count)
-    if (at := first_true(counts != found)) is not None:
+        np.add.at(counted, reader.owners(first, len(count)), count)
+    if (index := first_true(counts != counted)) is not None:
         fail(
-            f"player {at % 2} has {counts[at]} entries into chunk {at // 2}, and rows of "
-            f"{found[at]}"
+            f"player {index % 2} has {counts[index]} entries into chunk {index // 2}, and rows of "
+            f"{counted[index]}"
         )
 
 
 def check_entry_counts(reader: ChunkReader) -> None:
     """Check that a chunk has the entries of its shape."""
     counts, (before, last) = np.diff(reader.game.entry_offset, axis=1), reader.spans.T
-    room = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
+    expected = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
     # Entries of player 0 are padded to whole rows, so that the sequences after them begin at a row.
-    wrong = (whole_rows(counts[:, 0]) != room[:, 0]) | (counts[:, 1] != room[:, 1])
+    wrong = (whole_rows(counts[:, 0]) != expected[:, 0]) | (counts[:, 1] != expected[:, 1])
     if (chunk := first_true(wrong)) is not None:
         fail(
             f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape space for "
-            f"{room[chunk].tolist()}"
+            f"{expected[chunk].tolist()}"
         )
 
 
@@ -244,23 +244,25 @@ def check_entry(reader: ChunkReader) -> None:
     for first, (count, after, begin) in reader.rows():
         # Few pairs of a count and an offset occur, so compute the maximum of each pair once.
         kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
-        most = [int(game.beyond[at : at + size].max()) for size, at in kinds.T.tolist()]
-        last = after + np.array(most)[kind]
-        here = reader.owners(first, len(after))
-        wrong = (after < lowest[here]) | (last >= end[here])
-        if (at := first_true(wrong)) is not None:
-            chunk, player = divmod(int(here[at]), 2)
+        furthest = [int(game.beyond[i : i + size].max()) for size, i in kinds.T.tolist()]
+        last = after + np.array(furthest)[kind]
+        owner = reader.owners(first, len(after))
+        wrong = (after < lowest[owner]) | (last >= end[owner])
+        if (i := first_true(wrong)) is not None:
+            chunk, player = divmod(int(owner[i]), 2)
             fail(
                 f"an entry of player {player} into chunk {chunk} lies behind sequences "
-                f"{after[at]} to {last[at]} of part {game.above[chunk]}, which are not all this "
+                f"{after[i]} to {last[i]} of part {game.above[chunk]}, which are not all this "
                 "player's"
             )
 
 
 def check_sequences(reader: ChunkReader) -> None:
     """Check that trunk and chunks have all sequences of the game that was cut, without entries."""
-    own = np.array([form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64)
-    of_chunks = own[reader.structures[1][reader.game.shape]]
-    found = reader.game.trunk.n_sequences + int(of_chunks.sum())
-    if reader.sequences is not None and found != reader.sequences:
-        fail(f"trunk and chunks have {found:,} sequences, and the game {reader.sequences:,}")
+    of_shapes = np.array(
+        [form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64
+    )
+    of_chunks = of_shapes[reader.structures[1][reader.game.shape]]
+    total = reader.game.trunk.n_sequences + int(of_chunks.sum())
+    if reader.sequences is not None and total != reader.sequences:
+        fail(f"trunk and chunks have {total:,} sequences, and the game {reader.sequences:,}")

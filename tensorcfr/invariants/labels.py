@@ -14,9 +14,9 @@ def check_count(reader: Reader) -> None:
     """Check that there are one label and one tuple of actions per infoset."""
     infosets = reader.form.n_infosets
     game = reader.game
-    for name, given in (("labels", game.infoset_labels), ("action tuples", game.infoset_actions)):
-        if len(given) != infosets:
-            fail(f"there are {len(given)} {name} for {infosets} infosets")
+    for name, entries in (("labels", game.infoset_labels), ("action tuples", game.infoset_actions)):
+        if len(entries) != infosets:
+            fail(f"there are {len(entries)} {name} for {infosets} infosets")
 
 
 def check_labels(labels: Sequence[object], where: str = "") -> None:
@@ -40,12 +40,12 @@ def check_actions(reader: Reader) -> None:
     """Check that each infoset has one distinct label per action."""
     all_actions = tuple(reader.game.infoset_actions)
     if not set(map(type, all_actions)) <= {tuple}:
-        bad = next(i for i, given in enumerate(all_actions) if type(given) is not tuple)
+        bad = next(i for i, labels in enumerate(all_actions) if type(labels) is not tuple)
         wrong = type(all_actions[bad]).__name__
         fail(f"the actions of {reader.infoset(bad)} are of type {wrong}, not tuple")
-    given = np.fromiter(map(len, all_actions), dtype=np.int64, count=len(all_actions))
+    n_labels = np.fromiter(map(len, all_actions), dtype=np.int64, count=len(all_actions))
     actions = reader.form.infoset_actions
-    if (infoset := first_true(given != actions)) is not None:
+    if (infoset := first_true(n_labels != actions)) is not None:
         fail(
             f"{reader.infoset(infoset)} has {actions[infoset]} actions, but the labels "
             f"{list(all_actions[infoset])}"

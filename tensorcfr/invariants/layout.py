@@ -39,13 +39,13 @@ def check_bucket_order(reader: Reader) -> None:
     for column in key[::-1]:
         step = np.diff(column)
         rises = (step > 0) | ((step == 0) & rises)
-    if (at := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
-        one, other = (tuple(key[:, b].tolist()) for b in (at, at + 1))
-        fail(f"bucket {at} has (level, actions, mask) {one}, but bucket {at + 1} has {other}")
+    if (i := first_true(~rises & (np.diff(reader.bucket_player) == 0))) is not None:
+        first, second = (tuple(key[:, b].tolist()) for b in (i, i + 1))
+        fail(f"bucket {i} has (level, actions, mask) {first}, but bucket {i + 1} has {second}")
     # The levels of a player begin at 0 and have no gaps.
-    above = np.append(-1, form.bucket_level[:-1])
-    above[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
-    if (bucket := first_true(form.bucket_level > above + 1)) is not None:
+    previous_level = np.append(-1, form.bucket_level[:-1])
+    previous_level[form.player_buckets[:-1][np.diff(form.player_buckets) > 0]] = -1
+    if (bucket := first_true(form.bucket_level > previous_level + 1)) is not None:
         fail(
             f"bucket {bucket} is at level {form.bucket_level[bucket]}, but player "
             f"{reader.bucket_player[bucket]} has none at level {form.bucket_level[bucket] - 1}"
@@ -58,11 +58,11 @@ def check_tiles(what: str, reader: Reader) -> None:
     form = reader.form
     empty = int(what == "sequence")
     sizes = form.bucket_lanes * (form.bucket_actions if empty else 1)
-    given, players = getattr(form, f"bucket_{what}"), getattr(form, f"player_{what}s")
+    starts, players = getattr(form, f"bucket_{what}"), getattr(form, f"player_{what}s")
     ends = np.append(0, np.cumsum(sizes))
     begins = ends[:-1] + empty * (reader.bucket_player + 1)
-    if (bucket := first_true(given != begins)) is not None:
-        fail(f"bucket {bucket} begins at {what} {given[bucket]}, not {begins[bucket]}")
+    if (bucket := first_true(starts != begins)) is not None:
+        fail(f"bucket {bucket} begins at {what} {starts[bucket]}, not {begins[bucket]}")
     covered = ends[form.player_buckets] + empty * np.arange(form.n_players + 1)
     if (player := first_true(covered != players)) is not None:
         fail(
@@ -77,10 +77,10 @@ def check_parent_owner(reader: Reader) -> None:
     for player in range(form.n_players):
         begin, end = form.player_infosets[player : player + 2].tolist()
         low, high = form.player_sequences[player : player + 2].tolist()
-        if (at := outside(form.infoset_parent[begin:end], low, high)) is not None:
+        if (index := outside(form.infoset_parent[begin:end], low, high)) is not None:
             fail(
-                f"{reader.infoset(begin + at)} of player {player} has the parent "
-                f"{form.infoset_parent[begin + at]}, which is none of this player's sequences"
+                f"{reader.infoset(begin + index)} of player {player} has the parent "
+                f"{form.infoset_parent[begin + index]}, which is none of this player's sequences"
             )
 
 
@@ -96,12 +96,14 @@ def check_parent_level(reader: Reader) -> None:
         parents = form.infoset_parent[begin : begin + form.bucket_lanes[bucket]]
         last = form.player_buckets[player + 1] - 1
         end = form.bucket_sequence[last] + form.bucket_actions[last] * form.bucket_lanes[last]
-        if (at := first_true((parents < low) | ((parents >= high) & (parents < end)))) is not None:
-            parent = int(parents[at])
-            of = int(reader.sequence_bucket(np.array(parent)))
+        if (
+            lane := first_true((parents < low) | ((parents >= high) & (parents < end)))
+        ) is not None:
+            parent = int(parents[lane])
+            parent_bucket = int(reader.sequence_bucket(np.array(parent)))
             fail(
-                f"{reader.infoset(begin + at)} is at level {level}, but its parent, "
-                f"{reader.sequence(parent)}, is at level {form.bucket_level[of]}"
+                f"{reader.infoset(begin + lane)} is at level {level}, but its parent, "
+                f"{reader.sequence(parent)}, is at level {form.bucket_level[parent_bucket]}"
             )
 
 
@@ -109,11 +111,11 @@ def check_owner(reader: Reader) -> None:
     """Check that the acting player at a history owns its infoset."""
     tree, deciding = reader.tree, reader.deciding
     owner = reader.form.infoset_player[tree.infoset[deciding]]
-    if (at := first_true(tree.player[deciding] != owner)) is not None:
-        node = int(deciding[at])
+    if (index := first_true(tree.player[deciding] != owner)) is not None:
+        node = int(deciding[index])
         fail(
             f"player {tree.player[node]} acts at {reader.node(node)}, but "
-            f"{reader.infoset(int(tree.infoset[node]))} is player {owner[at]}'s"
+            f"{reader.infoset(int(tree.infoset[node]))} is player {owner[index]}'s"
         )
 
 
@@ -129,11 +131,11 @@ def check_child_count(reader: Reader) -> None:
     """Check that a history has as many children as its infoset has actions."""
     tree, deciding = reader.tree, reader.deciding
     actions = reader.form.infoset_actions[tree.infoset[deciding]]
-    if (at := first_true(reader.children[deciding] != actions)) is not None:
-        node = int(deciding[at])
+    if (index := first_true(reader.children[deciding] != actions)) is not None:
+        node = int(deciding[index])
         fail(
             f"{reader.node(node)} has {reader.children[node]} children, but "
-            f"{reader.infoset(int(tree.infoset[node]))} has {actions[at]} actions"
+            f"{reader.infoset(int(tree.infoset[node]))} has {actions[index]} actions"
         )
 
 
@@ -141,14 +143,14 @@ def check_recall(reader: Reader) -> None:
     """Check that the last own sequence of the acting player is the parent of the infoset."""
     tree, deciding = reader.tree, reader.deciding
     last, _ = reader.last_and_reach
-    came = last[tree.player[deciding], deciding]
+    last_sequence = last[tree.player[deciding], deciding]
     parent = reader.form.infoset_parent[tree.infoset[deciding]]
-    if (at := first_true(came != parent)) is not None:
-        node = int(deciding[at])
+    if (index := first_true(last_sequence != parent)) is not None:
+        node = int(deciding[index])
         fail(
             f"player {tree.player[node]} reaches {reader.node(node)} by "
-            f"{reader.sequence(int(came[at]))}, but the parent of "
-            f"{reader.infoset(int(tree.infoset[node]))} is {reader.sequence(int(parent[at]))}"
+            f"{reader.sequence(int(last_sequence[index]))}, but the parent of "
+            f"{reader.infoset(int(tree.infoset[node]))} is {reader.sequence(int(parent[index]))}"
         )
 
 
@@ -190,14 +192,14 @@ def check_shared(reader: Reader) -> None:
     if len(game.tied_to) != form.n_infosets:
         fail(f"tied_to has {len(game.tied_to)} entries for {form.n_infosets} infosets")
     infosets, first = np.arange(form.n_infosets), game.tied_to.astype(np.int64)
-    if (at := first_true(first > infosets)) is not None:
-        fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which comes after it")
-    if (at := first_true(first[first] != first)) is not None:
-        fail(f"{reader.infoset(at)} is tied to {int(first[at])}, which is tied to another")
-    alike = {"player": form.infoset_player, "number of actions": form.infoset_actions}
-    for name, array in alike.items():
-        if (at := first_true(array[first] != array)) is not None:
-            fail(f"{reader.infoset(at)} is tied to {int(first[at])} of another {name}")
+    if (i := first_true(first > infosets)) is not None:
+        fail(f"{reader.infoset(i)} is tied to {int(first[i])}, which comes after it")
+    if (i := first_true(first[first] != first)) is not None:
+        fail(f"{reader.infoset(i)} is tied to {int(first[i])}, which is tied to another")
+    shared = {"player": form.infoset_player, "number of actions": form.infoset_actions}
+    for name, array in shared.items():
+        if (i := first_true(array[first] != array)) is not None:
+            fail(f"{reader.infoset(i)} is tied to {int(first[i])} of another {name}")
 
 
 def check_absent_minded(reader: Reader) -> None:
@@ -207,6 +209,6 @@ def check_absent_minded(reader: Reader) -> None:
     passed = before = form.owners[0][form.infoset_parent]
     # Go up one own infoset at a time, for all infosets together.
     while (passed >= 0).any():
-        if (at := first_true((passed >= 0) & (tied_to[passed] == tied_to))) is not None:
-            fail(f"{reader.infoset(at)} is tied to infoset {int(passed[at])}, passed before it")
+        if (i := first_true((passed >= 0) & (tied_to[passed] == tied_to))) is not None:
+            fail(f"{reader.infoset(i)} is tied to infoset {int(passed[i])}, passed before it")
         passed = np.where(passed >= 0, before[passed], -1)

@@ -38,8 +38,8 @@ PIECE = 1 << 20
 
 def _pieces(begin: int, end: int) -> Iterator[slice]:
     """Split a range into pieces of :data:`PIECE`."""
-    for at in range(begin, end, PIECE):
-        yield slice(at, min(at + PIECE, end))
+    for start in range(begin, end, PIECE):
+        yield slice(start, min(start + PIECE, end))
 
 
 def carriers(reader: Reader) -> np.ndarray:
@@ -47,11 +47,11 @@ def carriers(reader: Reader) -> np.ndarray:
 
     An omitted sequence has the reach of its parent.
     """
-    found: np.ndarray = reader.game.merged_numbers.copy()
+    carrier: np.ndarray = reader.game.merged_numbers.copy()
     # Shallow buckets come first, so the entry of a parent is final.
-    for _, own, above in _omitted(reader):
-        found[own] = found[above]
-    return found
+    for _, sequences, parents in _omitted(reader):
+        carrier[sequences] = carrier[parents]
+    return carrier
 
 
 def check_sequence_map(reader: Reader) -> None:
@@ -63,7 +63,7 @@ def check_sequence_map(reader: Reader) -> None:
     if small.n_sequences > form.n_sequences:
         fail(f"{form.n_sequences} sequences are merged into {small.n_sequences}")
     empty = form.player_sequences[:-1].tolist()
-    parts = [(player, at, at + 1, True) for player, at in enumerate(empty)]
+    parts = [(player, offset, offset + 1, True) for player, offset in enumerate(empty)]
     shapes = (form.bucket_sequence, form.bucket_lanes, form.bucket_actions, reader.bucket_player)
     parts += [
         (player, begin, begin + lanes * actions, actions == 1)
@@ -71,22 +71,22 @@ def check_sequence_map(reader: Reader) -> None:
     ]
     for player, begin, end, sure in sorted(parts):
         low, high = small.player_sequences[player : player + 2].tolist()
-        own = sequence[begin:end]
+        mapped = sequence[begin:end]
         # Only the empty sequence and the whole of an omitted bucket may map to the empty sequence.
-        if begin == empty[player] or (sure and own[0] == low):
+        if begin == empty[player] or (sure and mapped[0] == low):
             high = low + 1
         else:
             low += 1
-        if (at := outside(own, low, high)) is not None:
-            fail(f"{reader.sequence(begin + at)} of player {player} maps to {own[at]}")
+        if (offset := outside(mapped, low, high)) is not None:
+            fail(f"{reader.sequence(begin + offset)} of player {player} maps to {mapped[offset]}")
 
 
 def _buckets(reader: Reader) -> Iterator[tuple[int, np.ndarray]]:
     """Yield number and merged sequences, uint32 (actions, lanes), of every bucket that is not
     omitted."""
     form, sequence = reader.form, reader.game.merged_numbers
-    kept = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
-    for bucket in kept.tolist():
+    mapped_buckets = np.setdiff1d(np.arange(len(form.bucket_lanes)), omitted_buckets(reader))
+    for bucket in mapped_buckets.tolist():
         begin = int(form.bucket_sequence[bucket])
         lanes, actions = int(form.bucket_lanes[bucket]), int(form.bucket_actions[bucket])
         yield bucket, sequence[begin : begin + actions * lanes].reshape(actions, lanes)
@@ -96,39 +96,43 @@ def check_action(reader: Reader) -> None:
     """Check that the actions of an infoset map to the actions of one infoset, in order."""
     small = reader.merged
     form = small.form
-    for bucket, to in _buckets(reader):
-        for piece in _pieces(0, to.shape[1]):
-            first = to[0, piece].astype(np.int64)
-            of = small.sequence_bucket(first)
+    for bucket, targets in _buckets(reader):
+        for piece in _pieces(0, targets.shape[1]):
+            first = targets[0, piece].astype(np.int64)
+            merged_bucket = small.sequence_bucket(first)
             # Without buckets, all sequences are empty sequences.
-            wrong = of < 0
+            wrong = merged_bucket < 0
             if len(form.bucket_lanes):
-                lanes = form.bucket_lanes[of]
-                wrong |= first >= form.bucket_sequence[of] + lanes
-                wrong |= form.bucket_actions[of] != len(to)
-                for action, own in enumerate(to[1:, piece], start=1):
-                    wrong |= own != first + action * lanes
-            if (at := first_true(wrong)) is not None:
-                lane = piece.start + at
+                lanes = form.bucket_lanes[merged_bucket]
+                wrong |= first >= form.bucket_sequence[merged_bucket] + lanes
+                wrong |= form.bucket_actions[merged_bucket] != len(targets)
+                for action, sequences in enumerate(targets[1:, piece], start=1):
+                    wrong |= sequences != first + action * lanes
+            if (i := first_true(wrong)) is not None:
+                lane = piece.start + i
                 infoset = int(reader.form.bucket_infoset[bucket]) + lane
-                fail(f"the actions of {reader.infoset(infoset)} map to {to[:, lane].tolist()}")
+                fail(f"the actions of {reader.infoset(infoset)} map to {targets[:, lane].tolist()}")
 
 
 def check_parent(reader: Reader) -> None:
     """Check that the parent of an infoset maps to the parent of the merged infoset."""
     small, carrier = reader.merged, carriers(reader)
-    for bucket, to in _buckets(reader):
+    for bucket, targets in _buckets(reader):
         begin = int(reader.form.bucket_infoset[bucket])
-        for piece in _pieces(0, to.shape[1]):
-            first = to[0, piece].astype(np.int64)
-            of = small.sequence_bucket(first)
-            merged = small.form.bucket_infoset[of] + first - small.form.bucket_sequence[of]
-            given = carrier[reader.form.infoset_parent[begin:][piece]]
+        for piece in _pieces(0, targets.shape[1]):
+            first = targets[0, piece].astype(np.int64)
+            merged_bucket = small.sequence_bucket(first)
+            merged = (
+                small.form.bucket_infoset[merged_bucket]
+                + first
+                - small.form.bucket_sequence[merged_bucket]
+            )
+            mapped_parent = carrier[reader.form.infoset_parent[begin:][piece]]
             wanted = small.form.infoset_parent[merged]
-            if (at := first_true(given != wanted)) is not None:
+            if (i := first_true(mapped_parent != wanted)) is not None:
                 fail(
-                    f"{reader.infoset(begin + piece.start + at)} maps to infoset {merged[at]} of "
-                    f"parent {wanted[at]}, but its parent maps to {given[at]}"
+                    f"{reader.infoset(begin + piece.start + i)} maps to infoset {merged[i]} of "
+                    f"parent {wanted[i]}, but its parent maps to {mapped_parent[i]}"
                 )
 
 
@@ -138,10 +142,10 @@ def members_of(reader: Reader) -> np.ndarray:
     small = reader.merged.form
     members = np.zeros(small.n_sequences, dtype=np.uint32)
     members[small.player_sequences[:-1]] = 1
-    for _, to in _buckets(reader):
+    for _, targets in _buckets(reader):
         # A bucket maps to a small range of merged sequences, so count from its first one.
-        first = int(to.min())
-        count = np.bincount(to.reshape(-1) - np.uint32(first))
+        first = int(targets.min())
+        count = np.bincount(targets.reshape(-1) - np.uint32(first))
         members[first : first + len(count)] += count.astype(np.uint32)
     return members
 
@@ -181,57 +185,57 @@ def _check_payoff(
         carrier: uint32 (sequences,): result of :func:`carriers`.
         shares: float64 (merged sequences,): payoff expected of each sequence that maps there.
     """
-    weight, given = np.empty((2, reader.form.n_sequences))
+    weight, payoffs = np.empty((2, reader.form.n_sequences))
     for piece in _pieces(0, len(weight)):
         np.take(small_weight, carrier[piece], out=weight[piece])
-    multiply(reader.form, player, weight, given)
-    _pass_up(reader, player, given)
-    if _wrong_share(reader, player, given, shares, given) is None:
+    multiply(reader.form, player, weight, payoffs)
+    _add_to_parents(reader, player, payoffs)
+    if _wrong_share(reader, player, payoffs, shares, payoffs) is None:
         return
     # Compare the residual with the sum of absolute terms, not with the cancelled sum.
     scale = np.empty(reader.form.n_sequences)
     multiply(magnitudes(reader.form), player, weight, scale)
-    _pass_up(reader, player, scale)
-    if (at := _wrong_share(reader, player, given, shares, scale)) is None:
+    _add_to_parents(reader, player, scale)
+    if (sequence := _wrong_share(reader, player, payoffs, shares, scale)) is None:
         return
-    to = int(reader.game.merged_numbers[at])
+    target = int(reader.game.merged_numbers[sequence])
     fail(
-        f"the payoffs of {reader.sequence(at)} and of merged sequence {to} "
-        f"differ: under one and the same weights {given[at]:.12g} and {shares[to]:.12g}"
+        f"the payoffs of {reader.sequence(sequence)} and of merged sequence {target} "
+        f"differ: under one and the same weights {payoffs[sequence]:.12g} and {shares[target]:.12g}"
     )
 
 
-def multiply(form: SequenceForm, player: int, weight: np.ndarray, found: np.ndarray) -> None:
+def multiply(form: SequenceForm, player: int, weight: np.ndarray, payoffs: np.ndarray) -> None:
     """Multiply by the payoff operator of a player.
 
     Args:
         form: The game.
         player: The player.
         weight: float64 (sequences,): a weight for every sequence of the other players.
-        found: float64 (sequences,): modified in place, at the player's sequences.
+        payoffs: float64 (sequences,): modified in place, at the player's sequences.
     """
-    own = form.of_player(player)
+    own_sequences = form.of_player(player)
     if form.n_sequences < COMPILED_CHECK_FROM:
-        found[own] = product(form, player, weight)
+        payoffs[own_sequences] = product(form, player, weight)
         return
-    found[own] = 0.0
+    payoffs[own_sequences] = 0.0
     # Kernels are compiled for read-only arrays, like the arrays of games.
-    add_payoffs(frozen_arrays(form), player, weight, found)
+    add_payoffs(frozen_arrays(form), player, weight, payoffs)
 
 
-def _pass_up(reader: Reader, player: int, payoff: np.ndarray) -> None:
+def _add_to_parents(reader: Reader, player: int, payoff: np.ndarray) -> None:
     """Add payoffs of a player's omitted sequences, float64 (sequences,), to their parent sequences,
     in place."""
     # From the deepest bucket up, because the parent may be omitted too.
-    for bucket, own, above in reversed(list(_omitted(reader))):
+    for bucket, sequences, parents in reversed(list(_omitted(reader))):
         if reader.bucket_player[bucket] == player:
-            np.add.at(payoff, above, payoff[own])
+            np.add.at(payoff, parents, payoff[sequences])
 
 
 def _wrong_share(
     reader: Reader,
     player: int,
-    given: np.ndarray,
+    payoffs: np.ndarray,
     shares: np.ndarray,
     scale: np.ndarray,
 ) -> int | None:
@@ -240,7 +244,7 @@ def _wrong_share(
     Args:
         reader: The game.
         player: The player.
-        given: float64 (sequences,): payoffs.
+        payoffs: float64 (sequences,): payoffs to check.
         shares: float64 (merged sequences,): expected payoffs.
         scale: float64 (sequences,): sums of absolute terms, to which rounding is relative.
 
@@ -251,14 +255,16 @@ def _wrong_share(
     empty = int(form.player_sequences[player])
     parts = [(empty, sequence[empty : empty + 1])]
     parts += [
-        (int(form.bucket_sequence[bucket]), to.reshape(-1))
-        for bucket, to in _buckets(reader)
+        (int(form.bucket_sequence[bucket]), targets.reshape(-1))
+        for bucket, targets in _buckets(reader)
         if reader.bucket_player[bucket] == player
     ]
-    for begin, to in parts:
-        for own in _pieces(begin, begin + len(to)):
-            off = np.abs(given[own] - shares[to[own.start - begin : own.stop - begin]])
-            wrong = ~(off <= PAYOFF_TOLERANCE * np.abs(scale[own]))
-            if (at := first_true(wrong)) is not None:
-                return own.start + at
+    for begin, targets in parts:
+        for piece in _pieces(begin, begin + len(targets)):
+            residual = np.abs(
+                payoffs[piece] - shares[targets[piece.start - begin : piece.stop - begin]]
+            )
+            wrong = ~(residual <= PAYOFF_TOLERANCE * np.abs(scale[piece]))
+            if (offset := first_true(wrong)) is not None:
+                return piece.start + offset
     return None

@@ -18,8 +18,8 @@ def check_slice_ranges(reader: Reader) -> None:
     payoff = reader.entries
     for name in ("rows", "entries"):
         column = getattr(payoff, name)
-        if (at := first_true(column < 1)) is not None:
-            fail(f"payoff.{name}[{at}] is {column[at]}")
+        if (i := first_true(column < 1)) is not None:
+            fail(f"payoff.{name}[{i}] is {column[i]}")
     check_ranges("payoff.slices", payoff.slices, len(payoff.row))
 
 
@@ -27,9 +27,9 @@ def check_slice_tiles(reader: Reader) -> None:
     """Check that the slices tile the entries in order."""
     payoff = reader.entries
     # Longer slices could overflow in the sum.
-    if (at := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
+    if (i := first_true(payoff.rows > len(payoff.value) // payoff.entries)) is not None:
         fail(
-            f"slice {at} has {payoff.rows[at]} rows of {payoff.entries[at]} entries, but there are "
+            f"slice {i} has {payoff.rows[i]} rows of {payoff.entries[i]} entries, but there are "
             f"{len(payoff.value)}"
         )
     entries = payoff.rows * payoff.entries
@@ -42,15 +42,15 @@ def check_row_order(reader: Reader) -> None:
     owner = np.repeat(np.arange(form.n_players), np.diff(payoff.slices))
     begin, end = payoff.row, payoff.row + payoff.rows
     inside = (begin >= form.player_sequences[owner]) & (end <= form.player_sequences[owner + 1])
-    if (at := first_true(~inside)) is not None:
+    if (i := first_true(~inside)) is not None:
         fail(
-            f"slice {at} of player {owner[at]} has rows {begin[at]} to {end[at] - 1}, "
+            f"slice {i} of player {owner[i]} has rows {begin[i]} to {end[i] - 1}, "
             "which are not all sequences of that player"
         )
-    if (at := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
+    if (i := first_true((begin[1:] < end[:-1]) & (owner[1:] == owner[:-1]))) is not None:
         fail(
-            f"slice {at + 1} begins at {reader.sequence(int(begin[at + 1]))}, which does not come "
-            f"after the rows of slice {at}"
+            f"slice {i + 1} begins at {reader.sequence(int(begin[i + 1]))}, which does not come "
+            f"after the rows of slice {i}"
         )
 
 
@@ -59,14 +59,14 @@ def check_column(reader: Reader) -> None:
     form, payoff = reader.form, reader.entries
     for player in range(form.n_players):
         entries = payoff.of_player(player)
-        others = [other for other in range(form.n_players) if other != player]
-        for column, other in zip(payoff.column[:, entries], others, strict=True):
-            low, high = form.player_sequences[other], form.player_sequences[other + 1]
-            if (at := first_true((column < low) | (column >= high))) is not None:
-                row = int(reader.entry_row[entries.start + at])
+        others = [opponent for opponent in range(form.n_players) if opponent != player]
+        for column, opponent in zip(payoff.column[:, entries], others, strict=True):
+            low, high = form.player_sequences[opponent], form.player_sequences[opponent + 1]
+            if (index := first_true((column < low) | (column >= high))) is not None:
+                row = int(reader.entry_row[entries.start + index])
                 fail(
-                    f"entry {entries.start + at}, of {reader.sequence(row)}, has column "
-                    f"{column[at]}, which is not a sequence of player {other}"
+                    f"entry {entries.start + index}, of {reader.sequence(row)}, has column "
+                    f"{column[index]}, which is not a sequence of player {opponent}"
                 )
 
 
@@ -75,29 +75,31 @@ def check_entry_order(reader: Reader) -> None:
     payoff = reader.entries
     ends = payoff.offset + payoff.rows * (payoff.entries - 1)
     for begin in range(0, len(payoff.value), TOGETHER):
-        here = np.arange(begin, min(begin + TOGETHER, len(payoff.value)))
-        of = np.searchsorted(payoff.offset, here, side="right") - 1
-        before_last = here < ends[of]
-        here, of = here[before_last], of[before_last]
+        entries = np.arange(begin, min(begin + TOGETHER, len(payoff.value)))
+        slices = np.searchsorted(payoff.offset, entries, side="right") - 1
+        before_last = entries < ends[slices]
+        entries, slices = entries[before_last], slices[before_last]
         # Entries are laid out [entry, row], so the next entry of a row is ``rows`` further on.
-        below = here + payoff.rows[of]
-        rises = np.zeros(len(here), dtype=bool)
+        next_entries = entries + payoff.rows[slices]
+        rises = np.zeros(len(entries), dtype=bool)
         for column in payoff.column[::-1]:
-            rises = (column[here] < column[below]) | ((column[here] == column[below]) & rises)
-        if (at := first_true(~rises)) is not None:
+            rises = (column[entries] < column[next_entries]) | (
+                (column[entries] == column[next_entries]) & rises
+            )
+        if (index := first_true(~rises)) is not None:
             fail(
-                f"the columns of {reader.sequence(int(reader.entry_row[here[at]]))} go from "
-                f"{payoff.column[:, here[at]].tolist()} to "
-                f"{payoff.column[:, below[at]].tolist()}"
+                f"the columns of {reader.sequence(int(reader.entry_row[entries[index]]))} go from "
+                f"{payoff.column[:, entries[index]].tolist()} to "
+                f"{payoff.column[:, next_entries[index]].tolist()}"
             )
 
 
 def check_value(reader: Reader) -> None:
     """Check that payoff values are finite."""
     value = reader.entries.value
-    if (at := first_true(~np.isfinite(value))) is not None:
-        row = int(reader.entry_row[at])
-        fail(f"entry {at}, of {reader.sequence(row)}, has value {value[at]}")
+    if (entry := first_true(~np.isfinite(value))) is not None:
+        row = int(reader.entry_row[entry])
+        fail(f"entry {entry}, of {reader.sequence(row)}, has value {value[entry]}")
 
 
 def check_payoff(reader: Reader) -> None:
@@ -112,20 +114,20 @@ def check_payoff(reader: Reader) -> None:
     last, reach = last[:, tree.terminal], reach[tree.terminal]
     weights = weight[last]
     for player in range(form.n_players):
-        own = form.of_player(player)
-        size = own.stop - own.start
+        own_range = form.of_player(player)
+        size = own_range.stop - own_range.start
         others = np.delete(weights, player, axis=0).prod(axis=0)
         term = reach * tree.utility[:, player] * others
-        row = last[player] - own.start
+        row = last[player] - own_range.start
         in_tree = np.bincount(row, term, size)
         in_form = product(form, player, weight)
-        off = np.abs(in_tree - in_form)
-        if (off <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
+        residual = np.abs(in_tree - in_form)
+        if (residual <= PAYOFF_TOLERANCE * np.abs(in_tree)).all():
             continue
         # Compare the residual with the sum of absolute terms, not with the cancelled sum.
         scale = np.bincount(row, np.abs(term), size)
-        if (at := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
+        if (i := first_true(residual > PAYOFF_TOLERANCE * scale)) is not None:
             fail(
-                f"the payoffs of {reader.sequence(own.start + at)} differ: under one and the "
-                f"same weights the tree gives {in_tree[at]:.12g}, the operator {in_form[at]:.12g}"
+                f"the payoffs of {reader.sequence(own_range.start + i)} differ: under one and the "
+                f"same weights the tree gives {in_tree[i]:.12g}, the operator {in_form[i]:.12g}"
             )

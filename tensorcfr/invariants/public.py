@@ -43,21 +43,23 @@ def check_actor(reader: Reader) -> None:
     """Check that players are 0 or 1, and that the terminals are the leaves and have payoffs."""
     tree = reader.public
     leaf = np.diff(tree.first_child) == 0
-    over = tree.player == TERMINAL
+    is_terminal = tree.player == TERMINAL
     if (
-        node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (over != leaf))
+        node := first_true((tree.player < TERMINAL) | (tree.player > 1) | (is_terminal != leaf))
     ) is not None:
         fan = tree.first_child[node + 1] - tree.first_child[node]
         fail(f"{reader.public_node(node)} has player {tree.player[node]} and {fan} children")
     payoffs = len(tree.matrix)
-    paid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == over)
-    if (node := first_true(~paid)) is not None:
+    is_valid = (tree.payoff >= -1) & (tree.payoff < payoffs) & ((tree.payoff >= 0) == is_terminal)
+    if (node := first_true(~is_valid)) is not None:
         fail(
             f"{reader.public_node(node)} has payoff {tree.payoff[node]}, not "
-            f"{f'0 to {payoffs - 1}' if over[node] else -1}"
+            f"{f'0 to {payoffs - 1}' if is_terminal[node] else -1}"
         )
-    if (at := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))) is not None:
-        fail(f"payoff {at} has matrix {tree.matrix[at]} of {len(tree.matrix_table)}")
+    if (
+        index := first_true((tree.matrix < 0) | (tree.matrix >= len(tree.matrix_table)))
+    ) is not None:
+        fail(f"payoff {index} has matrix {tree.matrix[index]} of {len(tree.matrix_table)}")
 
 
 def check_edge(reader: Reader) -> None:
@@ -74,9 +76,9 @@ def check_edge(reader: Reader) -> None:
     if (np.diff(key) > 0).all():
         return
     order = np.argsort(key, kind="stable")
-    if (at := first_true(np.diff(key[order]) == 0)) is not None:
-        one, other = (order[at : at + 2] + 1).tolist()
-        fail(f"public node {one} and {reader.public_node(other)} are siblings with one label")
+    if (index := first_true(np.diff(key[order]) == 0)) is not None:
+        first, second = (order[index : index + 2] + 1).tolist()
+        fail(f"public node {first} and {reader.public_node(second)} are siblings with one label")
 
 
 def check_step(reader: Reader) -> None:
@@ -98,22 +100,22 @@ def check_weight(reader: Reader) -> None:
     tree = reader.public
     if not (tree.weight_table[tree.weight[0]] == 1.0).all():
         fail("the weights of the public root are not 1")
-    above = tree.weight[tree.parent[1:]]
+    parent_weight = tree.weight[tree.parent[1:]]
     drawn = tree.chance[1:] >= 0
-    if (at := first_true(~drawn & (tree.weight[1:] != above))) is not None:
+    if (i := first_true(~drawn & (tree.weight[1:] != parent_weight))) is not None:
         fail(
-            f"{reader.public_node(at + 1)} has weight {tree.weight[at + 1]}, but no chance led "
-            f"there from weight {above[at]}"
+            f"{reader.public_node(i + 1)} has weight {tree.weight[i + 1]}, but no chance led "
+            f"there from weight {parent_weight[i]}"
         )
-    steps = np.stack([above[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
+    steps = np.stack([parent_weight[drawn], tree.chance[1:][drawn], tree.weight[1:][drawn]])
     kinds, example = np.unique(steps, axis=1, return_index=True)
-    for (before, chance, weight), at in zip(kinds.T.tolist(), example.tolist(), strict=True):
+    for (before, chance, weight), i in zip(kinds.T.tolist(), example.tolist(), strict=True):
         # Deals that cannot reach the node may have any probability, even nan.
         factor = np.where(tree.weight_table[before] > 0, tree.chance_table[chance], 0.0)
         wanted = tree.weight_table[before] * factor
-        off = np.abs(tree.weight_table[weight] - wanted)
-        if not (off <= WEIGHT_TOLERANCE * np.abs(wanted)).all():
-            node = int(np.flatnonzero(drawn)[at]) + 1
+        residual = np.abs(tree.weight_table[weight] - wanted)
+        if not (residual <= WEIGHT_TOLERANCE * np.abs(wanted)).all():
+            node = int(np.flatnonzero(drawn)[i]) + 1
             fail(f"the weights of {reader.public_node(node)} are not those products")
 
 
@@ -132,16 +134,16 @@ def check_chance_sum(reader: Reader) -> None:
             axis=0,
             return_index=True,
         )
-        for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
-            given = tree.chance_table[kind[1:]][:, reader.alive[kind[0]]]
-            wrong = ~((given >= 0) & (given < np.inf))
+        for kind, i in zip(kinds.tolist(), example.tolist(), strict=True):
+            chances = tree.chance_table[kind[1:]][:, reader.alive[kind[0]]]
+            wrong = ~((chances >= 0) & (chances < np.inf))
             if wrong.any():
-                fail(f"{given[wrong][0]} is among them at {reader.public_node(int(nodes[at]))}")
-            sums = given.sum(axis=0)
+                fail(f"{chances[wrong][0]} is among them at {reader.public_node(int(nodes[i]))}")
+            sums = chances.sum(axis=0)
             if (deal := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
                 hands = np.argwhere(reader.alive[kind[0]])[deal].tolist()
                 fail(
-                    f"they sum to {float(sums[deal])!r} at {reader.public_node(int(nodes[at]))}, "
+                    f"they sum to {float(sums[deal])!r} at {reader.public_node(int(nodes[i]))}, "
                     f"for hands {hands}"
                 )
 
@@ -149,19 +151,19 @@ def check_chance_sum(reader: Reader) -> None:
 def check_utility(reader: Reader) -> None:
     """Check that utilities are finite, for every deal that reaches the terminal."""
     tree = reader.public
-    over = np.flatnonzero(tree.payoff >= 0)
-    key = tree.payoff[over].astype(np.int64) * len(tree.weight_table) + tree.weight[over]
+    terminals = np.flatnonzero(tree.payoff >= 0)
+    key = tree.payoff[terminals].astype(np.int64) * len(tree.weight_table) + tree.weight[terminals]
     kinds, example = np.unique(key, return_index=True)
-    for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
+    for kind, index in zip(kinds.tolist(), example.tolist(), strict=True):
         payoff, weight = divmod(kind, len(tree.weight_table))
         with np.errstate(over="ignore", invalid="ignore"):
-            paid = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
-        wrong = ~np.isfinite(paid).all(axis=0) & reader.alive[weight]
+            payoffs = tree.coefficient[payoff] * tree.matrix_table[tree.matrix[payoff]]
+        wrong = ~np.isfinite(payoffs).all(axis=0) & reader.alive[weight]
         if wrong.any():
             hands = np.argwhere(wrong)[0].tolist()
             fail(
-                f"{reader.public_node(int(over[at]))} pays "
-                f"{paid[(slice(None), *hands)].tolist()} for hands {hands}"
+                f"{reader.public_node(int(terminals[index]))} pays "
+                f"{payoffs[(slice(None), *hands)].tolist()} for hands {hands}"
             )
 
 
@@ -178,22 +180,22 @@ def check_bucket(reader: Reader) -> None:
     nodes = np.flatnonzero(deciding)
     player, bucket = tree.player[nodes], tree.bucket[nodes]
     fan = tree.first_child[nodes + 1] - tree.first_child[nodes]
-    alike = (player == reader.bucket_player[bucket]) & (fan == form.bucket_actions[bucket])
-    if (at := first_true(~alike)) is not None:
+    fits = (player == reader.bucket_player[bucket]) & (fan == form.bucket_actions[bucket])
+    if (i := first_true(~fits)) is not None:
         fail(
-            f"{reader.public_node(int(nodes[at]))}, of player {player[at]} with {fan[at]} actions, "
-            f"has bucket {bucket[at]}, of player {reader.bucket_player[bucket[at]]} with "
-            f"{form.bucket_actions[bucket[at]]}"
+            f"{reader.public_node(int(nodes[i]))}, of player {player[i]} with {fan[i]} actions, "
+            f"has bucket {bucket[i]}, of player {reader.bucket_player[bucket[i]]} with "
+            f"{form.bucket_actions[bucket[i]]}"
         )
     key = bucket.astype(np.int64) * len(tree.weight_table) + tree.weight[nodes]
     kinds, example = np.unique(key, return_index=True)
-    for kind, at in zip(kinds.tolist(), example.tolist(), strict=True):
-        of, weight = divmod(kind, len(tree.weight_table))
-        possible = reader.alive[weight].any(axis=1 - int(player[at]))
-        given = form.held(of).tolist()
-        if given != (hands := np.flatnonzero(possible).tolist()):
-            where = reader.public_node(int(nodes[at]))
-            fail(f"{where} has hands {hands}, but bucket {of} has {given}")
+    for kind, i in zip(kinds.tolist(), example.tolist(), strict=True):
+        kind_bucket, weight = divmod(kind, len(tree.weight_table))
+        possible = reader.alive[weight].any(axis=1 - int(player[i]))
+        bucket_hands = form.held(kind_bucket).tolist()
+        if bucket_hands != (hands := np.flatnonzero(possible).tolist()):
+            where = reader.public_node(int(nodes[i]))
+            fail(f"{where} has hands {hands}, but bucket {kind_bucket} has {bucket_hands}")
 
 
 def check_rank(reader: Reader) -> None:
@@ -210,11 +212,11 @@ def check_rank(reader: Reader) -> None:
     if (node := first_true(~ranked)) is not None:
         fail(f"{reader.public_node(node)} has rank {tree.rank[node]} in bucket {tree.bucket[node]}")
     begin = np.cumsum(form.bucket_stride) - form.bucket_stride
-    place = begin[tree.bucket[decided]] + tree.rank[decided]
-    count = np.bincount(place, minlength=int(form.bucket_stride.sum()))
-    if (at := first_true(count != 1)) is not None:
-        bucket = int(np.searchsorted(begin, at, side="right")) - 1
-        fail(f"rank {at - begin[bucket]} of bucket {bucket} has {count[at]} public nodes")
+    position = begin[tree.bucket[decided]] + tree.rank[decided]
+    count = np.bincount(position, minlength=int(form.bucket_stride.sum()))
+    if (index := first_true(count != 1)) is not None:
+        bucket = int(np.searchsorted(begin, index, side="right")) - 1
+        fail(f"rank {index - begin[bucket]} of bucket {bucket} has {count[index]} public nodes")
 
 
 def check_parent(reader: Reader) -> None:
@@ -226,23 +228,30 @@ def check_parent(reader: Reader) -> None:
         nodes = by_place[begin : begin + stride]
         begin += stride
         step = reader.last_step[player, nodes]
-        above = tree.parent[step]
-        of = np.where(step == 0, 0, tree.bucket[above]).astype(np.int64)
-        action = step - tree.first_child[above]
+        parent = tree.parent[step]
+        parent_bucket = np.where(step == 0, 0, tree.bucket[parent]).astype(np.int64)
+        action = step - tree.first_child[parent]
         # Sequence of the first hand; the hand of rank ``r`` is ``r`` strides further on.
-        sequence = form.bucket_sequence[of] + action * form.bucket_lanes[of] + tree.rank[above]
+        sequence = (
+            form.bucket_sequence[parent_bucket]
+            + action * form.bucket_lanes[parent_bucket]
+            + tree.rank[parent]
+        )
         sequence[step == 0] = form.player_sequences[player]
-        between = np.where(step == 0, 0, form.bucket_stride[of])
-        mask, at = form.bucket_mask[of], int(form.bucket_infoset[bucket])
+        parent_stride = np.where(step == 0, 0, form.bucket_stride[parent_bucket])
+        mask, first = form.bucket_mask[parent_bucket], int(form.bucket_infoset[bucket])
         for hand in form.held(bucket).tolist():
-            wanted = sequence + form.hand_rank[:, hand][mask] * between
-            if (lane := first_true(form.infoset_parent[at : at + stride] != wanted)) is not None:
+            wanted = sequence + form.hand_rank[:, hand][mask] * parent_stride
+            if (
+                lane := first_true(form.infoset_parent[first : first + stride] != wanted)
+            ) is not None:
                 fail(
-                    f"infoset {at + lane}, hand {hand} at {reader.public_node(int(nodes[lane]))}, "
-                    f"has the parent {form.infoset_parent[at + lane]}, not "
+                    f"infoset {first + lane}, hand {hand} at "
+                    f"{reader.public_node(int(nodes[lane]))}, has the parent "
+                    f"{form.infoset_parent[first + lane]}, not "
                     f"{reader.sequence(int(wanted[lane]))}"
                 )
-            at += stride
+            first += stride
 
 
 def check_payoff(reader: Reader) -> None:
@@ -256,8 +265,8 @@ def check_payoff(reader: Reader) -> None:
     for player in range(2):
         in_tree, scale = probe.of_tree(player)
         in_form = probe.of_form(player)
-        off = np.abs(in_tree - in_form)
-        if (step := first_true(off > PAYOFF_TOLERANCE * scale)) is not None:
+        residual = np.abs(in_tree - in_form)
+        if (step := first_true(residual > PAYOFF_TOLERANCE * scale)) is not None:
             fail(
                 f"the payoffs of {reader.sequence(probe.example(player, step))}, over all hands, "
                 f"differ: under one and the same weights the public tree gives "
@@ -290,16 +299,20 @@ class _Probe:
         """Return the public step of every sequence of a player, and the random weight of its
         hand."""
         form = self.form
-        own = slice(*form.player_buckets[player : player + 2].tolist())
-        numbers = range(own.start, own.stop)
+        bucket_range = slice(*form.player_buckets[player : player + 2].tolist())
+        numbers = range(bucket_range.start, bucket_range.stop)
         steps, weights = [self.empty[player : player + 1]], [np.ones(1)]
-        buckets = self.first[own], form.bucket_actions[own], form.bucket_stride[own]
+        buckets = (
+            self.first[bucket_range],
+            form.bucket_actions[bucket_range],
+            form.bucket_stride[bucket_range],
+        )
         for bucket, first, actions, stride in zip(numbers, *buckets, strict=True):
-            held = form.held(bucket)
+            possible_hands = form.held(bucket)
             step = first + np.arange(actions * stride).reshape(actions, 1, stride)
-            shape = actions, len(held), stride
+            shape = actions, len(possible_hands), stride
             steps.append(np.broadcast_to(step, shape).ravel())
-            hand = self.hand[player, 0, held][:, None]
+            hand = self.hand[player, 0, possible_hands][:, None]
             weights.append(np.broadcast_to(hand, shape).ravel())
         return np.concatenate(steps), np.concatenate(weights)
 
@@ -319,37 +332,41 @@ class _Probe:
         reader, tree = self.reader, self.reader.public
         kinds, kind = self._kinds
         value, size = np.zeros((2, len(kinds), 4))
-        own, other = (self.hand[who][:, : tree.prior.shape[who]] for who in (player, 1 - player))
-        for index, one in enumerate(kinds.tolist()):
-            weight, matrix = divmod(one, len(tree.matrix_table))
+        own_weights, other_weights = (
+            self.hand[who][:, : tree.prior.shape[who]] for who in (player, 1 - player)
+        )
+        for index, pair in enumerate(kinds.tolist()):
+            weight, matrix = divmod(pair, len(tree.matrix_table))
             with np.errstate(invalid="ignore"):
                 table = tree.prior * tree.weight_table[weight] * tree.matrix_table[matrix, player]
             table = np.where(reader.alive[weight], table, 0.0)
             table = table if player == 0 else table.T
-            value[index] = (own @ table @ other.T).ravel()
-            size[index] = (own @ np.abs(table) @ other.T).ravel()
+            value[index] = (own_weights @ table @ other_weights.T).ravel()
+            size[index] = (own_weights @ np.abs(table) @ other_weights.T).ravel()
         # A table has four sums, for an empty or a non-empty sequence of either player.
-        at = 4 * kind
+        sum_index = 4 * kind
         for who, factor in ((player, 2), (1 - player, 1)):
-            at += factor * (reader.last_step[who, self._over] == 0)
-        rest = tree.coefficient[tree.payoff[self._over]] * self.weight[self._steps[1 - player]]
+            sum_index += factor * (reader.last_step[who, self._terminals] == 0)
+        rest = tree.coefficient[tree.payoff[self._terminals]] * self.weight[self._steps[1 - player]]
         where, count = self._steps[player] - self.empty[player], int(np.diff(self.empty)[player])
         return (
-            np.bincount(where, value.ravel()[at] * rest, count),
-            np.bincount(where, size.ravel()[at] * np.abs(rest), count),
+            np.bincount(where, value.ravel()[sum_index] * rest, count),
+            np.bincount(where, size.ravel()[sum_index] * np.abs(rest), count),
         )
 
     @cached_property
-    def _over(self) -> np.ndarray:
+    def _terminals(self) -> np.ndarray:
         """int64 (terminals,): public terminals that some deal reaches."""
         return np.flatnonzero((self.reader.public.payoff >= 0) & self.reader.exists)
 
     @cached_property
     def _kinds(self) -> tuple[np.ndarray, np.ndarray]:
         """Pairs of weight and matrix that occur, and the pair of each public terminal."""
-        tree, over = self.reader.public, self._over
+        tree, terminals = self.reader.public, self._terminals
         matrices = len(tree.matrix_table)
-        key = tree.weight[over].astype(np.int64) * matrices + tree.matrix[tree.payoff[over]]
+        key = (
+            tree.weight[terminals].astype(np.int64) * matrices + tree.matrix[tree.payoff[terminals]]
+        )
         used = np.zeros(len(tree.weight_table) * matrices, dtype=bool)
         used[key] = True
         return np.flatnonzero(used), (np.cumsum(used) - 1)[key]
@@ -358,26 +375,26 @@ class _Probe:
     def _steps(self) -> list[np.ndarray]:
         """Public step before each public terminal, for each player int64 (terminals,)."""
         last = self.reader.last_step
-        return [self._tree_steps(who, last[who, self._over]) for who in range(2)]
+        return [self._tree_steps(who, last[who, self._terminals]) for who in range(2)]
 
     def _tree_steps(self, player: int, node: np.ndarray) -> np.ndarray:
         """Return the public steps that lead into nodes, int64 (nodes,)."""
         tree, form = self.reader.public, self.form
-        above = tree.parent[node]
-        action = node - tree.first_child[above]
+        parent = tree.parent[node]
+        action = node - tree.first_child[parent]
         if not len(form.bucket_stride):
             return np.full(len(node), self.empty[player])
-        bucket = np.where(node == 0, 0, tree.bucket[above])
-        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[above]
+        bucket = np.where(node == 0, 0, tree.bucket[parent])
+        step = self.first[bucket] + action * form.bucket_stride[bucket] + tree.rank[parent]
         return np.where(node == 0, self.empty[player], step)
 
     def of_form(self, player: int) -> np.ndarray:
         """Compute the payoffs of a player's public steps from the operator."""
-        weight, found = np.zeros((2, self.form.n_sequences))
-        own, other = map(self.form.of_player, (player, 1 - player))
+        weight, payoffs = np.zeros((2, self.form.n_sequences))
+        own_sequences, other_sequences = map(self.form.of_player, (player, 1 - player))
         steps, hands = self.of_sequences(1 - player)
-        weight[other] = self.weight[steps] * hands
-        multiply(self.form, player, weight, found)
+        weight[other_sequences] = self.weight[steps] * hands
+        multiply(self.form, player, weight, payoffs)
         steps, hands = self.of_sequences(player)
         count = int(np.diff(self.empty)[player])
-        return np.bincount(steps - self.empty[player], found[own] * hands, count)
+        return np.bincount(steps - self.empty[player], payoffs[own_sequences] * hands, count)

@@ -38,14 +38,14 @@ class Reader:
     @property
     def tree(self) -> HistoryTree:
         """Game as histories, expanded if necessary."""
-        found: HistoryTree = self.game.tree
-        return found
+        history_tree: HistoryTree = self.game.tree
+        return history_tree
 
     @property
     def public(self) -> PublicTree:
         """Public tree of a game that has one."""
-        found: PublicTree = self.game.public.tree
-        return found
+        tree: PublicTree = self.game.public.tree
+        return tree
 
     @cached_property
     def merged(self) -> Reader:
@@ -177,9 +177,11 @@ class Reader:
         tree = self.public
         last = np.zeros((2, tree.n_nodes), dtype=np.int32)
         for level in levels_below_root(tree.first_child):
-            node, above = np.arange(level.start, level.stop), tree.parent[level]
-            for player, own in enumerate(last):
-                own[level] = np.where(tree.player[above] == player, node, own[above])
+            node, parent = np.arange(level.start, level.stop), tree.parent[level]
+            for player, last_of_player in enumerate(last):
+                last_of_player[level] = np.where(
+                    tree.player[parent] == player, node, last_of_player[parent]
+                )
         return last
 
     def public_node(self, node: int) -> str:
@@ -244,8 +246,8 @@ def check_follow(
         units: Noun after ``end`` in errors, with a space before it.
     """
     ends = np.append(0, np.cumsum(count))
-    if (at := first_true(begin != ends[:-1])) is not None:
-        fail(f"{what} {at} begins at {unit} {begin[at]}, not {ends[at]}")
+    if (index := first_true(begin != ends[:-1])) is not None:
+        fail(f"{what} {index} begins at {unit} {begin[index]}, not {ends[index]}")
     if ends[-1] != end:
         fail(f"the {what}s end at {unit} {ends[-1]}, but there are {end}{units}")
 
@@ -257,7 +259,7 @@ def check_ranges(
     given."""
     if starts[0] != 0:
         fail(f"{name} begins at {starts[0]}, not 0")
-    if (at := first_true(starts[1:] < starts[:-1] + least)) is not None:
-        fail(f"{name} gives {what} {at} the range {starts[at]} to {starts[at + 1]}")
+    if (index := first_true(starts[1:] < starts[:-1] + least)) is not None:
+        fail(f"{name} gives {what} {index} the range {starts[index]} to {starts[index + 1]}")
     if end is not None and starts[-1] != end:
         fail(f"{name} ends at {starts[-1]}, not {end}")

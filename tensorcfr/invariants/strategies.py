@@ -51,8 +51,8 @@ def wrong_state(form: SequenceForm, state: Any) -> str | None:
     """
     if wrong := wrong_strategy(form, state.strategy):
         return f"strategy: {wrong}"
-    if (at := first_true(~(state.cumulative >= 0.0))) is not None:
-        return f"cumulative[{at}] is {state.cumulative[at]}"
+    if (i := first_true(~(state.cumulative >= 0.0))) is not None:
+        return f"cumulative[{i}] is {state.cumulative[i]}"
     for name in ("last", "touched"):
         counted = getattr(state, name, None)
         if counted is not None and counted.size and counted.min() < 0:
@@ -69,6 +69,6 @@ def wrong_reach(form: SequenceForm, strategy: np.ndarray, reach: np.ndarray) -> 
     none."""
     plan = np.empty_like(reach)
     evaluation.realization_plan(form, strategy, plan)
-    if (at := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
-        return f"reach[{at}] is {reach[at]}, but the strategy reaches it with {plan[at]}"
+    if (i := first_true(~(np.abs(plan - reach) <= REACH_TOLERANCE[str(reach.dtype)]))) is not None:
+        return f"reach[{i}] is {reach[i]}, but the strategy reaches it with {plan[i]}"
     return None

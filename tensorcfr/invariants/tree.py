@@ -11,9 +11,9 @@ from .reader import Reader, fail, first_true
 Tree = HistoryTree | PublicTree
 
 
-def check_parent(reader: Reader, given: Tree | None = None) -> None:
+def check_parent(reader: Reader, checked_tree: Tree | None = None) -> None:
     """Check that the root has no parent, and that every parent precedes its children."""
-    parent = (given or reader.tree).parent
+    parent = (checked_tree or reader.tree).parent
     if parent[0] != NO_PARENT:
         fail(f"node 0 has the parent {parent[0]}, not {NO_PARENT}")
     node = first_true((parent[1:] < 0) | (parent[1:] >= np.arange(1, len(parent))))
@@ -21,9 +21,9 @@ def check_parent(reader: Reader, given: Tree | None = None) -> None:
         fail(f"node {node + 1} has the parent {parent[node + 1]}, which does not come before it")
 
 
-def check_child_ranges(reader: Reader, given: Tree | None = None) -> None:
+def check_child_ranges(reader: Reader, checked_tree: Tree | None = None) -> None:
     """Check that ``first_child`` cuts the nodes after the root into ranges."""
-    first_child = (given or reader.tree).first_child.astype(np.int64)
+    first_child = (checked_tree or reader.tree).first_child.astype(np.int64)
     if first_child[0] != 1:
         fail(f"first_child begins at {first_child[0]}, not 1")
     if (node := first_true(np.diff(first_child) < 0)) is not None:
@@ -32,14 +32,14 @@ def check_child_ranges(reader: Reader, given: Tree | None = None) -> None:
         fail(f"first_child ends at {first_child[-1]}, but there are {len(first_child) - 1} nodes")
 
 
-def check_child(reader: Reader, given: Tree | None = None) -> None:
+def check_child(reader: Reader, checked_tree: Tree | None = None) -> None:
     """Check that ``parent`` and ``first_child`` agree."""
-    tree = given or reader.tree
-    said = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_child))
-    if (at := first_true(tree.parent[1:] != said)) is not None:
+    tree = checked_tree or reader.tree
+    listed_parent = np.repeat(np.arange(tree.n_nodes), np.diff(tree.first_child))
+    if (i := first_true(tree.parent[1:] != listed_parent)) is not None:
         fail(
-            f"node {at + 1} has the parent {tree.parent[at + 1]}, but is among the children of "
-            f"node {said[at]}"
+            f"node {i + 1} has the parent {tree.parent[i + 1]}, but is among the children of "
+            f"node {listed_parent[i]}"
         )
 
 
@@ -80,37 +80,37 @@ def check_outcome(reader: Reader) -> None:
     if (node := first_true(wrong)) is not None:
         wanted = f"0 to {outcomes - 1}" if reader.by_chance[node] else f"{NO_OUTCOME}"
         # Name the parent, because a node without an outcome does not have a name.
-        above = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
-        fail(f"node {node}{above} has outcome {outcome[node]}, not {wanted}")
+        parent_text = f", a child of {reader.node(int(reader.tree.parent[node]))}," if node else ""
+        fail(f"node {node}{parent_text} has outcome {outcome[node]}, not {wanted}")
 
 
 def check_equal_outcomes(reader: Reader) -> None:
     """Check that the outcomes of a chance node differ."""
-    into = np.flatnonzero(reader.by_chance)
-    key = reader.tree.parent[into] * np.int64(len(reader.game.outcome_labels))
-    key += reader.tree.outcome[into]
+    children = np.flatnonzero(reader.by_chance)
+    key = reader.tree.parent[children] * np.int64(len(reader.game.outcome_labels))
+    key += reader.tree.outcome[children]
     order = np.argsort(key, kind="stable")
-    if (at := first_true(np.diff(key[order]) == 0)) is not None:
-        one, other = into[order[at : at + 2]].tolist()
-        fail(f"node {one} and {reader.node(other)} are siblings with one outcome")
+    if (index := first_true(np.diff(key[order]) == 0)) is not None:
+        first, second = children[order[index : index + 2]].tolist()
+        fail(f"node {first} and {reader.node(second)} are siblings with one outcome")
 
 
 def check_terminal(reader: Reader) -> None:
     """Check that ``terminal`` lists the terminals."""
     terminal = reader.tree.terminal
-    said = np.flatnonzero(reader.tree.player == TERMINAL)
-    if len(terminal) != len(said):
-        fail(f"terminal lists {len(terminal)} of {len(said)} terminals")
-    if (at := first_true(terminal != said)) is not None:
-        fail(f"terminal[{at}] is {terminal[at]}, not {reader.node(int(said[at]))}")
+    terminals = np.flatnonzero(reader.tree.player == TERMINAL)
+    if len(terminal) != len(terminals):
+        fail(f"terminal lists {len(terminal)} of {len(terminals)} terminals")
+    if (index := first_true(terminal != terminals)) is not None:
+        fail(f"terminal[{index}] is {terminal[index]}, not {reader.node(int(terminals[index]))}")
 
 
 def check_utility(reader: Reader) -> None:
     """Check that utilities are finite."""
     tree = reader.tree
     if (value := first_true(~np.isfinite(tree.utility.ravel()))) is not None:
-        at = value // tree.utility.shape[1]
-        fail(f"{reader.node(int(tree.terminal[at]))} pays {tree.utility[at].tolist()}")
+        index = value // tree.utility.shape[1]
+        fail(f"{reader.node(int(tree.terminal[index]))} pays {tree.utility[index].tolist()}")
 
 
 def check_negative_chance(reader: Reader) -> None:
@@ -127,8 +127,8 @@ def check_chance_sum(reader: Reader) -> None:
         return
     fan = reader.children[chance]
     sums = np.add.reduceat(tree.probability[reader.by_chance], np.cumsum(fan) - fan)
-    if (at := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
-        fail(f"they sum to {float(sums[at])!r} at {reader.node(int(chance[at]))}")
+    if (index := first_true(np.abs(sums - 1.0) > CHANCE_TOLERANCE)) is not None:
+        fail(f"they sum to {float(sums[index])!r} at {reader.node(int(chance[index]))}")
 
 
 def check_sure_step(reader: Reader) -> None:

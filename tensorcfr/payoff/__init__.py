@@ -105,18 +105,21 @@ SIZES = {"players": 2}
 def nothing(kind: str) -> PayoffPart:
     """Return an empty part of a kind, for a game of two players; its arrays of offsets hold a 0."""
     arrays = ARRAYS[kind].values()
-    found: PayoffPart = KINDS[kind](
-        *(np.zeros([_least(size) for size in shape], dtype=dtype) for dtype, shape in arrays)
+    part: PayoffPart = KINDS[kind](
+        *(
+            np.zeros([_smallest_size(size) for size in shape], dtype=dtype)
+            for dtype, shape in arrays
+        )
     )
-    return found
+    return part
 
 
-def _least(size: int | str) -> int:
+def _smallest_size(size: int | str) -> int:
     """Return the smallest value of a size of :data:`ARRAYS`, such as ``"groups + 1"``."""
     if isinstance(size, int):
         return size
-    name, _, more = size.replace(" - ", " + -").partition(" + ")
-    return SIZES.get(name, 0) + int(more or 0)
+    name, _, increment = size.replace(" - ", " + -").partition(" + ")
+    return SIZES.get(name, 0) + int(increment or 0)
 
 
 def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
@@ -130,10 +133,10 @@ def product(form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
 
 def triples(form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return a player's operator entry by entry; see :meth:`PayoffPart.triples`."""
-    none = np.empty(0, dtype=np.int64)
-    found = [(none, none.reshape(0, form.n_players - 1).T, np.empty(0))]
-    found += [part.triples(form, player) for part in form.operator]
-    rows, columns, values = zip(*found, strict=True)
+    empty = np.empty(0, dtype=np.int64)
+    parts = [(empty, empty.reshape(0, form.n_players - 1).T, np.empty(0))]
+    parts += [part.triples(form, player) for part in form.operator]
+    rows, columns, values = zip(*parts, strict=True)
     return np.concatenate(rows), np.concatenate(columns, axis=1), np.concatenate(values)
 
 

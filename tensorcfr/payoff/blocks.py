@@ -92,10 +92,10 @@ class PayoffBlocks(NamedTuple):
             Side(
                 2 * matrix + player,
                 slice(first, first + count),
-                Ends(places[player], places[2 + player], places[4 + player]),
-                Ends(places[1 - player], places[3 - player], places[5 - player]),
+                Ends(columns[player], columns[2 + player], columns[4 + player]),
+                Ends(columns[1 - player], columns[3 - player], columns[5 - player]),
             )
-            for first, count, matrix, *places in self.block.tolist()
+            for first, count, matrix, *columns in self.block.tolist()
         ]
 
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
@@ -104,22 +104,28 @@ class PayoffBlocks(NamedTuple):
         g = np.zeros(end - begin)
         program = lru_cache(maxsize=None)(self.program)
         matrix = lru_cache(maxsize=None)(lambda index: self._matrix(form, index))
-        hands = form.hand_rank.shape[1] - 1
+        n_hands = form.hand_rank.shape[1] - 1
         for side in self.sides(player):
-            steps = program(side.program)
-            own, others = steps.own, steps.others
+            decoded = program(side.program)
+            own_hands, other_hands = decoded.own, decoded.others
             coefficient = self.coefficient[side.terminals]
             terminal = np.arange(len(coefficient))
             # Reaches of the opponent's hands at each terminal; 0 for impossible hands.
-            met = np.zeros((hands, len(coefficient)))
-            met[others] = x[side.other.sequences(form, others)[:, None] + terminal]
-            paid = matrix(side.program) @ met if hands <= FEW_HANDS else steps.apply(met)
-            paid = paid[own] * coefficient
+            opponent_reach = np.zeros((n_hands, len(coefficient)))
+            opponent_reach[other_hands] = x[
+                side.other.sequences(form, other_hands)[:, None] + terminal
+            ]
+            payoffs = (
+                matrix(side.program) @ opponent_reach
+                if n_hands <= FEW_HANDS
+                else decoded.apply(opponent_reach)
+            )
+            payoffs = payoffs[own_hands] * coefficient
             # All hands share the empty sequence: its payoff is the sum over hands.
             if side.own.stride:
-                g[side.own.sequences(form, own)[:, None] + terminal - begin] += paid
+                g[side.own.sequences(form, own_hands)[:, None] + terminal - begin] += payoffs
             else:
-                g[side.own.sequence - begin] += paid.sum()
+                g[side.own.sequence - begin] += payoffs.sum()
         return g
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,12 +133,14 @@ class PayoffBlocks(NamedTuple):
         rows, columns, values = [], [], []
         matrix = lru_cache(maxsize=16)(lambda program: self._matrix(form, program))
         for side in self.sides(player):
-            own, other = np.nonzero(matrix(side.program))
+            own_hand, other_hand = np.nonzero(matrix(side.program))
             coefficient = self.coefficient[side.terminals]
             terminal = np.arange(len(coefficient))
-            rows.append((side.own.sequences(form, own)[:, None] + terminal).ravel())
-            columns.append((side.other.sequences(form, other)[:, None] + terminal).ravel())
-            values.append((matrix(side.program)[own, other][:, None] * coefficient).ravel())
+            rows.append((side.own.sequences(form, own_hand)[:, None] + terminal).ravel())
+            columns.append((side.other.sequences(form, other_hand)[:, None] + terminal).ravel())
+            values.append(
+                (matrix(side.program)[own_hand, other_hand][:, None] * coefficient).ravel()
+            )
         return np.concatenate(rows), np.concatenate(columns)[None], np.concatenate(values)
 
     def count_entries(self, form: SequenceForm, player: int) -> int:

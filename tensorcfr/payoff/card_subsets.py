@@ -55,16 +55,16 @@ def add_subsets(part: PayoffSubsets, share: Share) -> None:
     add_cards(part, share)
 
 
-class _Room(NamedTuple):
+class _SubsetScratch(NamedTuple):
     """Layout of the scratch of a part, as addresses."""
 
     scale: np.int64
     """Address of each lane's factor of reaches, and of its inverse, in single precision."""
     sums: np.int64
     """Address of the sums of hands: all, with each card, with each pair, with each set of three."""
-    met: np.int64
+    opponent_tile: np.int64
     """Address of the tile of the other player's hands."""
-    given: np.int64
+    payoff_tile: np.int64
     """Address of the tile of payoffs of own hands."""
     cards: np.int64
     """Number of cards in the deck, plus two (not an address)."""
@@ -77,46 +77,61 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
 
     def add(part, share):  # type: ignore[no-untyped-def]
         player, reach, g = share.player, share.reach, share.g
-        weights, sames, boards, walks = part.weight, part.same, part.board, part.walk
+        weights, sames, boards, hand_lists = part.weight, part.same, part.board, part.walk
         groups, sequences, amounts = part.group, part.sequence, part.amount
-        lanes, cards, other = part.lanes, part.sizes[2] + 2, 1 - player
+        lanes, cards, opponent = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)
         # The inverse of the scales is in float64: two rows of single precision.
         scale = begin + (-begin) % ALIGNMENT
         sums = scale + LANES * 16
-        met = sums + n_sets(cards) * bytes_per_row
-        given = met + (part.sizes[other] + 1) * bytes_per_row
-        room = _Room(scale, sums, met, given, cards)
+        opponent_tile = sums + n_sets(cards) * bytes_per_row
+        payoff_tile = opponent_tile + (part.sizes[opponent] + 1) * bytes_per_row
+        layout = _SubsetScratch(scale, sums, opponent_tile, payoff_tile, cards)
         for k in range(groups.shape[0] if share.number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
             own_first = lanes[kind_of_board, player]
-            other_first = lanes[kind_of_board, other]
+            other_first = lanes[kind_of_board, opponent]
             own_hands = lanes[kind_of_board, player + 1] - own_first
-            other_hands = lanes[kind_of_board, other + 1] - other_first
+            other_hands = lanes[kind_of_board, opponent + 1] - other_first
             same = sames[own_first:]
-            at = boards[board, player]
-            levels, own = np.int64(walks[at]), np.int64(walks[at + 1])
-            level = walks[at + 3 :]
-            first = walks[at + 3 + 2 * levels :]
-            second = walks[at + 3 + 2 * levels + 2 * own :]
+            list_offset = boards[board, player]
+            n_levels, n_own = (
+                np.int64(hand_lists[list_offset]),
+                np.int64(hand_lists[list_offset + 1]),
+            )
+            level_counts = hand_lists[list_offset + 3 :]
+            own_codes = hand_lists[list_offset + 3 + 2 * n_levels :]
+            other_codes = hand_lists[list_offset + 3 + 2 * n_levels + 2 * n_own :]
             amount = amounts[player, k]
-            if own != own_hands:
+            if n_own != own_hands:
                 # The board makes some own hands impossible: no loop writes their rows.
-                clear(given, own_hands * bytes_per_row)
+                clear(payoff_tile, own_hands * bytes_per_row)
             # Row of zeros for own hands without an opponent's hand of the same cards.
-            clear(met + other_hands * bytes_per_row, bytes_per_row)
+            clear(opponent_tile + other_hands * bytes_per_row, bytes_per_row)
             clear(sums, n_sets(cards) * bytes_per_row)
-            one, all_of_class = weights[0, other_first:], weights[1, other_first:]
-            from_rows = sequences[other, k]
-            find_scale(reach, from_rows, other_hands, all_of_class, room)
-            read_rows(reach, from_rows, other_hands, one, room)
-            apart = kind != SHOWDOWN
+            hand_weights, class_weights = weights[0, other_first:], weights[1, other_first:]
+            from_rows = sequences[opponent, k]
+            find_scale(reach, from_rows, other_hands, class_weights, layout)
+            read_rows(reach, from_rows, other_hands, hand_weights, layout)
+            three_amounts = kind != SHOWDOWN
             for lane in range(LANES):
-                apart |= amount[0, lane] != -amount[2, lane]
+                three_amounts |= amount[0, lane] != -amount[2, lane]
             fold = kind == FOLD
-            _pay(reach, level, levels, first, own, second, same, amount, fold, apart, room)
-            add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], room)
+            _pay(
+                reach,
+                level_counts,
+                n_levels,
+                own_codes,
+                n_own,
+                other_codes,
+                same,
+                amount,
+                fold,
+                three_amounts,
+                layout,
+            )
+            add_rows(g, sequences[player, k], count, own_hands, weights[1, own_first:], layout)
 
     return add
 
@@ -130,10 +145,10 @@ class _Sets(Tiles):
     def wide_hand(self, codes: Any, index: Any) -> tuple[Any, list[Any]]:
         """Generate the decoding of a hand: its class, and its four cards in ascending order."""
         builder = self.builder
-        place = builder.shl(index, ir.Constant(INDEX, 1))
-        hand = builder.zext(self.number(codes, place), INDEX)
-        place = builder.add(place, ir.Constant(INDEX, 1))
-        packed = builder.zext(self.number(codes, place), INDEX)
+        position = builder.shl(index, ir.Constant(INDEX, 1))
+        hand = builder.zext(self.number(codes, position), INDEX)
+        position = builder.add(position, ir.Constant(INDEX, 1))
+        packed = builder.zext(self.number(codes, position), INDEX)
         mask = ir.Constant(INDEX, (1 << CARD_BITS) - 1)
         cards = []
         for k in range(MOST_PRIVATE):
@@ -148,14 +163,14 @@ class _Sets(Tiles):
         combinatorial number system: ``a < b < c`` has the number ``C(c, 3) + C(b, 2) + a`` among
         the sets of three cards.
         """
-        builder, found = self.builder, []
+        builder, signed_addresses = self.builder, []
 
         def number(value: int) -> Any:
             return ir.Constant(INDEX, value)
 
         def pairs(card: Any) -> Any:
-            both = builder.mul(card, builder.sub(card, number(1)))
-            return builder.lshr(both, number(1))
+            product = builder.mul(card, builder.sub(card, number(1)))
+            return builder.lshr(product, number(1))
 
         def triples(card: Any) -> Any:
             three = builder.mul(pairs(card), builder.sub(card, number(2)))
@@ -178,26 +193,26 @@ class _Sets(Tiles):
                 else:
                     row = builder.add(row, second_of_three[chosen[1]])
                     row = builder.add(row, third[chosen[2]])
-                found.append((size % 2 == 1, self.row(self.at.sums, row)))
-        return found
+                signed_addresses.append((size % 2 == 1, self.row(self.at.sums, row)))
+        return signed_addresses
 
-    def met_by(self, cards: list[Any]) -> Any:
+    def disjoint_sum(self, cards: list[Any]) -> Any:
         """Generate the sum of the opponent's hands that share no card with a hand.
 
         If the hand with the same cards is in the sums, the result contains it with a minus sign.
         """
-        found = self.load(self.row(self.at.sums, ir.Constant(INDEX, 0)))
-        for minus, place in self.sets(cards):
-            found = (self.subtract if minus else self.add)(found, self.load(place))
-        return found
+        total = self.load(self.row(self.at.sums, ir.Constant(INDEX, 0)))
+        for minus, address in self.sets(cards):
+            total = (self.subtract if minus else self.add)(total, self.load(address))
+        return total
 
-    def put_in(self, codes: Any, index: Any) -> None:
+    def add_hand(self, codes: Any, index: Any) -> None:
         """Generate the addition of an opponent's hand to the sums."""
         hand, cards = self.wide_hand(codes, index)
-        lanes = self.load(self.row(self.at.met, hand))
-        every = self.row(self.at.sums, ir.Constant(INDEX, 0))
-        for place in (every, *(place for _, place in self.sets(cards))):
-            self.store(self.add(self.load(place), lanes), place)
+        lanes = self.load(self.row(self.at.opponent_tile, hand))
+        total = self.row(self.at.sums, ir.Constant(INDEX, 0))
+        for address in (total, *(address for _, address in self.sets(cards))):
+            self.store(self.add(self.load(address), lanes), address)
 
     def variable(self, value: Any) -> Any:
         """Allocate a variable with an initial value."""
@@ -207,69 +222,77 @@ class _Sets(Tiles):
         """Return a row of zeros of a tile."""
         return ir.Constant(self.floats_of_tiles, [0.0] * LANES)
 
-    def given(self, hand: Any, *, of_floats: bool) -> Any:
+    def payoff_address(self, hand: Any, *, of_floats: bool) -> Any:
         """Return the address of the row of a hand's payoffs."""
-        return self.row(self.at.given, hand, of_floats=of_floats)
+        return self.row(self.at.payoff_tile, hand, of_floats=of_floats)
 
 
-@piece(_Sets, "x level levels first own second same amount fold apart room")
+@piece(
+    _Sets,
+    "x level_counts n_levels own_codes n_own other_codes same amount fold three_amounts layout",
+)
 def _pay(code: _Sets) -> None:
     """Generate the payoffs of own hands, strength by strength.
 
     The sums that a hand faces are ``weaker`` before its strength is added, ``not stronger`` after
     it, and ``all`` at the end.  If ties pay nothing and a loss pays minus a win, the hand's payoff
-    is ``win * (weaker + not stronger - all)``.  If amounts are ``apart``, it is ``(win - tie) *
+    is ``win * (weaker + not stronger - all)``.  With ``three_amounts``, it is ``(win - tie) *
     weaker + (tie - lose) * not stronger + lose * all``.  A fold has only the last term.
     """
-    builder, at = code.builder, code.at
-    zero, one = ir.Constant(INDEX, 0), ir.Constant(INDEX, 1)
+    builder, args = code.builder, code.at
+    zero, unit = ir.Constant(INDEX, 0), ir.Constant(INDEX, 1)
     next_own, next_other = code.variable(zero), code.variable(zero)
     win, tie, lose = (code.amount(row) for row in range(3))
-    more, less = builder.fsub(win, tie), builder.fsub(tie, lose)
+    weaker_factor, not_stronger_factor = builder.fsub(win, tie), builder.fsub(tie, lose)
 
-    def met(cards: list[Any], hand: Any) -> Any:
-        return code.add(code.met_by(cards), code.same(hand))
+    def opponent_sum(cards: list[Any], hand: Any) -> Any:
+        return code.add(code.disjoint_sum(cards), code.same(hand))
 
     def strength(index: Any) -> None:
-        pair = builder.shl(index, one)
-        n_own = builder.zext(code.number(at.level, pair), INDEX)
-        n_others = builder.zext(code.number(at.level, builder.add(pair, one)), INDEX)
+        pair = builder.shl(index, unit)
+        n_own = builder.zext(code.number(args.level_counts, pair), INDEX)
+        n_others = builder.zext(code.number(args.level_counts, builder.add(pair, unit)), INDEX)
         # In a fold strengths do not matter: only the final sums are read.
-        n_own = builder.select(at.fold, zero, n_own)
-        own, other = builder.load(next_own), builder.load(next_other)
+        n_own = builder.select(args.fold, zero, n_own)
+        own_begin, other_begin = builder.load(next_own), builder.load(next_other)
 
-        def keep(k: Any) -> None:
-            hand, cards = code.wide_hand(at.first, builder.add(own, k))
+        def store_weaker(k: Any) -> None:
+            hand, cards = code.wide_hand(args.own_codes, builder.add(own_begin, k))
             # Leave out the hand with the same cards: it has the same strength, so it is not weaker.
-            code.store(code.met_by(cards), code.given(hand, of_floats=False))
+            code.store(code.disjoint_sum(cards), code.payoff_address(hand, of_floats=False))
 
-        def give(k: Any) -> None:
-            hand, cards = code.wide_hand(at.first, builder.add(own, k))
-            place = code.given(hand, of_floats=True)
-            before, after = code.load(code.given(hand, of_floats=False)), met(cards, hand)
-            with builder.if_else(at.apart) as (of_three, of_one):
-                with of_three:
-                    paid = builder.fmul(code.floats(before), more)
-                    code.store(code.fma(code.floats(after), less, paid), place)
-                with of_one:
-                    code.store(code.add(before, after), code.given(hand, of_floats=False))
+        def store_payoff(k: Any) -> None:
+            hand, cards = code.wide_hand(args.own_codes, builder.add(own_begin, k))
+            address = code.payoff_address(hand, of_floats=True)
+            before, after = (
+                code.load(code.payoff_address(hand, of_floats=False)),
+                opponent_sum(cards, hand),
+            )
+            with builder.if_else(args.three_amounts) as (with_three, with_opposite):
+                with with_three:
+                    payoff = builder.fmul(code.floats(before), weaker_factor)
+                    code.store(code.fma(code.floats(after), not_stronger_factor, payoff), address)
+                with with_opposite:
+                    code.store(code.add(before, after), code.payoff_address(hand, of_floats=False))
 
-        code.loop(n_own, keep)
-        code.loop(n_others, lambda k: code.put_in(at.second, builder.add(other, k)))
-        code.loop(n_own, give)
-        builder.store(builder.add(own, n_own), next_own)
-        builder.store(builder.add(other, n_others), next_other)
+        code.loop(n_own, store_weaker)
+        code.loop(n_others, lambda k: code.add_hand(args.other_codes, builder.add(other_begin, k)))
+        code.loop(n_own, store_payoff)
+        builder.store(builder.add(own_begin, n_own), next_own)
+        builder.store(builder.add(other_begin, n_others), next_other)
 
     def finish(index: Any) -> None:
-        hand, cards = code.wide_hand(at.first, index)
-        place, every = code.given(hand, of_floats=True), met(cards, hand)
-        with builder.if_else(at.apart) as (of_three, of_one):
-            with of_three:
-                paid = builder.select(at.fold, code.no_floats(), code.load(place))
-                code.store(code.fma(code.floats(every), lose, paid), place)
-            with of_one:
-                both = code.subtract(code.load(code.given(hand, of_floats=False)), every)
-                code.store(builder.fmul(code.floats(both), win), place)
+        hand, cards = code.wide_hand(args.own_codes, index)
+        address, final_sum = code.payoff_address(hand, of_floats=True), opponent_sum(cards, hand)
+        with builder.if_else(args.three_amounts) as (with_three, with_opposite):
+            with with_three:
+                payoff = builder.select(args.fold, code.no_floats(), code.load(address))
+                code.store(code.fma(code.floats(final_sum), lose, payoff), address)
+            with with_opposite:
+                difference = code.subtract(
+                    code.load(code.payoff_address(hand, of_floats=False)), final_sum
+                )
+                code.store(builder.fmul(code.floats(difference), win), address)
 
-    code.loop(at.levels, strength)
-    code.loop(at.own, finish)
+    code.loop(args.n_levels, strength)
+    code.loop(args.n_own, finish)

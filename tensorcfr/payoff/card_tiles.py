@@ -27,9 +27,9 @@ class Tiles(Code):
 
     width = LANES
 
-    def __init__(self, builder: Any, at: SimpleNamespace) -> None:
-        super().__init__(builder, at)
-        self.single = at.x.type.pointee == FLOAT
+    def __init__(self, builder: Any, args: SimpleNamespace) -> None:
+        super().__init__(builder, args)
+        self.single = args.x.type.pointee == FLOAT
         self.floats_of_tiles = self.vector(FLOAT if self.single else DOUBLE)
         self.sum = self.vector(INT) if self.single else self.floats_of_tiles
         self.size = 4 if self.single else 8
@@ -76,23 +76,23 @@ class Tiles(Code):
         Rows are 0 for a win, 1 for a tie, 2 for a loss.
         """
         builder, doubles = self.builder, self.vector(DOUBLE)
-        place = builder.gep(self.at.amount, [ir.Constant(INDEX, row * LANES)])
-        found = builder.load(builder.bitcast(place, doubles.as_pointer()), align=8)
-        found = builder.fmul(found, self.constant(DOUBLE, factor))
+        address = builder.gep(self.at.amount, [ir.Constant(INDEX, row * LANES)])
+        amounts = builder.load(builder.bitcast(address, doubles.as_pointer()), align=8)
+        amounts = builder.fmul(amounts, self.constant(DOUBLE, factor))
         if not self.single:
-            return found
-        return builder.fptrunc(builder.fmul(found, self.load(self.inverse)), self.floats_of_tiles)
+            return amounts
+        return builder.fptrunc(builder.fmul(amounts, self.load(self.inverse)), self.floats_of_tiles)
 
     @property
     def inverse(self) -> Any:
         """Address of the inverse of the scales."""
-        place = self.builder.add(self.at.scale, ir.Constant(INDEX, 8 * LANES))
-        return self.builder.inttoptr(place, self.vector(DOUBLE).as_pointer())
+        address = self.builder.add(self.at.scale, ir.Constant(INDEX, 8 * LANES))
+        return self.builder.inttoptr(address, self.vector(DOUBLE).as_pointer())
 
     def same(self, hand: Any) -> Any:
         """Load the row of the opponent's hand with the same cards."""
         twin = self.builder.zext(self.number(self.at.same, hand), INDEX)
-        return self.load(self.row(self.at.met, twin))
+        return self.load(self.row(self.at.opponent_tile, twin))
 
     def fetch(self, lines: Any, index: Any) -> None:
         """Prefetch the cache line number ``index`` from the address ``lines`` on, unless that is
@@ -102,10 +102,10 @@ class Tiles(Code):
             return
         builder = self.builder
         offset = builder.mul(index, ir.Constant(INDEX, ALIGNMENT))
-        place = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
+        address = builder.inttoptr(builder.add(lines, offset), ir.IntType(8).as_pointer())
         # Arguments: read access, second-level cache, data.
-        how = (ir.Constant(INT, number) for number in (0, 2, 1))
-        self.call("llvm.prefetch.p0", ir.VoidType(), place, *how)
+        hints = (ir.Constant(INT, number) for number in (0, 2, 1))
+        self.call("llvm.prefetch.p0", ir.VoidType(), address, *hints)
 
     def transposed(self, rows: list[Any]) -> list[Any]:
         """Transpose sixteen vectors, by exchanging halves, then quarters, and so on."""
@@ -133,11 +133,11 @@ class Tiles(Code):
         and the weights of the hands in the precision of the tiles.
         """
 
-        def step(hand: Any, masks: list[Any], left: Any) -> None:
-            found = self.load_row(self.builder.gep(self.at.weight, [hand]), masks[0])
+        def step(hand: Any, masks: list[Any], remaining: Any) -> None:
+            weights = self.load_row(self.builder.gep(self.at.weight, [hand]), masks[0])
             if self.single:
-                found = self.builder.fptrunc(found, self.floats_of_tiles)
-            body(hand, masks[0], left, found)
+                weights = self.builder.fptrunc(weights, self.floats_of_tiles)
+            body(hand, masks[0], remaining, weights)
 
         self.steps(self.at.hands, 1, step)
 
@@ -149,11 +149,11 @@ class Tiles(Code):
 @piece(Code, "address count")
 def clear(code: Code) -> None:
     """Set bytes to 0."""
-    place = code.builder.inttoptr(code.at.address, ir.IntType(8).as_pointer())
-    cgutils.memset(code.builder, place, code.at.count, 0)
+    address = code.builder.inttoptr(code.at.address, ir.IntType(8).as_pointer())
+    cgutils.memset(code.builder, address, code.at.count, 0)
 
 
-@piece(Tiles, "x rows hands weight room")
+@piece(Tiles, "x rows hands weight layout")
 def find_scale(code: Tiles) -> None:
     """Compute the factor that makes each lane's reaches whole numbers, and its inverse, as doubles.
 
@@ -162,34 +162,34 @@ def find_scale(code: Tiles) -> None:
     if not code.single:
         return
     builder, starts = code.builder, code.starts()
-    nothing = code.constant(FLOAT, 0.0)
-    totals = [cgutils.alloca_once_value(builder, nothing) for _ in range(LANES)]
+    zeros = code.constant(FLOAT, 0.0)
+    totals = [cgutils.alloca_once_value(builder, zeros) for _ in range(LANES)]
 
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
+    def block(hand: Any, mask: Any | None, remaining: Any, weights: Any) -> None:
         for start, total in zip(starts, totals, strict=True):
-            found = code.load_row(builder.gep(start, [hand]), mask)
-            found = code.call(f"llvm.fabs.{code.suffix(found.type)}", found.type, found)
-            builder.store(code.fma(found, weights, builder.load(total)), total)
+            reaches = code.load_row(builder.gep(start, [hand]), mask)
+            reaches = code.call(f"llvm.fabs.{code.suffix(reaches.type)}", reaches.type, reaches)
+            builder.store(code.fma(reaches, weights, builder.load(total)), total)
 
     code.blocks(block)
     columns = code.transposed([builder.load(total) for total in totals])
     # Column k has the totals of every sixteenth hand from k on, for all lanes: add the columns.
     while len(columns) > 1:
         pairs = zip(columns[::2], columns[1::2], strict=True)
-        columns = [builder.fadd(one, other) for one, other in pairs]
-    some = builder.fcmp_ordered(">=", columns[0], code.constant(FLOAT, LEAST))
+        columns = [builder.fadd(first, second) for first, second in pairs]
+    is_positive = builder.fcmp_ordered(">=", columns[0], code.constant(FLOAT, LEAST))
     factor = builder.fdiv(code.constant(FLOAT, LARGEST), columns[0])
-    factor = builder.select(some, factor, nothing)
+    factor = builder.select(is_positive, factor, zeros)
     in_double = builder.fpext(factor, code.vector(DOUBLE))
     inverse = builder.fdiv(code.constant(DOUBLE, 1.0), in_double)
-    inverse = builder.select(some, inverse, code.constant(DOUBLE, 0.0))
+    inverse = builder.select(is_positive, inverse, code.constant(DOUBLE, 0.0))
     code.store(factor, builder.inttoptr(code.at.scale, factor.type.as_pointer()))
     code.store(inverse, code.inverse)
 
 
-@piece(Tiles, "x rows hands weight room")
+@piece(Tiles, "x rows hands weight layout")
 def read_rows(code: Tiles) -> None:
-    """Fill the tile: ``met[h][l] = weight[h] * x[rows[l] + h]``.
+    """Fill the tile: ``opponent_tile[h][l] = weight[h] * x[rows[l] + h]``.
 
     In single precision it is multiplied by the scale of the lane and rounded.
     """
@@ -198,63 +198,63 @@ def read_rows(code: Tiles) -> None:
         first = builder.inttoptr(code.at.scale, FLOAT.as_pointer())
         scales = [code.splat(code.number(first, lane)) for lane in range(LANES)]
 
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
-        found = []
+    def block(hand: Any, mask: Any | None, remaining: Any, weights: Any) -> None:
+        rows = []
         for lane, start in enumerate(starts):
             row = builder.fmul(code.load_row(builder.gep(start, [hand]), mask), weights)
             if code.single:
                 row = builder.fmul(row, scales[lane])
                 name = f"llvm.lrint.v{LANES}i32.{code.suffix(row.type)}"
                 row = code.call(name, code.sum, row)
-            found.append(row)
-        for k, lanes in enumerate(code.transposed(found)):
-            place = code.row(code.at.met, builder.add(hand, ir.Constant(INDEX, k)))
+            rows.append(row)
+        for k, lanes in enumerate(code.transposed(rows)):
+            address = code.row(code.at.opponent_tile, builder.add(hand, ir.Constant(INDEX, k)))
             if mask is None:
-                code.store(lanes, place)
+                code.store(lanes, address)
             else:
-                with builder.if_then(builder.icmp_signed("<", ir.Constant(INDEX, k), left)):
-                    code.store(lanes, place)
+                with builder.if_then(builder.icmp_signed("<", ir.Constant(INDEX, k), remaining)):
+                    code.store(lanes, address)
 
     code.blocks(block)
 
 
-@piece(Tiles, "x rows count hands weight room")
+@piece(Tiles, "x rows count hands weight layout")
 def add_rows(code: Tiles) -> None:
-    """Add ``weight[h] * given[h][l]`` to ``x[rows[l] + h]``, for ``count`` lanes."""
-    builder, at, kind = code.builder, code.at, code.floats_of_tiles
+    """Add ``weight[h] * payoff_tile[h][l]`` to ``x[rows[l] + h]``, for ``count`` lanes."""
+    builder, args, kind = code.builder, code.at, code.floats_of_tiles
     columns = cgutils.alloca_once(builder, kind, size=LANES)
-    is_full = builder.icmp_signed("==", at.count, ir.Constant(INDEX, LANES))
+    is_full = builder.icmp_signed("==", args.count, ir.Constant(INDEX, LANES))
 
-    def block(hand: Any, mask: Any | None, left: Any, weights: Any) -> None:
+    def block(hand: Any, mask: Any | None, remaining: Any, weights: Any) -> None:
         lanes = []
         for k in range(LANES):
-            here = builder.add(hand, ir.Constant(INDEX, k))
+            row = builder.add(hand, ir.Constant(INDEX, k))
             if mask is not None:
                 # Read the last hand again beyond the end; the mask keeps it from being stored.
-                last = builder.sub(builder.add(hand, left), ir.Constant(INDEX, 1))
-                beyond = builder.icmp_signed(">", here, last)
-                here = builder.select(beyond, last, here)
-            lanes.append(code.load(code.row(at.given, here, of_floats=True)))
+                last = builder.sub(builder.add(hand, remaining), ir.Constant(INDEX, 1))
+                is_beyond = builder.icmp_signed(">", row, last)
+                row = builder.select(is_beyond, last, row)
+            lanes.append(code.load(code.row(args.payoff_tile, row, of_floats=True)))
         lanes = code.transposed(lanes)
 
         def add(lane: Any, added: Any) -> None:
-            place = builder.gep(at.x, [builder.add(code.number(at.rows, lane), hand)])
-            code.store_row(code.fma(added, weights, code.load_row(place, mask)), place, mask)
+            address = builder.gep(args.x, [builder.add(code.number(args.rows, lane), hand)])
+            code.store_row(code.fma(added, weights, code.load_row(address, mask)), address, mask)
 
         def one_by_one() -> None:
             for lane, added in enumerate(lanes):
                 builder.store(added, builder.gep(columns, [ir.Constant(INDEX, lane)]))
-            code.loop(at.count, lambda lane: add(lane, code.number(columns, lane)))
+            code.loop(args.count, lambda lane: add(lane, code.number(columns, lane)))
 
         if mask is not None:
             one_by_one()
             return
         # Unrolled for full groups; otherwise a loop over the lanes that have a terminal.
-        with builder.if_else(is_full) as (whole, partly):
-            with whole:
+        with builder.if_else(is_full) as (all_lanes, some_lanes):
+            with all_lanes:
                 for lane, added in enumerate(lanes):
                     add(lane, added)
-            with partly:
+            with some_lanes:
                 one_by_one()
 
     code.blocks(block)

@@ -103,18 +103,18 @@ class PayoffCards(NamedTuple):
         """
         begin, end = form.player_sequences[player : player + 2].tolist()
         g = np.zeros(end - begin)
-        for own, other, matrix in self._matrices(player):
-            g[own - begin] += matrix @ x[other]
+        for rows, columns, matrix in self._matrices(player):
+            g[rows - begin] += matrix @ x[columns]
         return g
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the part entry by entry; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
-        none = np.empty(0, dtype=np.int64)
-        rows, columns, values = [none], [none], [np.empty(0)]
-        for own, other, matrix in self._matrices(player):
+        empty = np.empty(0, dtype=np.int64)
+        rows, columns, values = [empty], [empty], [np.empty(0)]
+        for own_sequences, other_sequences, matrix in self._matrices(player):
             first, second = np.nonzero(matrix)
-            rows.append(own[first])
-            columns.append(other[second])
+            rows.append(own_sequences[first])
+            columns.append(other_sequences[second])
             values.append(matrix[first, second])
         return np.concatenate(rows), np.concatenate(columns)[None], np.concatenate(values)
 
@@ -144,44 +144,50 @@ class PayoffCards(NamedTuple):
             int64 (own classes, columns) and (other player's hands, columns): class, the two or four
             cards, and the rank of the strength, from the weakest.
         """
-        at = int(self.board[board, player])
-        levels, *counts = self.walk[at : at + 3].tolist()
-        at += 3
-        per_level = self.walk[at : at + 2 * levels].reshape(levels, 2).astype(np.int64)
-        at += 2 * levels
-        found = []
+        offset = int(self.board[board, player])
+        levels, *counts = self.walk[offset : offset + 3].tolist()
+        offset += 3
+        per_level = self.walk[offset : offset + 2 * levels].reshape(levels, 2).astype(np.int64)
+        offset += 2 * levels
+        hands = []
         for side, count in enumerate(counts):
-            end = at + self.numbers * count
-            codes = self.walk[at:end].astype(np.int64).reshape(-1, self.numbers)
-            place = np.repeat(np.arange(levels), per_level[:, side])[:count]
-            found.append(np.column_stack([hands_of(codes), place]))
-            at = end
-        return found[0], found[1]
+            end = offset + self.numbers * count
+            codes = self.walk[offset:end].astype(np.int64).reshape(-1, self.numbers)
+            strength = np.repeat(np.arange(levels), per_level[:, side])[:count]
+            hands.append(np.column_stack([hands_of(codes), strength]))
+            offset = end
+        return hands[0], hands[1]
 
     def _matrices(self, player: int) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
         """Yield own sequences, opponent's sequences and payoff matrix of every terminal."""
         for k, (count, board, kind) in enumerate(self.group.tolist()):
-            classes, others = self.classes(board, player), self.classes(board, 1 - player)
-            of_own, of_others = self.weight[1, classes], self.weight[0, others]
-            own, other = self.read_walk(board, player)
+            classes, other_classes = self.classes(board, player), self.classes(board, 1 - player)
+            own_weights, other_weights = self.weight[1, classes], self.weight[0, other_classes]
+            own_hands, other_hands = self.read_walk(board, player)
             # Hands that share a card cannot be dealt together.
-            shared = (own[:, None, 1:-1, None] == other[None, :, None, 1:-1]).any(axis=(2, 3))
-            weight = of_own[own[:, 0], None] * of_others[other[:, 0]] * ~shared
+            shared = (own_hands[:, None, 1:-1, None] == other_hands[None, :, None, 1:-1]).any(
+                axis=(2, 3)
+            )
+            weight = own_weights[own_hands[:, 0], None] * other_weights[other_hands[:, 0]] * ~shared
             # 1 if the own hand is stronger, 0 for a tie, -1 if it is weaker.
-            ahead = np.sign(own[:, -1, None] - other[:, -1])
-            place = (
-                np.broadcast_to(own[:, 0, None], weight.shape),
-                np.broadcast_to(other[:, 0], weight.shape),
+            ahead = np.sign(own_hands[:, -1, None] - other_hands[:, -1])
+            indices = (
+                np.broadcast_to(own_hands[:, 0, None], weight.shape),
+                np.broadcast_to(other_hands[:, 0], weight.shape),
             )
             for lane in range(count):
                 win, tie, lose = self.amount[player, k, :, lane]
                 if kind == SHOWDOWN:
                     assert tie == 0.0
-                paid = np.where(ahead > 0, win, np.where(ahead < 0, lose, tie))
-                matrix = np.zeros((len(of_own), len(of_others)))
-                np.add.at(matrix, place, paid * weight)
+                payoff = np.where(ahead > 0, win, np.where(ahead < 0, lose, tie))
+                matrix = np.zeros((len(own_weights), len(other_weights)))
+                np.add.at(matrix, indices, payoff * weight)
                 first, second = self.sequence[player, k, lane], self.sequence[1 - player, k, lane]
-                yield first + np.arange(len(of_own)), second + np.arange(len(of_others)), matrix
+                yield (
+                    first + np.arange(len(own_weights)),
+                    second + np.arange(len(other_weights)),
+                    matrix,
+                )
 
 
 class PayoffSubsets(PayoffCards):

@@ -64,21 +64,25 @@ class PayoffEntries(NamedTuple):
     def product(self, form: SequenceForm, player: int, x: np.ndarray) -> np.ndarray:
         """Compute a player's payoffs; see :meth:`tensorcfr.payoff.PayoffPart.product`."""
         begin, end = form.player_sequences[player : player + 2].tolist()
-        own = self.of_player(player)
-        term = self.value[own] * x[self.column[:, own]].prod(axis=0)
+        entries = self.of_player(player)
+        term = self.value[entries] * x[self.column[:, entries]].prod(axis=0)
         # Convert, because bincount returns integers if there are no entries.
-        row = self.entry_row[own] - begin
+        row = self.entry_row[entries] - begin
         return np.bincount(row, term, end - begin).astype(np.float64)
 
     def triples(self, form: SequenceForm, player: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the entries of a player; see :meth:`tensorcfr.payoff.PayoffPart.triples`."""
-        own = self.of_player(player)
-        return self.entry_row[own], self.column[:, own].astype(np.int64), self.value[own]
+        entries = self.of_player(player)
+        return (
+            self.entry_row[entries],
+            self.column[:, entries].astype(np.int64),
+            self.value[entries],
+        )
 
     def count_entries(self, form: SequenceForm, player: int) -> int:
         """Return the number of a player's entries."""
-        own = self.of_player(player)
-        return own.stop - own.start
+        entries = self.of_player(player)
+        return entries.stop - entries.start
 
     def magnitudes(self) -> PayoffEntries:
         """Return the part with the absolute value of every payoff."""
@@ -110,7 +114,7 @@ def payoff_entries(
         others = np.delete(last, player, axis=0)
         by_row = np.lexsort((*others[::-1], last[player]))
         rows, count = np.unique(last[player][by_row], return_counts=True)
-        parts.append(_slices(rows, count, others[:, by_row], payoff[by_row, player]))
+        parts.append(_build_slices(rows, count, others[:, by_row], payoff[by_row, player]))
     for player, part in enumerate(parts):
         part["offset"] += player * entries
     joined = {name: np.concatenate([part[name] for part in parts], axis=-1) for name in parts[0]}
@@ -136,7 +140,7 @@ def _add_equal_terminals(last: np.ndarray, payoff: np.ndarray) -> tuple[np.ndarr
     return last[:, new], np.where(np.abs(total) <= PAYOFF_ROUNDING * size, 0.0, total)
 
 
-def _slices(
+def _build_slices(
     rows: np.ndarray, count: np.ndarray, columns: np.ndarray, values: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Build the slices of one player's entries.

@@ -27,7 +27,7 @@ VECTORS = 2
 def weighted_sum(
     code: np.ndarray,
     weight: np.ndarray,
-    at: int,
+    terms_at: int,
     x: np.ndarray,
     first: int,
     stride: int,
@@ -42,9 +42,9 @@ def weighted_sum(
     ``out[to + l] = sum_i weight[i] * x[first + rank[code[i]] * stride + l]``, or added to ``out``.
 
     Args:
-        code: int64: the number of terms at index ``at``, then the terms.
+        code: int64: the number of terms at index ``terms_at``, then the terms.
         weight: float64, parallel to ``code``.
-        at: Index of the number of terms.
+        terms_at: Index of the number of terms.
         x: float64 or float32.
         first: Index in ``x`` of the row of rank 0.
         stride: Distance between rows of ``x``.
@@ -56,7 +56,7 @@ def weighted_sum(
         count: Number of lanes.
     """
     total = out[to : to + count].copy() if add else np.zeros(count)
-    for i in range(at + 1, at + 1 + code[at]):
+    for i in range(terms_at + 1, terms_at + 1 + code[terms_at]):
         begin = first + (code[i] if rank is None else rank[code[i]]) * stride
         total += weight[i] * x[begin : begin + count].astype(np.float64)
     out[to : to + count] = total
@@ -65,7 +65,7 @@ def weighted_sum(
 def spread(
     code: np.ndarray,
     weight: np.ndarray,
-    at: int,
+    terms_at: int,
     out: np.ndarray,
     first: int,
     stride: int,
@@ -82,9 +82,9 @@ def spread(
     every term ``i``.
 
     Args:
-        code: int64: the number of terms at index ``at``, then the terms.
+        code: int64: the number of terms at index ``terms_at``, then the terms.
         weight: float64, parallel to ``code``.
-        at: Index of the number of terms.
+        terms_at: Index of the number of terms.
         out: float64 or float32; modified in place; must not overlap with ``scale`` and ``z``.
         first: Index in ``out`` of the row of rank 0.
         stride: Distance between rows of ``out``.
@@ -96,7 +96,7 @@ def spread(
         count: Number of lanes.
     """
     product = scale[scale_at : scale_at + count] * z[z_at : z_at + count]
-    for i in range(at + 1, at + 1 + code[at]):
+    for i in range(terms_at + 1, terms_at + 1 + code[terms_at]):
         begin = first + rank[code[i]] * stride
         out[begin : begin + count] += weight[i] * product
 
@@ -106,14 +106,17 @@ def dot(x: np.ndarray, y: np.ndarray, first: int, count: int, out: np.ndarray, t
 
     It is summed in float64 and written to ``out[to]``, float64.
     """
-    both = x[first : first + count].astype(np.float64), y[first : first + count].astype(np.float64)
-    out[to] = np.dot(*both)
+    factors = (
+        x[first : first + count].astype(np.float64),
+        y[first : first + count].astype(np.float64),
+    )
+    out[to] = np.dot(*factors)
 
 
 class _Lanes(Code):
     """Code generator of these functions: vectors of a step, and loops over terms.
 
-    Functions with terms share the arguments code, weight, at, first, stride and rank.
+    Functions with terms share the arguments code, weight, terms_at, first, stride and rank.
     """
 
     width = WIDTH
@@ -124,22 +127,22 @@ class _Lanes(Code):
 
         Yields the address of a term's lanes, and its weight as a vector.
         """
-        at, builder, one = self.at, self.builder, ir.Constant(INDEX, 1)
-        terms = self.number(at.code, at.at)
-        begin = builder.add(at.at, one)
+        args, builder, unit = self.at, self.builder, ir.Constant(INDEX, 1)
+        terms = self.number(args.code, args.terms_at)
+        begin = builder.add(args.terms_at, unit)
         with self.counting(begin, builder.add(begin, terms)) as i:
-            item = self.number(at.code, i)
-            if at.rank is not None:
-                item = self.number(at.rank, item)
-            row = builder.mul(item, at.stride)
-            factor = self.splat(self.number(at.weight, i))
-            yield builder.gep(lanes, [builder.add(at.first, row)]), factor
+            item = self.number(args.code, i)
+            if args.rank is not None:
+                item = self.number(args.rank, item)
+            row = builder.mul(item, args.stride)
+            factor = self.splat(self.number(args.weight, i))
+            yield builder.gep(lanes, [builder.add(args.first, row)]), factor
 
     def load(self, first: Any, lane: Any, k: int, mask: Any | None) -> Any:
         """Load vector ``k`` of a step as doubles, with 0 outside the mask, if there is one."""
-        found = self.load_row(self._address(first, lane, k), mask)
-        is_single = found.type.element == FLOAT
-        return self.builder.fpext(found, self.vector(DOUBLE)) if is_single else found
+        numbers = self.load_row(self._address(first, lane, k), mask)
+        is_single = numbers.type.element == FLOAT
+        return self.builder.fpext(numbers, self.vector(DOUBLE)) if is_single else numbers
 
     def store(self, value: Any, first: Any, lane: Any, k: int, mask: Any | None = None) -> None:
         """Store doubles to vector ``k`` of a step, under the mask, if there is one."""
@@ -149,53 +152,53 @@ class _Lanes(Code):
 
     def _address(self, first: Any, lane: Any, k: int) -> Any:
         """Return the address of vector ``k`` of a step."""
-        at = self.builder.add(lane, ir.Constant(INDEX, k * WIDTH))
-        return self.builder.gep(first, [at])
+        offset = self.builder.add(lane, ir.Constant(INDEX, k * WIDTH))
+        return self.builder.gep(first, [offset])
 
 
 @in_place_of(weighted_sum, _Lanes)
 def _weighted_sum(code: _Lanes) -> None:
-    at, builder = code.at, code.builder
-    target = builder.gep(at.out, [at.to])
+    args, builder = code.at, code.builder
+    target = builder.gep(args.out, [args.to])
     sums = [cgutils.alloca_once(builder, code.vector(DOUBLE)) for _ in range(VECTORS)]
 
     def step(lane: Any, masks: list[Any], _: Any) -> None:
         used = sums[: len(masks)]
         for k, total in enumerate(used):
             # `add` is the mask: without it `out` is not read, and may be uninitialised.
-            builder.store(code.load(target, lane, k, code.splat(at.add)), total)
-        with code.terms(at.x) as (source, factor):
+            builder.store(code.load(target, lane, k, code.splat(args.add)), total)
+        with code.terms(args.x) as (source, factor):
             for k, (mask, total) in enumerate(zip(masks, used, strict=True)):
                 term = code.load(source, lane, k, mask)
                 builder.store(code.fma(factor, term, builder.load(total)), total)
         for k, total in enumerate(used):
             code.store(builder.load(total), target, lane, k)
 
-    code.steps(at.count, VECTORS, step)
+    code.steps(args.count, VECTORS, step)
 
 
 @in_place_of(spread, _Lanes)
 def _spread(code: _Lanes) -> None:
-    at, builder = code.at, code.builder
-    scale, z = builder.gep(at.scale, [at.scale_at]), builder.gep(at.z, [at.z_at])
+    args, builder = code.at, code.builder
+    scale, z = builder.gep(args.scale, [args.scale_at]), builder.gep(args.z, [args.z_at])
 
     def step(lane: Any, masks: list[Any], _: Any) -> None:
         products = [
             builder.fmul(code.load(scale, lane, k, mask), code.load(z, lane, k, mask))
             for k, mask in enumerate(masks)
         ]
-        with code.terms(at.out) as (target, factor):
+        with code.terms(args.out) as (target, factor):
             for k, (mask, product) in enumerate(zip(masks, products, strict=True)):
-                before = code.load(target, lane, k, mask)
-                code.store(code.fma(factor, product, before), target, lane, k, mask)
+                old = code.load(target, lane, k, mask)
+                code.store(code.fma(factor, product, old), target, lane, k, mask)
 
-    code.steps(at.count, VECTORS, step)
+    code.steps(args.count, VECTORS, step)
 
 
 @in_place_of(dot, _Lanes)
 def _dot(code: _Lanes) -> None:
-    at, builder, doubles = code.at, code.builder, code.vector(DOUBLE)
-    x, y = (builder.gep(array, [at.first]) for array in (at.x, at.y))
+    args, builder, doubles = code.at, code.builder, code.vector(DOUBLE)
+    x, y = (builder.gep(array, [args.first]) for array in (args.x, args.y))
     sums = [
         cgutils.alloca_once_value(builder, code.constant(DOUBLE, 0.0)) for _ in range(2 * VECTORS)
     ]
@@ -205,11 +208,11 @@ def _dot(code: _Lanes) -> None:
             term = code.load(x, lane, k, mask), code.load(y, lane, k, mask)
             builder.store(code.fma(*term, builder.load(total)), total)
 
-    code.steps(at.count, 2 * VECTORS, step)
+    code.steps(args.count, 2 * VECTORS, step)
     total = builder.load(sums[0])
-    for other in sums[1:]:
-        total = builder.fadd(total, builder.load(other))
+    for partial in sums[1:]:
+        total = builder.fadd(total, builder.load(partial))
     total = code.call(
         f"llvm.vector.reduce.fadd.{code.suffix(doubles)}", DOUBLE, ir.Constant(DOUBLE, -0.0), total
     )
-    builder.store(total, builder.gep(at.out, [at.to]))
+    builder.store(total, builder.gep(args.out, [args.to]))

@@ -88,11 +88,11 @@ def add_entries(part: PayoffEntries, share: Share) -> None:
     reach, g = share.reach, share.g
     for s in range(begin, end if share.number == 0 else begin):
         if opponents != 1:
-            _any_opponents(part, s, reach, g)
+            _add_slice_of_many(part, s, reach, g)
         elif part.rows[s] < NARROW:
-            _narrow(part, s, reach, g)
+            _add_narrow_slice(part, s, reach, g)
         else:
-            _wide(part, s, reach, g)
+            _add_wide_slice(part, s, reach, g)
 
 
 @inlined
@@ -104,10 +104,10 @@ def entries_scratch(part: PayoffEntries) -> int:
 @inlined
 def blocks_scratch(part: PayoffBlocks) -> int:
     """Return the scratch numbers for the pools of one block and the sum of one class."""
-    most = 0
+    n_pools = 0
     for program in part.program_offset[:-1]:
-        most = max(most, part.code[program])
-    return (most + 1) * BLOCK_TILE
+        n_pools = max(n_pools, part.code[program])
+    return (n_pools + 1) * BLOCK_TILE
 
 
 @inlined
@@ -119,8 +119,8 @@ def add_blocks(part: PayoffBlocks, share: Share) -> None:
     skipped = player * order.shape[0]
     # Deal groups out in turn: adjacent groups have similar costs, so this balances the threads.
     for group in range(groups[player] + share.number, groups[player + 1], share.of):
-        for at in range(offset[group] - skipped, offset[group + 1] - skipped):
-            _add_block(part, part.block[order[at]], share)
+        for index in range(offset[group] - skipped, offset[group + 1] - skipped):
+            _add_block(part, part.block[order[index]], share)
 
 
 @inlined
@@ -133,37 +133,67 @@ def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
     hand_rank, player, _, _, reach, g, scratch, _ = share
     programs, coefficient = part.program_offset, part.coefficient
     code, weight = part.code, part.weight
-    other, z = 1 - player, scratch.shape[0] - BLOCK_TILE
-    held, met = hand_rank[block[MASK + player]], hand_rank[block[MASK + other]]
+    opponent, z = 1 - player, scratch.shape[0] - BLOCK_TILE
+    own_rank, other_rank = hand_rank[block[MASK + player]], hand_rank[block[MASK + opponent]]
     for begin in range(0, block[COUNT], BLOCK_TILE):
         count = min(BLOCK_TILE, block[COUNT] - begin)
-        own, others = block[SEQUENCE + player] + begin, block[SEQUENCE + other] + begin
-        stride = block[STRIDE + other]
-        at = programs[2 * block[MATRIX] + player]
-        pools = code[at]
-        at += 1
+        own_first, other_first = (
+            block[SEQUENCE + player] + begin,
+            block[SEQUENCE + opponent] + begin,
+        )
+        stride = block[STRIDE + opponent]
+        index = programs[2 * block[MATRIX] + player]
+        pools = code[index]
+        index += 1
         # Pools: weighted sums of the opponent's reaches, in scratch, one tile per pool.
         for pool in range(pools):
             to = pool * BLOCK_TILE
-            weighted_sum(code, weight, at, reach, others, stride, met, scratch, to, False, count)
-            at += code[at] + 1
-        classes = code[at]
-        at += 1
+            weighted_sum(
+                code,
+                weight,
+                index,
+                reach,
+                other_first,
+                stride,
+                other_rank,
+                scratch,
+                to,
+                False,
+                count,
+            )
+            index += code[index] + 1
+        classes = code[index]
+        index += 1
         stride = block[STRIDE + player]
-        pot = block[FIRST] + begin
+        terminal = block[FIRST] + begin
         # Classes: sum some pools (a chained class adds to the sum of the class before), then add
         # multiples of the sum to the payoffs of the class's hands.
         for _ in range(classes):
-            chained = code[at] != 0
-            at += 1
-            weighted_sum(code, weight, at, scratch, 0, BLOCK_TILE, None, scratch, z, chained, count)
-            at += code[at] + 1
-            spread(code, weight, at, g, own, stride, held, coefficient, pot, scratch, z, count)
-            at += code[at] + 1
+            chained = code[index] != 0
+            index += 1
+            weighted_sum(
+                code, weight, index, scratch, 0, BLOCK_TILE, None, scratch, z, chained, count
+            )
+            index += code[index] + 1
+            spread(
+                code,
+                weight,
+                index,
+                g,
+                own_first,
+                stride,
+                own_rank,
+                coefficient,
+                terminal,
+                scratch,
+                z,
+                count,
+            )
+            index += code[index] + 1
 
 
 @inlined
-def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_wide_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice with many rows, entry by entry, with rows as lanes.
 
     Four entries are added at a time, which reduces the loads and stores of the sums.
@@ -173,29 +203,29 @@ def _wide(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> No
         length = min(TILE, rows - begin)
         first = payoff.row[s] + begin
         out = g[first : first + length]
-        at = payoff.offset[s] + begin
+        index = payoff.offset[s] + begin
         e = 0
         while e + 4 <= entries:
-            value0, other0 = payoff.value[at:], column[at:]
-            value1, other1 = payoff.value[at + rows :], column[at + rows :]
-            value2, other2 = payoff.value[at + 2 * rows :], column[at + 2 * rows :]
-            value3, other3 = payoff.value[at + 3 * rows :], column[at + 3 * rows :]
+            value0, columns0 = payoff.value[index:], column[index:]
+            value1, columns1 = payoff.value[index + rows :], column[index + rows :]
+            value2, columns2 = payoff.value[index + 2 * rows :], column[index + 2 * rows :]
+            value3, columns3 = payoff.value[index + 3 * rows :], column[index + 3 * rows :]
             for r in range(length):
-                out[r] += (value0[r] * reach[other0[r]] + value1[r] * reach[other1[r]]) + (
-                    value2[r] * reach[other2[r]] + value3[r] * reach[other3[r]]
+                out[r] += (value0[r] * reach[columns0[r]] + value1[r] * reach[columns1[r]]) + (
+                    value2[r] * reach[columns2[r]] + value3[r] * reach[columns3[r]]
                 )
             e += 4
-            at += 4 * rows
+            index += 4 * rows
         while e < entries:
-            value, other = payoff.value[at:], column[at:]
+            value, columns = payoff.value[index:], column[index:]
             for r in range(length):
-                out[r] += value[r] * reach[other[r]]
+                out[r] += value[r] * reach[columns[r]]
             e += 1
-            at += rows
+            index += rows
 
 
 @inlined
-def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_narrow_slice(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice with few rows, row by row.
 
     There are four partial sums, so that additions do not wait for each other.
@@ -203,32 +233,32 @@ def _narrow(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> 
     rows, entries, column = payoff.rows[s], payoff.entries[s], payoff.column[0]
     for r in range(rows):
         a = b = c = d = 0.0
-        at = payoff.offset[s] + r
+        index = payoff.offset[s] + r
         e = 0
         while e + 4 <= entries:
-            a += payoff.value[at] * reach[column[at]]
-            b += payoff.value[at + rows] * reach[column[at + rows]]
-            c += payoff.value[at + 2 * rows] * reach[column[at + 2 * rows]]
-            d += payoff.value[at + 3 * rows] * reach[column[at + 3 * rows]]
+            a += payoff.value[index] * reach[column[index]]
+            b += payoff.value[index + rows] * reach[column[index + rows]]
+            c += payoff.value[index + 2 * rows] * reach[column[index + 2 * rows]]
+            d += payoff.value[index + 3 * rows] * reach[column[index + 3 * rows]]
             e += 4
-            at += 4 * rows
+            index += 4 * rows
         while e < entries:
-            a += payoff.value[at] * reach[column[at]]
+            a += payoff.value[index] * reach[column[index]]
             e += 1
-            at += rows
+            index += rows
         g[payoff.row[s] + r] += (a + b) + (c + d)
 
 
 @inlined
-def _any_opponents(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
+def _add_slice_of_many(payoff: PayoffEntries, s: int, reach: np.ndarray, g: np.ndarray) -> None:
     """Add a slice entry by entry, with the product of any number of opponents' reaches."""
     rows = payoff.rows[s]
     for e in range(payoff.entries[s]):
-        at = payoff.offset[s] + e * rows
+        index = payoff.offset[s] + e * rows
         for r in range(rows):
-            weight = payoff.value[at + r]
+            weight = payoff.value[index + r]
             for j in range(payoff.column.shape[0]):
-                weight *= reach[payoff.column[j, at + r]]
+                weight *= reach[payoff.column[j, index + r]]
             g[payoff.row[s] + r] += weight
 
 
@@ -248,7 +278,9 @@ SCRATCH: dict[type, Callable[..., int]] = {
 """Function that returns the scratch size of each kind of part."""
 
 
-def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dict[str, Any], str]:
+def _source_per_part(
+    operator: Any, functions: dict[type, Any], line: str
+) -> tuple[dict[str, Any], str]:
     """Return source code with a statement per part of an operator, and the functions that it calls.
 
     Numba cannot compile a loop over parts of several kinds.
@@ -260,7 +292,7 @@ def _of_parts(operator: Any, functions: dict[type, Any], line: str) -> tuple[dic
 @typed(add_share)
 def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
     line = "    if k == {k}:\n        function_{k}(operator[{k}], share)\n"
-    scope, lines = _of_parts(operator, ADD, line)
+    scope, lines = _source_per_part(operator, ADD, line)
     exec(f"def add(operator, k, share):\n    pass\n{lines}", scope)
     return scope["add"]
 
@@ -268,6 +300,6 @@ def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
 @typed(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
     line = "    size = max(size, function_{k}(operator[{k}]))\n"
-    scope, lines = _of_parts(operator, SCRATCH, line)
+    scope, lines = _source_per_part(operator, SCRATCH, line)
     exec(f"def find(operator):\n    size = 0\n{lines}    return size", scope)
     return scope["find"]

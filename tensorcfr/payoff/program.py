@@ -42,17 +42,19 @@ class Program:
     def n_terms(self) -> int:
         """Number of terms of all sums; each is a loop over the terminals of a block."""
         pooled = sum(len(hands) for hands, _ in self.pools)
-        return pooled + sum(len(one.pools[0]) + len(one.hands[0]) for one in self.classes)
+        return pooled + sum(
+            len(hand_class.pools[0]) + len(hand_class.hands[0]) for hand_class in self.classes
+        )
 
     @cached_property
     def own(self) -> np.ndarray:
         """Hands of the player in the program, int64 (hands,), ascending."""
-        return _mentioned([one.hands for one in self.classes])
+        return _distinct_items([hand_class.hands for hand_class in self.classes])
 
     @cached_property
     def others(self) -> np.ndarray:
         """Hands of the other player in the program, int64 (hands,), ascending."""
-        return _mentioned(self.pools)
+        return _distinct_items(self.pools)
 
     def apply(self, x: np.ndarray) -> np.ndarray:
         """Multiply by the matrix.
@@ -98,15 +100,15 @@ class Program:
         for pool in self.pools:
             emit_terms(pool)
         emit([len(self.classes)], [0.0])
-        for one in self.classes:
-            emit([int(one.chained)], [0.0])
-            emit_terms(one.pools)
-            emit_terms(one.hands)
+        for hand_class in self.classes:
+            emit([int(hand_class.chained)], [0.0])
+            emit_terms(hand_class.pools)
+            emit_terms(hand_class.hands)
         return code, weight
 
 
-def _mentioned(parts: list[Terms]) -> np.ndarray:
-    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(one for one, _ in parts)]))
+def _distinct_items(terms: list[Terms]) -> np.ndarray:
+    return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(items for items, _ in terms)]))
 
 
 def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> Program:
@@ -121,39 +123,39 @@ def read_program(code: np.ndarray, weight: np.ndarray, begin: int, end: int) -> 
     Raises:
         ValueError: The numbers are not a program; the message names the index in ``code``.
     """
-    at, alone = begin, list[int]()  # Indices without a weight.
+    i, unweighted = begin, list[int]()  # Indices without a weight.
 
-    def number(most: int | None = None) -> int:
-        nonlocal at
-        if at == end:
+    def number(largest: int | None = None) -> int:
+        nonlocal i
+        if i == end:
             raise ValueError(f"the program does not end at blocks.code[{end}]")
-        found = int(code[at])
-        if found < 0 or (most is not None and found > most):
-            raise ValueError(f"blocks.code[{at}] is {found}")
-        alone.append(at)
-        at += 1
-        return found
+        integer = int(code[i])
+        if integer < 0 or (largest is not None and integer > largest):
+            raise ValueError(f"blocks.code[{i}] is {integer}")
+        unweighted.append(i)
+        i += 1
+        return integer
 
-    def terms(most: int | None = None) -> Terms:
-        nonlocal at
-        first = at + 1
-        at = first + number(end - first)
-        items = code[first:at]
-        wrong = (items < 0) | (items > (items if most is None else most))
+    def terms(largest: int | None = None) -> Terms:
+        nonlocal i
+        first = i + 1
+        i = first + number(end - first)
+        items = code[first:i]
+        wrong = (items < 0) | (items > (items if largest is None else largest))
         if wrong.any():
-            at = first + int(wrong.argmax())
-            raise ValueError(f"blocks.code[{at}] is {code[at]}")
-        return items, weight[first:at]
+            i = first + int(wrong.argmax())
+            raise ValueError(f"blocks.code[{i}] is {code[i]}")
+        return items, weight[first:i]
 
     pools = [terms() for _ in range(number())]
     classes = [
-        Class(bool(number(int(one > 0))), terms(len(pools) - 1), terms()) for one in range(number())
+        Class(bool(number(int(k > 0))), terms(len(pools) - 1), terms()) for k in range(number())
     ]
-    if at != end:
-        raise ValueError(f"the program ends at blocks.code[{at}], not [{end}]")
-    for at in alone:
-        if weight[at]:
+    if i != end:
+        raise ValueError(f"the program ends at blocks.code[{i}], not [{end}]")
+    for i in unweighted:
+        if weight[i]:
             raise ValueError(
-                f"blocks.weight[{at}] is {weight[at]}, not 0, where code has no hand and no pool"
+                f"blocks.weight[{i}] is {weight[i]}, not 0, where code has no hand and no pool"
             )
     return Program(pools, classes)

@@ -28,15 +28,15 @@ class Code:
 
     Args:
         builder: Builder of llvmlite.
-        at: Arguments of the piece by name: integers, addresses of the first elements of arrays, and
-            None.
+        args: Arguments of the piece by name: integers, addresses of the first elements of arrays,
+            and None.
     """
 
     width: ClassVar[int]
     """Number of lanes of a vector."""
 
-    def __init__(self, builder: Any, at: SimpleNamespace) -> None:
-        self.builder, self.at = builder, at
+    def __init__(self, builder: Any, args: SimpleNamespace) -> None:
+        self.builder, self.at = builder, args
 
     def vector(self, kind: Any) -> Any:
         """Return the vector type of a number type."""
@@ -59,17 +59,17 @@ class Code:
             index = ir.Constant(INDEX, index)
         return self.builder.load(self.builder.gep(array, [index]))
 
-    def call(self, name: str, result: Any, *given: Any) -> Any:
+    def call(self, name: str, result: Any, *arguments: Any) -> Any:
         """Call an LLVM intrinsic, which is declared once per module."""
         module = self.builder.module
-        kind = ir.FunctionType(result, [one.type for one in given])
+        kind = ir.FunctionType(result, [argument.type for argument in arguments])
         function = module.globals.get(name) or ir.Function(module, kind, name)
-        return self.builder.call(function, given)
+        return self.builder.call(function, arguments)
 
     def suffix(self, vector: Any) -> str:
         """Return the suffix of LLVM intrinsics for a vector type."""
         kind = "i" if isinstance(vector.element, ir.IntType) else "f"
-        return f"v{self.width}{kind}{_size(vector.element) * 8}"
+        return f"v{self.width}{kind}{_bytes_of(vector.element) * 8}"
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         """Compute ``a * b + c``, fused if the machine can."""
@@ -78,13 +78,13 @@ class Code:
     def load_row(self, address: Any, mask: Any | None) -> Any:
         """Load a vector of unaligned numbers, with 0 outside the mask, if there is one."""
         kind = address.type.pointee
-        vector, size = self.vector(kind), _size(kind)
-        place = self.builder.bitcast(address, vector.as_pointer())
+        vector, size = self.vector(kind), _bytes_of(kind)
+        pointer = self.builder.bitcast(address, vector.as_pointer())
         if mask is None:
-            return self.builder.load(place, align=size)
+            return self.builder.load(pointer, align=size)
         name = f"llvm.masked.load.{self.suffix(vector)}.p0"
         return self.call(
-            name, vector, place, ir.Constant(INT, size), mask, ir.Constant(vector, None)
+            name, vector, pointer, ir.Constant(INT, size), mask, ir.Constant(vector, None)
         )
 
     def store_row(self, value: Any, address: Any, mask: Any | None) -> None:
@@ -93,13 +93,13 @@ class Code:
         A later load reads the result of a masked store from the cache only, without store
         forwarding.
         """
-        size = _size(value.type.element)
-        place = self.builder.bitcast(address, value.type.as_pointer())
+        size = _bytes_of(value.type.element)
+        pointer = self.builder.bitcast(address, value.type.as_pointer())
         if mask is None:
-            self.builder.store(value, place, align=size)
+            self.builder.store(value, pointer, align=size)
             return
         name = f"llvm.masked.store.{self.suffix(value.type)}.p0"
-        self.call(name, ir.VoidType(), value, place, ir.Constant(INT, size), mask)
+        self.call(name, ir.VoidType(), value, pointer, ir.Constant(INT, size), mask)
 
     @contextmanager
     def counting(self, begin: Any, end: Any, step: int = 1) -> Iterator[Any]:
@@ -118,18 +118,18 @@ class Code:
                 None for each vector, and the number of numbers left.
         """
         builder, several = self.builder, self.width * vectors
-        left = builder.urem(count, ir.Constant(INDEX, several))
-        whole = builder.sub(count, left)
+        remaining = builder.urem(count, ir.Constant(INDEX, several))
+        in_full_steps = builder.sub(count, remaining)
         # First whole steps without masks, then single vectors under a mask.
-        with self.counting(ir.Constant(INDEX, 0), whole, several) as first:
+        with self.counting(ir.Constant(INDEX, 0), in_full_steps, several) as first:
             body(first, [None] * vectors, ir.Constant(INDEX, several))
-        with self.counting(whole, count, self.width) as first:
-            left = builder.sub(count, first)
+        with self.counting(in_full_steps, count, self.width) as first:
+            remaining = builder.sub(count, first)
             numbers = ir.Constant(self.vector(INDEX), list(range(self.width)))
-            body(first, [builder.icmp_signed("<", numbers, self.splat(left))], left)
+            body(first, [builder.icmp_signed("<", numbers, self.splat(remaining))], remaining)
 
 
-def _size(kind: Any) -> int:
+def _bytes_of(kind: Any) -> int:
     """Return the size of a number type in bytes."""
     return kind.width // 8 if isinstance(kind, ir.IntType) else 4 if kind == FLOAT else 8
 
@@ -150,20 +150,22 @@ def piece(code: type[Code], names: str) -> Callable[[Writer], Any]:
     """
 
     def decorate(write: Writer) -> Any:
-        def define(typingctx: Any, *given: Any) -> Any:
+        def define(typingctx: Any, *argument_types: Any) -> Any:
             def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                at = SimpleNamespace()
+                args = SimpleNamespace()
                 for name, kind, value in zip(names.split(), signature.args, arguments, strict=True):
-                    _name(context, builder, at, name, kind, value)
-                write(code(builder, at))
+                    _bind_argument(context, builder, args, name, kind, value)
+                write(code(builder, args))
                 return context.get_dummy_value()
 
-            return types.void(*map(_taken, given)), generate
+            return types.void(*map(_piece_type, argument_types)), generate
 
         # Numba reads names of arguments from the signature of an intrinsic.
         define.__name__, define.__doc__ = write.__name__, write.__doc__
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        parameters = [inspect.Parameter(one, kind) for one in ("typingctx", *names.split())]
+        parameters = [
+            inspect.Parameter(parameter, kind) for parameter in ("typingctx", *names.split())
+        ]
         define.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return intrinsic(define)
 
@@ -177,9 +179,9 @@ def in_place_of(function: Callable[..., None], code: type[Code]) -> Callable[[Wr
     """
 
     def decorate(write: Writer) -> Any:
-        given = list(inspect.signature(function).parameters)
-        names = ", ".join(given)
-        scope = {"written": piece(code, " ".join(given))(write)}
+        parameters = list(inspect.signature(function).parameters)
+        names = ", ".join(parameters)
+        scope = {"written": piece(code, " ".join(parameters))(write)}
         exec(f"def choose({names}):\n    return lambda {names}: written({names})", scope)
         typed(function)(scope["choose"])
         return write
@@ -187,22 +189,22 @@ def in_place_of(function: Callable[..., None], code: type[Code]) -> Callable[[Wr
     return decorate
 
 
-def _taken(kind: Any) -> Any:
+def _piece_type(kind: Any) -> Any:
     """Return the type in which a piece takes an argument; integers have 64 bits."""
     if isinstance(kind, types.Integer):
         return types.intp
     return types.boolean if isinstance(kind, types.Boolean) else kind
 
 
-def _name(
-    context: Any, builder: Any, at: SimpleNamespace, name: str, kind: Any, value: Any
+def _bind_argument(
+    context: Any, builder: Any, args: SimpleNamespace, name: str, kind: Any, value: Any
 ) -> None:
     """Store an argument, or each field of a named tuple, under its name."""
     if isinstance(kind, (types.NamedTuple, types.NamedUniTuple)):
         fields = cgutils.unpack_tuple(builder, value)
-        for field, of, one in zip(kind.fields, kind.types, fields, strict=True):
-            _name(context, builder, at, field, of, one)
+        for field, field_type, field_value in zip(kind.fields, kind.types, fields, strict=True):
+            _bind_argument(context, builder, args, field, field_type, field_value)
     elif isinstance(kind, types.Array):
-        setattr(at, name, context.make_array(kind)(context, builder, value).data)
+        setattr(args, name, context.make_array(kind)(context, builder, value).data)
     else:
-        setattr(at, name, None if kind == types.none else value)
+        setattr(args, name, None if kind == types.none else value)

@@ -8,7 +8,7 @@ import pytest
 from support.card_games import pay
 from tensorcfr import compile_game
 from tensorcfr.kernels import chunks as kernels
-from tensorcfr.payoff.card_lanes import _goes_on
+from tensorcfr.payoff.card_lanes import _shares_bets_with_next
 from tensorcfr.payoff.cards import FOLD, LANES, SHOWDOWN
 
 RANGES = ("AA,KK,QQ,JJ", "TT,99,AKs,AQs,AJs")
@@ -32,7 +32,9 @@ def test_folds_go_on_with_the_rows_of_the_showdown(spot: str, precision: type) -
     for player in range(2):
         for k in range(len(part.group)):
             for who in range(2):
-                shared[who == player] += bool(_goes_on(part.group, part.sequence, k, who))
+                shared[who == player] += bool(
+                    _shares_bets_with_next(part.group, part.sequence, k, who)
+                )
         x = rng.random(form.n_sequences)
         own = slice(*form.player_sequences[player : player + 2])
         g = np.full(form.n_sequences, np.nan, dtype=precision)
@@ -59,5 +61,8 @@ def test_folds_of_other_bets_do_not_go_on() -> None:
     sequence = np.zeros((2, 5, LANES), dtype=np.int64)
     sequence[:, :, :3] = 10, 20, 30
     sequence[1, 1, 1] = 21
-    found = [[_goes_on(group, sequence, k, player) for k in range(5)] for player in range(2)]
+    found = [
+        [_shares_bets_with_next(group, sequence, k, player) for k in range(5)]
+        for player in range(2)
+    ]
     assert found == [[True, False, False, False, False], [False] * 5]

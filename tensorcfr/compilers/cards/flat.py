@@ -100,17 +100,19 @@ class HandByHand(PublicTreeGame):
             return {cards_label(rules, cards): w / total for cards, w in weights.items()}
         free = [card for card in rules.free.tolist() if card not in shown]
         deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
-        found = {}
-        chosen = {} if dealt else self._dealing.boards
-        for cards in sorted(chosen) or combinations(free, count):
+        probabilities = {}
+        board_weights = {} if dealt else self._dealing.boards
+        for cards in sorted(board_weights) or combinations(free, count):
             out = np.outer(*(without(hands, np.array(cards)) for hands in rules.hands))
             label = cards_label(rules, cards)
-            if chosen:
-                apart = self._dealing.apart
-                found[label] = chosen[cards] * out / np.where(apart > 0.0, apart, 1.0)
+            if board_weights:
+                both_possible = self._dealing.apart
+                probabilities[label] = (
+                    board_weights[cards] * out / np.where(both_possible > 0.0, both_possible, 1.0)
+                )
             else:
-                found[label] = out / deals
-        return found
+                probabilities[label] = out / deals
+        return probabilities
 
     def next(self, state: tuple[Any, Deals], action: Any) -> tuple[Any, Deals]:
         """Return the state after an action or a deal."""
@@ -126,19 +128,19 @@ class HandByHand(PublicTreeGame):
         win, tie, lose, *dealt = key
         if isinstance(key, Runout):
             # The payoff is the mean over all boards.
-            found = np.array(shares_of_runouts(self.rules, key.cards))
-            paid: np.ndarray = np.tensordot(np.array(key[:3]), found, axes=(0, 0))
-            return paid
+            shares = np.array(shares_of_runouts(self.rules, key.cards))
+            payoffs: np.ndarray = np.tensordot(np.array(key[:3]), shares, axes=(0, 0))
+            return payoffs
         deals: Deals = dealt[0] if dealt else ()
         cards = (*self.rules.board, *chain.from_iterable(deals))
         scale = np.broadcast_to(self.scale(deals), self.prior.shape)
         if win == tie == lose:
             return np.array([win[player] * scale for player in range(2)])
-        own, other = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
-        for strength, hands in zip((own, other), self.rules.hands, strict=True):
+        first, second = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
+        for strength, hands in zip((first, second), self.rules.hands, strict=True):
             live = without(hands, np.array(cards))
             strength[live] = self.rules.strength(cards, hands[live])
-        ahead = np.sign(own[:, None] - other)
+        ahead = np.sign(first[:, None] - second)
         return np.array(
             [
                 scale * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))

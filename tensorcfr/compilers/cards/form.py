@@ -27,13 +27,17 @@ Last = Act | None
 
 def last_acts(betting: BettingTree) -> list[list[Last]]:
     """Return each player's last action before every node, as lists (players, nodes)."""
-    found: list[list[Last]] = [[None], [None]]
+    acts: list[list[Last]] = [[None], [None]]
     for node in range(1, betting.n_nodes):
-        above = int(betting.parent[node])
-        for player, own in enumerate(found):
-            acted = betting.kind[above] == DECISION and betting.player[above] == player
-            own.append(Act(above, node - int(betting.first_child[above])) if acted else own[above])
-    return found
+        parent = int(betting.parent[node])
+        for player, player_acts in enumerate(acts):
+            acted = betting.kind[parent] == DECISION and betting.player[parent] == player
+            player_acts.append(
+                Act(parent, node - int(betting.first_child[parent]))
+                if acted
+                else player_acts[parent]
+            )
+    return acts
 
 
 class Wait(NamedTuple):
@@ -63,15 +67,15 @@ class SomeBoards:
     ) -> None:
         self.symmetry, self.boards = symmetry, boards
         rounds = list(zip(boards, symmetry.rounds[: len(boards)], strict=True))
-        self.classes = [of_round.classes[own] for own, of_round in rounds]
-        self.played = [of_round.played[own] for own, of_round in rounds]
+        self.classes = [of_round.classes[round_boards] for round_boards, of_round in rounds]
+        self.played = [of_round.played[round_boards] for round_boards, of_round in rounds]
         self.prefix: list[list[np.ndarray]] = []
         """Positions of earlier boards: ``prefix[r][s]``, for rounds ``r`` and ``s <= r``, is int64
         (boards of round ``r``,), the position of each board's predecessor among the boards of round
         ``s``."""
-        for r, own in enumerate(boards):
-            before = [one[parent[r]] for one in self.prefix[-1]] if r else []
-            self.prefix.append([*before, np.arange(len(own))])
+        for r, round_boards in enumerate(boards):
+            before = [earlier[parent[r]] for earlier in self.prefix[-1]] if r else []
+            self.prefix.append([*before, np.arange(len(round_boards))])
         self.begin = [
             [np.append(0, np.cumsum(self.n_classes(player, r))) for r in range(len(boards))]
             for player in range(2)
@@ -87,9 +91,11 @@ class SomeBoards:
         ]
         """int64 (boards + 1,) for each player and round: offset of the classes that terminals
         distinguish."""
-        self._above: dict[tuple[int, int, int, bool], np.ndarray] = {}
+        self._class_maps: dict[tuple[int, int, int, bool], np.ndarray] = {}
 
-    def _own(self, *, ends: bool) -> tuple[tuple[tuple[HandClasses, ...], ...], list[np.ndarray]]:
+    def _classes_by_kind(
+        self, *, ends: bool
+    ) -> tuple[tuple[tuple[HandClasses, ...], ...], list[np.ndarray]]:
         """Return the classes of hands on all kinds of boards, and the kind of each board by round.
 
         Args:
@@ -109,9 +115,9 @@ class SomeBoards:
             ends: Whether to count the classes that terminals distinguish; by default the classes in
                 which hands decide.
         """
-        every, kinds = self._own(ends=ends)
-        found: np.ndarray = np.array([both[player].n_classes for both in every])[kinds[r]]
-        return found
+        by_kind, kinds = self._classes_by_kind(ends=ends)
+        counts: np.ndarray = np.array([both[player].n_classes for both in by_kind])[kinds[r]]
+        return counts
 
     def above(self, player: int, r: int, s: int, *, ends: bool = False) -> np.ndarray:
         """Map classes of hands on the boards of round ``r`` to the classes on the earlier boards of
@@ -136,22 +142,22 @@ class SomeBoards:
         ``s``."""
         classes, played = self.symmetry.classes, self.symmetry.played
         kinds = self.kinds(r, s, ends=True)
-        return any(classes[here] is not played[there] for here, there in kinds)
+        return any(classes[later] is not played[earlier] for later, earlier in kinds)
 
     def kinds(self, r: int, s: int, *, ends: bool = False) -> list[tuple[int, int]]:
         """Return the kinds of classes on each board of round ``r`` and on its earlier board of
         round ``s``."""
-        here, there = self._own(ends=ends)[1][r], self.played[s][self.prefix[r][s]]
-        return list(zip(here.tolist(), there.tolist(), strict=True))
+        later, earlier = self._classes_by_kind(ends=ends)[1][r], self.played[s][self.prefix[r][s]]
+        return list(zip(later.tolist(), earlier.tolist(), strict=True))
 
-    def between(self, player: int, here: int, there: int, *, ends: bool = False) -> np.ndarray:
+    def between(self, player: int, later: int, earlier: int, *, ends: bool = False) -> np.ndarray:
         """Map classes of a player on one kind of board to the classes on an earlier kind, int64
         (classes,)."""
-        key = player, here, there, ends
-        if key not in self._above:
-            first = self._own(ends=ends)[0][here][player].first
-            self._above[key] = self.symmetry.played[there][player].of_hand[first]
-        return self._above[key]
+        key = player, later, earlier, ends
+        if key not in self._class_maps:
+            first = self._classes_by_kind(ends=ends)[0][later][player].first
+            self._class_maps[key] = self.symmetry.played[earlier][player].of_hand[first]
+        return self._class_maps[key]
 
 
 class CardForm:
@@ -213,7 +219,7 @@ class CardForm:
                 self.where.n_classes(player, self._round(node), ends=isinstance(node, Wait))
                 for node in members
             )
-            counts = [int(own.sum()) for own in classes]
+            counts = [int(per_board.sum()) for per_board in classes]
             width, begin = sum(counts), used[player]
             offset = begin
             for member, count in zip(members, counts, strict=True):
@@ -237,14 +243,14 @@ class CardForm:
     def _waits(self, node: int) -> list[Wait]:
         """Return the single-action infosets that a terminal needs."""
         r = int(self.betting.round[node])
-        found = []
+        waits = []
         for player in range(2):
             last = self.last[player][node]
             s = self.round_of(last)
             # The last action has one sequence for several classes that this terminal distinguishes.
             if self.where.splits(r, s):
-                found.append(Wait(player, last, r))
-        return found
+                waits.append(Wait(player, last, r))
+        return waits
 
     def round_of(self, last: Last) -> int:
         """Return the round of a last action, or of the entries if the action is above the form."""
@@ -304,16 +310,16 @@ class CardForm:
                 deals = int(self.where.begin[player][0][-1])
                 parents.append(np.full(deals, self.ends[player], dtype=np.uint32))
                 rows.append((player, 0, 1, deals, self.ends[player] + 1))
-            for one, depth, fan, nodes, width, begin in self.buckets:
-                if one != player:
+            for bucket_player, depth, fan, nodes, width, begin in self.buckets:
+                if bucket_player != player:
                     continue
                 for node in nodes:
                     r, ends = self._round(node), isinstance(node, Wait)
-                    before = node.last if isinstance(node, Wait) else self.last[player][node]
+                    last_act = node.last if isinstance(node, Wait) else self.last[player][node]
                     # Members of a bucket are in the order of ``self.first``, and parents are
                     # appended in that order.
-                    above = self.sequences_above(player, before, r, ends=ends)
-                    parents.append(above.astype(np.uint32))
+                    parent_sequences = self.sequences_above(player, last_act, r, ends=ends)
+                    parents.append(parent_sequences.astype(np.uint32))
                 start = self.ends[player] + begin
                 rows.append((player, depth + int(self.rooted), fan, width, start))
         owner, level, actions, lanes, first = np.array(rows, np.int64).reshape(-1, 5).T.copy()

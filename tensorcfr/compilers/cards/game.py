@@ -153,13 +153,15 @@ class _Compiler:
         kinds = len(symmetry.played)
         place = np.full((kinds, betting.n_nodes, 2), -1, dtype=np.int64)
         stride = np.zeros((kinds, betting.n_nodes), dtype=np.int64)
-        self._note(trunk, -1, place, stride)
+        self._record_positions(trunk, -1, place, stride)
         forms: dict[tuple[int, int], list[CardForm]] = {}
         for r in self.streets:
             for kind in np.unique(symmetry.rounds[r].played).tolist():
-                forms[r, kind] = [self._alone(r, kind, group) for group in groups[r]]
+                forms[r, kind] = [self._chunk_form(r, kind, group) for group in groups[r]]
                 for number, form in enumerate(forms[r, kind]):
-                    self._note(form, number, place[kind : kind + 1], stride[kind : kind + 1])
+                    self._record_positions(
+                        form, number, place[kind : kind + 1], stride[kind : kind + 1]
+                    )
         numbers = self._numbers(groups)
         shapes = self._shapes(forms, groups, numbers)
         if self.payoffs.by_pairs:
@@ -199,7 +201,7 @@ class _Compiler:
             lay_out=lambda limit: flatten(rules, name, budget_limit if limit is None else limit),
         )
 
-    def _alone(self, r: int, kind: int, group: list[int]) -> CardForm:
+    def _chunk_form(self, r: int, kind: int, group: list[int]) -> CardForm:
         """Build the form of a chunk on one board of a round.
 
         Args:
@@ -221,7 +223,7 @@ class _Compiler:
         return self._form(
             self._inside(r, group),
             where,
-            [{one: k * count[p] for k, one in enumerate(entered[p])} for p in range(2)],
+            [{act: k * count[p] for k, act in enumerate(entered[p])} for p in range(2)],
             [len(entered[p]) * count[p] for p in range(2)],
             rooted=False,
         )
@@ -248,26 +250,26 @@ class _Compiler:
         All lines are in one group if more cards are dealt later.
         """
         betting = self.betting
-        here = np.flatnonzero(betting.round == r).tolist()
-        lines = [n for n in here if betting.kind[betting.parent[n]] == DEAL]
+        nodes = np.flatnonzero(betting.round == r).tolist()
+        lines = [n for n in nodes if betting.kind[betting.parent[n]] == DEAL]
         if r < betting.rounds:
             return [lines]
-        own = np.where(betting.kind == DECISION, betting.children, 0)
-        below = own * np.array(self.hands)[betting.player]
+        actions = np.where(betting.kind == DECISION, betting.children, 0)
+        below = actions * np.array(self.hands)[betting.player]
         # Children have larger numbers than their parents, so their sums are complete here.
         for node in range(betting.n_nodes - 1, 0, -1):
             below[betting.parent[node]] += below[node]
         sizes = [int(below[line]) + sum(self.hands) for line in lines]
         total = sum(sizes)
         parts = max(1, -(-total // self.recipe.limit))
-        found: list[list[int]] = [[] for _ in range(parts)]
+        groups: list[list[int]] = [[] for _ in range(parts)]
         before = 0
         for line, size in zip(lines, sizes, strict=True):
             # The middle of a line, by size, determines its part, so that parts have nearly equal
             # sizes.
-            found[min(parts - 1, (before + size // 2) * parts // total)].append(line)
+            groups[min(parts - 1, (before + size // 2) * parts // total)].append(line)
             before += size
-        return [group for group in found if group]
+        return [group for group in groups if group]
 
     def _inside(self, r: int, group: list[int]) -> np.ndarray:
         """Return whether each node is of round ``r`` and in a subtree of ``group``, bool
@@ -291,23 +293,25 @@ class _Compiler:
         """
         boards = self.symmetry.rounds
         sizes: dict[int, np.ndarray] = {}
-        found: dict[int, np.ndarray] = {}
+        chunk_numbers: dict[int, np.ndarray] = {}
         for r in reversed(self.streets):
             sizes[r] = np.full(len(boards[r].board), len(groups[r]))
             if r + 1 in sizes:
                 np.add.at(sizes[r], boards[r + 1].parent, sizes[r + 1])
         for r in self.streets:
             begin = np.cumsum(sizes[r]) - sizes[r]
-            if r - 1 in found:
+            if r - 1 in chunk_numbers:
                 parent = boards[r].parent
                 # ``parent`` ascends, so the search finds the first board with the same parent.
                 # Offsets are relative to that board.
                 begin -= begin[np.searchsorted(parent, parent)]
-                begin += found[r - 1][parent, -1] + 1
-            found[r] = begin[:, None] + np.arange(len(groups[r]))
-        return found
+                begin += chunk_numbers[r - 1][parent, -1] + 1
+            chunk_numbers[r] = begin[:, None] + np.arange(len(groups[r]))
+        return chunk_numbers
 
-    def _note(self, form: CardForm, group: int, place: np.ndarray, stride: np.ndarray) -> None:
+    def _record_positions(
+        self, form: CardForm, group: int, place: np.ndarray, stride: np.ndarray
+    ) -> None:
         """Record the positions of a form's decisions in ``place`` and ``stride``."""
         for node, first in form.first.items():
             if isinstance(node, Wait):
@@ -339,7 +343,9 @@ class _Compiler:
                 dict(named_arrays(form.form(pays)))
                 for form, pays in zip(of_kind, payoffs, strict=True)
             ]
-            bases[r, kind] = [[pools.put(one[name]) for name in CARD_FIELDS] for one in arrays]
+            bases[r, kind] = [
+                [pools.put(form_arrays[name]) for name in CARD_FIELDS] for form_arrays in arrays
+            ]
             amount[r, kind] = [pays.amount for pays in payoffs]
         chunks = sum(of_round.size for of_round in numbers.values())
         place = np.zeros((chunks, len(CARD_FIELDS), 3), dtype=np.int64)
@@ -348,26 +354,26 @@ class _Compiler:
         )
         for r in self.streets:
             boards, solved_for = self.symmetry.rounds[r], self.payoffs.solved_for[r]
-            for board, both in enumerate(self.payoffs.walks(r)):
-                walks = pools.put(np.concatenate(both))
+            for board, hand_lists in enumerate(self.payoffs.walks(r)):
+                packed_lists = pools.put(np.concatenate(hand_lists))
                 # The one board of a chunk: player 0's part of ``walk`` begins at 0, player 1's
                 # after it.
-                begin = pools.put(np.array([[0, len(both[0]), 0]]))
-                kind, alike = int(boards.played[board]), float(solved_for[board])
+                begin = pools.put(np.array([[0, len(hand_lists[0]), 0]]))
+                kind, multiplicity = int(boards.played[board]), float(solved_for[board])
                 if self.rules.weights_vary:
                     dealt = self.payoffs.cards(r, board)
                     weights = pools.put(self.payoffs.weight(int(boards.classes[board]), dealt))
                 for number, base in enumerate(bases[r, kind]):
-                    here = place[numbers[r][board, number]]
-                    here[:] = base
-                    here[walk], here[begins] = walks, begin
+                    chunk_place = place[numbers[r][board, number]]
+                    chunk_place[:] = base
+                    chunk_place[walk], chunk_place[begins] = packed_lists, begin
                     if self.rules.weights_vary:
-                        here[weight] = weights
-                    if alike != 1.0:
-                        which = r, kind, number, alike
-                        if which not in amounts:
-                            amounts[which] = pools.put(amount[r, kind][number] * alike)
-                        here[pays] = amounts[which]
+                        chunk_place[weight] = weights
+                    if multiplicity != 1.0:
+                        key = r, kind, number, multiplicity
+                        if key not in amounts:
+                            amounts[key] = pools.put(amount[r, kind][number] * multiplicity)
+                        chunk_place[pays] = amounts[key]
         kind_of_shapes = SubsetShapes if self.payoffs.kind is PayoffSubsets else CardShapes
         return kind_of_shapes(place, *pools.finish())
 
@@ -382,25 +388,25 @@ class _Compiler:
         beyond, everywhere = GrowingArray(np.uint32), trunk.where
         known: dict[tuple[int, int, int], int] = {}
         chunks = sum(of_round.size for of_round in numbers.values())
-        above = np.zeros(chunks, dtype=np.int64)
+        parent_part = np.zeros(chunks, dtype=np.int64)
         # Count the entries and rows of each chunk first: they set the offsets at which the second
         # loop writes the rows.
         entries, lines_in = np.zeros((2, chunks, 2), dtype=np.int64)
         for r in self.streets:
             for number, group in enumerate(groups[r]):
                 for p, lines in enumerate(self._entered(group)):
-                    here = numbers[r][:, number]
-                    lines_in[here, p] = len(lines)
-                    entries[here, p] = len(lines) * self.symmetry.n_classes(p, r)
+                    chunk_numbers = numbers[r][:, number]
+                    lines_in[chunk_numbers, p] = len(lines)
+                    entries[chunk_numbers, p] = len(lines) * self.symmetry.n_classes(p, r)
         row_offset = tiled(lines_in)
         row = np.zeros((int(lines_in.sum()), 3), dtype=np.uint32)
         for r in self.streets:
             boards = self.symmetry.rounds[r]
             before = self.symmetry.rounds[r - 1].played[boards.parent].tolist()
             if r - 1 in numbers:
-                above[numbers[r]] = numbers[r - 1][boards.parent] + 1
+                parent_part[numbers[r]] = numbers[r - 1][boards.parent] + 1
             for number, group in enumerate(groups[r]):
-                here = numbers[r][:, number]
+                chunk_numbers = numbers[r][:, number]
                 for p, lines in enumerate(self._entered(group)):
                     for nth, line in enumerate(lines):
                         if r - 1 in numbers:
@@ -413,13 +419,15 @@ class _Compiler:
                         else:
                             kinds = everywhere.kinds(r, trunk.round_of(line))
                             after = trunk.sequences(p, line, r)
-                        for own in dict.fromkeys(kinds):
-                            if (p, *own) not in known:
-                                known[p, *own] = beyond.append(everywhere.between(p, *own))
-                        begin = [known[p, *own] for own in kinds]
+                        for kind_pair in dict.fromkeys(kinds):
+                            if (p, *kind_pair) not in known:
+                                known[p, *kind_pair] = beyond.append(
+                                    everywhere.between(p, *kind_pair)
+                                )
+                        begin = [known[p, *kind_pair] for kind_pair in kinds]
                         # A row has the number of classes, the first sequence above, and the offset
                         # in ``beyond``.
-                        own_rows = self.symmetry.n_classes(p, r), after, begin
-                        row[row_offset[here, p] + nth] = np.stack(own_rows, axis=1)
-        entry_offset = tiled(entries, above > 0)
-        return Entered(above, entry_offset, row_offset, row, beyond.finish())
+                        columns = self.symmetry.n_classes(p, r), after, begin
+                        row[row_offset[chunk_numbers, p] + nth] = np.stack(columns, axis=1)
+        entry_offset = tiled(entries, parent_part > 0)
+        return Entered(parent_part, entry_offset, row_offset, row, beyond.finish())

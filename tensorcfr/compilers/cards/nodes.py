@@ -100,12 +100,12 @@ class CardNodes(PublicNodes):
         if self._hides_board(node):
             return self._by_hand.prior
         board = self.cards(node)
-        own, other = (self.rules.weights_on(p, board) * self.free(node, p) for p in range(2))
-        return np.outer(own, other) * self._pairs(node) * self.share(node)
+        first, second = (self.rules.weights_on(p, board) * self.free(node, p) for p in range(2))
+        return np.outer(first, second) * self._pairs(node) * self.share(node)
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
-        at, _ = self.at(node)
-        count = self.betting.deals[int(self.betting.round[at])]
+        betting_node, _ = self.at(node)
+        count = self.betting.deals[int(self.betting.round[betting_node])]
         cards = self._by_hand.cards(self.deals(node), count)
         return [cards[step.label] for step in self.children(node)]
 
@@ -118,27 +118,27 @@ class CardNodes(PublicNodes):
         """
         before = len(self.cards(node))
         dealt = np.array([self.cards(step.node)[before:] for step in self.children(node)])
-        held = np.zeros((len(hands), len(self.rules.cards)), dtype=bool)
-        for player, own in enumerate(hands.T):
-            np.put_along_axis(held, self.rules.hands[player][own], True, axis=1)
-        free = ~held[:, dealt].any(axis=2)
-        likely = free.astype(np.float64)
+        is_held = np.zeros((len(hands), len(self.rules.cards)), dtype=bool)
+        for player, player_hands in enumerate(hands.T):
+            np.put_along_axis(is_held, self.rules.hands[player][player_hands], True, axis=1)
+        free = ~is_held[:, dealt].any(axis=2)
+        likelihood = free.astype(np.float64)
         if self.rules.weights_vary:
-            for player, own in enumerate(hands.T):
+            for player, player_hands in enumerate(hands.T):
                 on_boards = [
-                    self.rules.weights_on(player, self.cards(step.node))[own]
+                    self.rules.weights_on(player, self.cards(step.node))[player_hands]
                     for step in self.children(node)
                 ]
-                likely *= np.where(free, np.stack(on_boards, axis=1), 0.0)
-        found: np.ndarray = likely / likely.sum(axis=1, keepdims=True)
-        return found
+                likelihood *= np.where(free, np.stack(on_boards, axis=1), 0.0)
+        probabilities: np.ndarray = likelihood / likelihood.sum(axis=1, keepdims=True)
+        return probabilities
 
     def payoff(self, node: int) -> tuple[float, Hashable]:  # noqa: D102
-        at, _ = self.at(node)
-        rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[at].tolist()))
-        if self.betting.kind[at] == RUNOUT:
-            return 1.0, Runout(win, tie, lose, int(self.betting.runs[at]))
-        if self.betting.kind[at] == FOLD and not self.rules.weights_vary:
+        betting_node, _ = self.at(node)
+        rows = win, tie, lose = tuple(map(tuple, self.betting.amounts[betting_node].tolist()))
+        if self.betting.kind[betting_node] == RUNOUT:
+            return 1.0, Runout(win, tie, lose, int(self.betting.runs[betting_node]))
+        if self.betting.kind[betting_node] == FOLD and not self.rules.weights_vary:
             return 1.0, rows
         return 1.0, (*rows, self.deals(node))
 
@@ -187,7 +187,7 @@ class CardNodes(PublicNodes):
 
     @property
     def count(self) -> int:  # noqa: D102
-        boards = np.array([len(one.parent) for one in self.boards])
+        boards = np.array([len(of_round.parent) for of_round in self.boards])
         return int(boards[self.betting.round].sum())
 
     def number(self, node: int, board: int) -> int:
@@ -209,39 +209,39 @@ class CardNodes(PublicNodes):
         return repr((self.betting.step, tuple(map(str, self.rules.cards)))).encode()
 
     def player(self, node: int) -> int:  # noqa: D102
-        at, _ = self.at(node)
-        kind = self.betting.kind[at]
+        betting_node, _ = self.at(node)
+        kind = self.betting.kind[betting_node]
         if kind == DECISION:
-            return int(self.betting.player[at])
+            return int(self.betting.player[betting_node])
         return CHANCE if kind == DEAL else TERMINAL
 
     def children(self, node: int) -> list[Step]:  # noqa: D102
-        betting, (at, board) = self.betting, self.at(node)
-        begin, count = int(betting.first_child[at]), int(betting.children[at])
-        if betting.kind[at] == DECISION:
+        betting, (betting_node, board) = self.betting, self.at(node)
+        begin, count = int(betting.first_child[betting_node]), int(betting.children[betting_node])
+        if betting.kind[betting_node] == DECISION:
             after = range(begin, begin + count)
-            return [Step(self.number(one, board), betting.step[one]) for one in after]
-        if betting.kind[at] != DEAL:
+            return [Step(self.number(child, board), betting.step[child]) for child in after]
+        if betting.kind[betting_node] != DEAL:
             return []
-        dealt = self.boards[int(betting.round[at]) + 1]
+        dealt = self.boards[int(betting.round[betting_node]) + 1]
         return [
             Step(self.number(begin, after), cards_label(self.rules, dealt.last[after]))
             for after in np.flatnonzero(dealt.parent == board).tolist()
         ]
 
     def path(self, node: int) -> list[Step]:  # noqa: D102
-        betting, (at, board) = self.betting, self.at(node)
-        found = []
-        while at:
-            above = int(betting.parent[at])
-            label, number = betting.step[at], self.number(at, board)
-            if betting.kind[above] == DEAL:
-                dealt = self.boards[int(betting.round[at])]
+        betting, (betting_node, board) = self.betting, self.at(node)
+        steps = []
+        while betting_node:
+            parent = int(betting.parent[betting_node])
+            label, number = betting.step[betting_node], self.number(betting_node, board)
+            if betting.kind[parent] == DEAL:
+                dealt = self.boards[int(betting.round[betting_node])]
                 label = cards_label(self.rules, dealt.last[board])
                 board = int(dealt.parent[board])
-            found.append(Step(number, label))
-            at = above
-        return found[::-1]
+            steps.append(Step(number, label))
+            betting_node = parent
+        return steps[::-1]
 
     def of_part(self, part: int, *, alike: bool = True) -> Iterator[int]:  # noqa: D102
         betting, where, group = self.betting, dict[int, int](), -1
@@ -249,17 +249,19 @@ class CardNodes(PublicNodes):
             for board, number in np.argwhere(numbers == part - 1).tolist():
                 where[r], group = board, number
         # The group of a decision is the same for all kinds of boards on which it is played.
-        here = self.node_place[:, :, 0].max(axis=0) == group
-        nodes = np.flatnonzero(here & (betting.kind == DECISION))
+        in_group = self.node_place[:, :, 0].max(axis=0) == group
+        nodes = np.flatnonzero(in_group & (betting.kind == DECISION))
         for r in [*where] if where else np.unique(betting.round[nodes]).tolist():
-            own = nodes[betting.round[nodes] == r].tolist()
+            round_nodes = nodes[betting.round[nodes] == r].tolist()
             rounds = self.symmetry.rounds[r]
             for solved in [where[r]] if where else range(len(rounds.board)):
-                like = np.flatnonzero(rounds.of_board == solved).tolist()
-                for one in like if alike else like[:1]:
-                    yield from (self.number(node, one) for node in own)
-                if not alike and len(like) > 1:
-                    yield self.number(max(own, key=betting.children.__getitem__), like[-1])
+                equal_boards = np.flatnonzero(rounds.of_board == solved).tolist()
+                for equal_board in equal_boards if alike else equal_boards[:1]:
+                    yield from (self.number(node, equal_board) for node in round_nodes)
+                if not alike and len(equal_boards) > 1:
+                    yield self.number(
+                        max(round_nodes, key=betting.children.__getitem__), equal_boards[-1]
+                    )
 
     def seen(self, node: int) -> tuple[tuple[str, ...], tuple[str, ...]]:  # noqa: D102
         return tuple(str(self.rules.cards[card]) for card in self.cards(node)), super().seen(node)[
@@ -269,14 +271,14 @@ class CardNodes(PublicNodes):
     # ----------------------------------------------------------------------------- its infosets
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
-        betting, (at, board) = self.betting, self.at(node)
-        if betting.kind[at] != DECISION:
+        betting, (betting_node, board) = self.betting, self.at(node)
+        if betting.kind[betting_node] != DECISION:
             raise ValueError(f"{self.name_of_game}: nobody acts at this public node")
-        player, r = int(betting.player[at]), int(betting.round[at])
+        player, r = int(betting.player[betting_node]), int(betting.round[betting_node])
         boards = self.symmetry.rounds[r]
         solved = int(boards.of_board[board])
         kind = int(boards.played[solved])
-        group, first = self.node_place[kind, at].tolist()
+        group, first = self.node_place[kind, betting_node].tolist()
         chunk = int(self.chunks[r][solved, group]) if group >= 0 else -1
         if chunk >= 0:
             first += int(self.chunk_base[chunk])
@@ -287,7 +289,7 @@ class CardNodes(PublicNodes):
             actions=tuple(step.label for step in self.children(node)),
             chunk=chunk,
             first=first,
-            stride=int(self.node_stride[kind, at]),
+            stride=int(self.node_stride[kind, betting_node]),
             lane=self.symmetry.class_of(player, r, board),
             stands_for=self.symmetry.stands_for(player, r, board),
         )
@@ -301,8 +303,8 @@ class CardNodes(PublicNodes):
 
     def cards(self, node: int) -> tuple[int, ...]:
         """Return the cards on the board at a public node."""
-        at, board = self.at(node)
-        dealt = self.boards[int(self.betting.round[at])].cards[board]
+        betting_node, board = self.at(node)
+        dealt = self.boards[int(self.betting.round[betting_node])].cards[board]
         return (*self.rules.board, *dealt.tolist())
 
     def deals(self, node: int) -> Deals:
@@ -316,14 +318,14 @@ class CardNodes(PublicNodes):
         return without(self.rules.hands[player], np.array(self.cards(node)))
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        at, board = self.at(node)
-        key = int(self.betting.round[at]), board, player
+        betting_node, board = self.at(node)
+        key = int(self.betting.round[betting_node]), board, player
         if key not in self._possible:
             if len(self._possible) == BOARDS_KEPT:
                 self._possible.clear()
-            live = [self.free(node, one).astype(np.float64) for one in range(2)]
-            met = self._met_by_weight(node, player, live[1 - player])
-            self._possible[key] = met * live[player] > 0
+            live = [self.free(node, p).astype(np.float64) for p in range(2)]
+            disjoint = self._disjoint_weight(node, player, live[1 - player])
+            self._possible[key] = disjoint * live[player] > 0
         return self._possible[key]
 
     @cached_property
@@ -332,18 +334,18 @@ class CardNodes(PublicNodes):
         player."""
         return {}
 
-    def left(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+    def left(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         weights = self.rules.weights_on(player, self.cards(node))
-        found: np.ndarray = weights * own[player] * self.free(node, player)
-        return found
+        remaining: np.ndarray = weights * own_reach[player] * self.free(node, player)
+        return remaining
 
     def to_deal(self, node: int) -> int:
         """Count the cards that are still to be dealt."""
         return sum(self.betting.deals[int(self.betting.round[self.at(node)[0]]) :])
 
-    def others_reach(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        met = self.met(node, player, self.left(node, 1 - player, own))
-        return self.left(node, player, self._whole) * met * self.share(node)
+    def others_reach(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        disjoint = self.met(node, player, self.left(node, 1 - player, own_reach))
+        return self.left(node, player, self._unit_reach) * disjoint * self.share(node)
 
     def met(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
         """Sum the weights of the disjoint hands of the other player, for every hand of a player.
@@ -362,26 +364,26 @@ class CardNodes(PublicNodes):
         """
         if self._is_scaled(node):
             pairs = self._pairs(node)
-            found: np.ndarray = (pairs if player == 0 else pairs.T) @ left
-            return found
-        return self._met_by_weight(node, player, left)
+            sums: np.ndarray = (pairs if player == 0 else pairs.T) @ left
+            return sums
+        return self._disjoint_weight(node, player, left)
 
-    def _met_by_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
+    def _disjoint_weight(self, node: int, player: int, left: np.ndarray) -> np.ndarray:
         """Compute :meth:`met` by weights, whether or not payoffs are scaled."""
         if self._hides_board(node):
             apart = self.dealing.apart
-            found: np.ndarray = (apart if player == 0 else apart.T) @ left
-            return found
-        met = weight_met(Weighted(self.rules, [left, left]), player)
+            sums: np.ndarray = (apart if player == 0 else apart.T) @ left
+            return sums
+        disjoint = weight_met(Weighted(self.rules, [left, left]), player)
         # If all weight is on hands that share a card with a hand, the difference of sums leaves a
         # rounding error in place of 0.
-        met[met <= 1e-12 * left.sum()] = 0.0
-        return met
+        disjoint[disjoint <= 1e-12 * left.sum()] = 0.0
+        return disjoint
 
     @cached_property
-    def _whole(self) -> list[np.ndarray]:
+    def _unit_reach(self) -> list[np.ndarray]:
         """Own reaches of 1."""
-        return [np.ones(len(own)) for own in self.rules.hands]
+        return [np.ones(len(hands)) for hands in self.rules.hands]
 
     def _is_scaled(self, node: int) -> bool:
         """Return whether payoffs of pairs of hands are scaled at a node: after a deal by weight."""
@@ -402,31 +404,37 @@ class CardNodes(PublicNodes):
 
     def share(self, node: int) -> float:
         """Return the factor that turns products of hand weights into probabilities at a node."""
-        at, board = self.at(node)
-        r = int(self.betting.round[at])
+        betting_node, board = self.at(node)
+        r = int(self.betting.round[betting_node])
         weight = self.dealing.weights(self.boards[r].cards[board : board + 1])
         return self.dealing.share(r) * float(weight[0])
 
-    def payoffs(self, node: int, player: int, own: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        rules, (at, _), other = self.rules, self.at(node), 1 - player
-        win, tie, lose = self.betting.amounts[at, :: 1 - 2 * player, player].tolist()
-        if self.betting.kind[at] == FOLD:
-            mine = self.left(node, player, self._whole)
-            met_at_all = self._met_by_weight(node, player, self.left(node, other, own))
-            return win * mine * met_at_all * self.share(node)
-        if self.betting.kind[at] == RUNOUT:
-            shares = shares_of_runouts(rules, int(self.betting.runs[at]))
-            paid = np.tensordot(self.betting.amounts[at, :, player], shares, axes=(0, 0))
-            paid *= self.dealing.pairs
-            met: np.ndarray = (paid if player == 0 else paid.T) @ own[other]
-            return met
-        left = self.left(node, other, own)
+    def payoffs(self, node: int, player: int, own_reach: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
+        rules, (betting_node, _), opponent = self.rules, self.at(node), 1 - player
+        win, tie, lose = self.betting.amounts[betting_node, :: 1 - 2 * player, player].tolist()
+        if self.betting.kind[betting_node] == FOLD:
+            own_weight = self.left(node, player, self._unit_reach)
+            opponent_weight = self._disjoint_weight(
+                node, player, self.left(node, opponent, own_reach)
+            )
+            return win * own_weight * opponent_weight * self.share(node)
+        if self.betting.kind[betting_node] == RUNOUT:
+            shares = shares_of_runouts(rules, int(self.betting.runs[betting_node]))
+            pair_payoffs = np.tensordot(
+                self.betting.amounts[betting_node, :, player], shares, axes=(0, 0)
+            )
+            pair_payoffs *= self.dealing.pairs
+            weighted: np.ndarray = (pair_payoffs if player == 0 else pair_payoffs.T) @ own_reach[
+                opponent
+            ]
+            return weighted
+        left = self.left(node, opponent, own_reach)
         board = self.cards(node)
         beaten, tied, lost = compared(rules, board, player, left)
-        found: np.ndarray = rules.weights_on(player, board) * (
+        per_hand: np.ndarray = rules.weights_on(player, board) * (
             win * beaten + tie * tied + lose * lost
         )
-        return found * self.share(node)
+        return per_hand * self.share(node)
 
     # ----------------------------------------------------------------------------------- labels
 
@@ -436,10 +444,10 @@ class CardNodes(PublicNodes):
         Raises:
             ValueError: There is no such line, or it has a wildcard; the message names the step.
         """
-        found = self.find_lines(line)
-        if len(found) > 1:
+        nodes = self.find_lines(line)
+        if len(nodes) > 1:
             raise ValueError(f"line: {ANY_CARD!r} names any card, but one line is needed here")
-        return found[0]
+        return nodes[0]
 
     def find_node(self, name: str | Sequence[str]) -> int | None:
         """Return the public node of a line, or None if there is none."""
@@ -457,11 +465,11 @@ class CardNodes(PublicNodes):
         for step in steps_of(line):
             where = f"after {' '.join(taken)!r}" if taken else "at the start"
             taken.append(str(step))
-            at, _ = self.at(nodes[0])
-            if self.betting.kind[at] == DEAL:
+            betting_node, _ = self.at(nodes[0])
+            if self.betting.kind[betting_node] == DEAL:
                 # Select boards by array operations: a flop has 22,100 boards, too many to visit one
                 # by one.
-                boards = self.boards[int(self.betting.round[at]) + 1]
+                boards = self.boards[int(self.betting.round[betting_node]) + 1]
                 fit = np.isin(boards.parent, [self.at(node)[1] for node in nodes])
                 if step != ANY_CARD:
                     named = read_deal(self.rules, str(step), boards.dealt)
@@ -470,13 +478,13 @@ class CardNodes(PublicNodes):
                     raise ValueError(
                         f"line: in {self.name_of_game} {step!r} cannot be dealt {where}"
                     )
-                after = int(self.betting.first_child[at])
+                after = int(self.betting.first_child[betting_node])
                 nodes = [self.number(after, board) for board in np.flatnonzero(fit).tolist()]
                 continue
-            steps = [one for node in nodes for one in self.children(node)]
-            fits = [one.node for one in steps if one.label == step]
+            steps = [child for node in nodes for child in self.children(node)]
+            fits = [child.node for child in steps if child.label == step]
             if not fits:
-                labels = list(dict.fromkeys(one.label for one in steps))
+                labels = list(dict.fromkeys(child.label for child in steps))
                 raise ValueError(
                     f"line: {self.name_of_game} has no step {step!r} {where}; "
                     f"{suggest(str(step), labels)}"

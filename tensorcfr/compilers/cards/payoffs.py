@@ -53,8 +53,8 @@ class Payoffs:
         self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
         """True if the payoffs before the first deal are computed for each pair of hands."""
         self.solved_for = [
-            of_round.alike * self.dealing.weights(own.cards[of_round.board])
-            for own, of_round in zip(boards, symmetry.rounds, strict=True)
+            of_round.alike * self.dealing.weights(of_all.cards[of_round.board])
+            for of_all, of_round in zip(boards, symmetry.rounds, strict=True)
         ]
         """float64 (solved boards,) for each round: number of boards that each solved board
         represents, times their weight."""
@@ -76,7 +76,7 @@ class Payoffs:
         """
         where = form.where
         group, sequence, amount = [], [], []
-        first_board = np.cumsum([0, *(len(own) for own in walks)])
+        first_board = np.cumsum([0, *(len(lists) for lists in walks)])
         for r in range(len(walks) or self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
@@ -86,8 +86,8 @@ class Payoffs:
             share = self.dealing.share(r)
             count = self.solved_for[r][where.boards[r]].tolist() if walks else [1]
             before = first_board[r] if walks else 0
-            for terminals in self._grouped(form, ends):
-                nodes = [one.node for one in terminals]
+            for terminals in self._group_terminals(form, ends):
+                nodes = [terminal.node for terminal in terminals]
                 # Lanes without a terminal repeat the first terminal.
                 lanes = [*range(len(nodes)), *[0] * (LANES - len(nodes))]
                 first = np.array(
@@ -96,64 +96,66 @@ class Payoffs:
                         for player in range(2)
                     ]
                 )
-                amounts = np.array([one.pays for one in terminals])
+                amounts = np.array([terminal.pays for terminal in terminals])
                 pays = share * amounts.transpose(1, 2, 0)[:, :, lanes]
-                for board, alike in enumerate(count):
+                for board, multiplicity in enumerate(count):
                     group.append((len(nodes), before + board, terminals[0].kind))
                     sequence.append(first[:, lanes, board])
-                    amount.append(pays * alike)
+                    amount.append(pays * multiplicity)
         # Invariant C7: groups ascend by board.
         order = sorted(range(len(group)), key=lambda k: group[k][1])
-        places, walk = [], []
+        board_rows, walk = [], []
         used, varies = 0, self.rules.weights_vary
         on_boards = list[tuple[int, tuple[int, ...]]]()
         for r, of_round in enumerate(walks):
             for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
-                places.append((used, used + len(pair[0]), len(on_boards) if varies else kind))
+                board_rows.append((used, used + len(pair[0]), len(on_boards) if varies else kind))
                 used += len(pair[0]) + len(pair[1])
                 walk += pair
                 on_boards.append((kind, self.cards(r, int(where.boards[r][b]))))
         if not walks:
             on_boards = [(int(where.classes[-1][0]), self.rules.board)]
         elif not varies:
-            every = range(len(self.symmetry.classes))
-            on_boards = [(kind, self.rules.board) for kind in every]
+            kinds = range(len(self.symmetry.classes))
+            on_boards = [(kind, self.rules.board) for kind in kinds]
         classes, weights, same = self._classes(on_boards)
         return self.kind(
             sizes=np.array([*np.diff(classes, axis=1).max(axis=0), len(self.rules.cards)]),
             lanes=classes,
             weight=weights,
             same=same,
-            board=np.array(places, dtype=np.int64).reshape(-1, 3),
+            board=np.array(board_rows, dtype=np.int64).reshape(-1, 3),
             walk=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
             group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
-            sequence=_stacked([sequence[k] for k in order], np.int64, LANES),
-            amount=_stacked([amount[k] for k in order], np.float64, 3, LANES),
+            sequence=_stack_items([sequence[k] for k in order], np.int64, LANES),
+            amount=_stack_items([amount[k] for k in order], np.float64, 3, LANES),
         )
 
     def entries(self, form: CardForm) -> PayoffEntries:
         """Build the payoffs of a form before the first deal, as entries for pairs of classes of
         hands."""
         ends = np.flatnonzero((self.betting.kind >= FOLD) & (self.betting.round == 0)).tolist()
-        both = self.symmetry.classes[0]
-        counts = [own.n_classes for own in both]
+        class_pair = self.symmetry.classes[0]
+        counts = [hand_classes.n_classes for hand_classes in class_pair]
         pairs = self.dealing.pairs
-        all_pairs = _by_classes(pairs, both)
+        all_pairs = _by_classes(pairs, class_pair)
         shared: dict[int, list[np.ndarray]] = {}
         amounts, runs = self.betting.amounts, self.betting.runs
         for cards in {int(runs[n]) for n in ends if self.betting.kind[n] != FOLD}:
             shares = shares_of_runouts(self.rules, cards)
-            shared[cards] = [_by_classes(pairs * one, both) for one in shares]
+            shared[cards] = [_by_classes(pairs * share, class_pair) for share in shares]
         rows, columns, values, begins = [], [], [], [0]
         for player in range(2):
-            own, other = (
+            own_first, other_first = (
                 [int(form.ended(p, self.last[p][n], 0)[0]) for n in ends]
                 for p in (player, 1 - player)
             )
-            for row in sorted(set(own)):
-                here = sorted((other[k], n) for k, n in enumerate(ends) if own[k] == row)
-                paid = []
-                for _, node in here:
+            for row in sorted(set(own_first)):
+                terminals = sorted(
+                    (other_first[k], n) for k, n in enumerate(ends) if own_first[k] == row
+                )
+                tables = []
+                for _, node in terminals:
                     if self.betting.kind[node] == FOLD:
                         table = amounts[node, 0, player] * all_pairs
                     else:
@@ -161,11 +163,13 @@ class Payoffs:
                         won, tied, lost = shared[int(runs[node])]
                         table = win * won + tie * tied + lose * lost
                     # Entries are laid out by the other player's classes, then by the player's own.
-                    paid.append(table.T if player == 0 else table)
-                after = np.concatenate([first + np.arange(counts[1 - player]) for first, _ in here])
+                    tables.append(table.T if player == 0 else table)
+                after = np.concatenate(
+                    [first + np.arange(counts[1 - player]) for first, _ in terminals]
+                )
                 rows.append((row, counts[player], len(after)))
                 columns.append(np.repeat(after, counts[player]))
-                values.append(np.concatenate(paid).ravel())
+                values.append(np.concatenate(tables).ravel())
             begins.append(len(rows))
         row, count, entries = np.array(rows, dtype=np.int64).T.copy()
         return PayoffEntries(
@@ -188,8 +192,11 @@ class Payoffs:
         """Return :attr:`PayoffCards.weight` for the classes of one kind on a board, float64 (2,
         classes)."""
         classes = self.symmetry.classes[kind]
-        of_one = [self.rules.weights_on(p, board)[own.first] for p, own in enumerate(classes)]
-        sizes = [own.size for own in classes]
+        of_one = [
+            self.rules.weights_on(p, board)[hand_classes.first]
+            for p, hand_classes in enumerate(classes)
+        ]
+        sizes = [hand_classes.size for hand_classes in classes]
         return np.stack([np.concatenate(of_one), np.concatenate(of_one) * np.concatenate(sizes)])
 
     def _classes(
@@ -204,64 +211,66 @@ class Payoffs:
         lanes, weight, same = [], [np.empty((2, 0))], []
         used = 0
         for kind, board in kinds:
-            both = self.symmetry.classes[kind]
-            lanes.append(np.cumsum([used, both[0].n_classes, both[1].n_classes]))
+            class_pair = self.symmetry.classes[kind]
+            lanes.append(np.cumsum([used, class_pair[0].n_classes, class_pair[1].n_classes]))
             used = int(lanes[-1][-1])
             weight.append(self.weight(kind, board))
-            for player, own in enumerate(both):
-                other = both[1 - player]
-                none = other.n_classes
-                twin = np.append(other.of_hand, none)[self.same[player][own.first]]
-                same.append(twin if even else np.full(own.n_classes, none))
+            for player, own_classes in enumerate(class_pair):
+                other_classes = class_pair[1 - player]
+                none = other_classes.n_classes
+                twin = np.append(other_classes.of_hand, none)[self.same[player][own_classes.first]]
+                same.append(twin if even else np.full(own_classes.n_classes, none))
         return (
             np.array(lanes),
             np.concatenate(weight, axis=1),
             np.concatenate(same).astype(np.uint32),
         )
 
-    def _grouped(self, form: CardForm, ends: list[int]) -> list[list[_Terminal]]:
+    def _group_terminals(self, form: CardForm, ends: list[int]) -> list[list[_Terminal]]:
         """Group terminals of one round, up to :data:`LANES` of one kind in a group.
 
         The terminals of a group end different sequences of both players.  Where the number of
         groups stays the same, a group of showdowns is followed by the folds to the same bets, lane
         by lane.  Then the kernel reads or writes the rows of the bets once for both groups.
         """
-        shows, folds, found = list[_Terminal](), list[_Terminal](), list[list[_Terminal]]()
+        shows, folds, groups = list[_Terminal](), list[_Terminal](), list[list[_Terminal]]()
         for node in ends:
             r = int(self.betting.round[node])
             rows = [int(form.ended(p, self.last[p][node], r)[0]) for p in range(2)]
             for kind, pays in _kinds(self.betting.amounts[node]):
-                one = _Terminal(kind, node, pays, rows)
-                (folds if kind == cards_part.FOLD else shows).append(one)
-        for least in (LANES, 1):
+                terminal = _Terminal(kind, node, pays, rows)
+                (folds if kind == cards_part.FOLD else shows).append(terminal)
+        for smallest in (LANES, 1):
             # First form only full pairs of groups.  Then accept smaller ones, if the folds need no
             # more groups than without pairs.
-            counts = [len(_called(shows, folds, p)) for p in range(2)]
+            counts = [len(_called_bets(shows, folds, p)) for p in range(2)]
             counts.append(len(folds) - sum(counts))
-            if least == 1 and sum(-(-n // LANES) for n in counts) > -(-len(folds) // LANES):
+            if smallest == 1 and sum(-(-n // LANES) for n in counts) > -(-len(folds) // LANES):
                 break
             for p in range(2):
-                while len(bets := _called(shows, folds, p)) >= least:
-                    group = _taken(shows, [show for show, _ in bets])
+                while len(bets := _called_bets(shows, folds, p)) >= smallest:
+                    group = _take_compatible(shows, [show for show, _ in bets])
                     folded = {id(show): fold for show, fold in bets}
-                    found += [group, _taken(folds, [folded[id(show)] for show in group])]
-                    others = [show for q in range(2) for show, _ in _called(shows, folds, q)]
-                    group += _taken(shows, [one for one in shows if one not in others], group)
-        while left := shows or folds:
-            found.append(_taken(left, left))
-        return found
+                    groups += [group, _take_compatible(folds, [folded[id(show)] for show in group])]
+                    others = [show for q in range(2) for show, _ in _called_bets(shows, folds, q)]
+                    group += _take_compatible(
+                        shows, [terminal for terminal in shows if terminal not in others], group
+                    )
+        while remaining := shows or folds:
+            groups.append(_take_compatible(remaining, remaining))
+        return groups
 
     def walks(self, r: int) -> Iterator[list[np.ndarray]]:
         """Yield the ``walk`` arrays of both players for every solved board of a round."""
         boards = self.symmetry.rounds[r]
         for board, kind in zip(boards.board, boards.classes, strict=True):
-            yield self._walks_on(self.boards[r].cards[board], r, int(kind))
+            yield self._hand_lists_on(self.boards[r].cards[board], r, int(kind))
 
-    def _walks_on(self, dealt: np.ndarray, r: int, kind: int) -> list[np.ndarray]:
+    def _hand_lists_on(self, dealt: np.ndarray, r: int, kind: int) -> list[np.ndarray]:
         rules = self.rules
         board = (*rules.board, *dealt.tolist())
-        own, others, levels = [], [], []
-        first = []
+        own_codes, other_codes, levels = [], [], []
+        own_first = []
         for player in range(2):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             strength = np.zeros(len(live), dtype=np.int64)
@@ -274,32 +283,32 @@ class Payoffs:
             of_hand, none = classes.of_hand[hand], len(rules.cards)
             # Only the first hand of each class computes a payoff, because all hands of a class have
             # the same.
-            leads = classes.first[of_hand] == hand
-            own.append(codes_of(of_hand, cards, none)[leads])
+            is_first = classes.first[of_hand] == hand
+            own_codes.append(codes_of(of_hand, cards, none)[is_first])
             # The missing card of a short hand gets different numbers for both players, so it never
             # matches.
-            others.append(codes_of(of_hand, cards, none + 1))
+            other_codes.append(codes_of(of_hand, cards, none + 1))
             levels.append(strength[order])
-            first.append(leads)
+            own_first.append(is_first)
         # Only the order of strengths matters, so number the distinct strengths of both players
         # together.
-        _, place = np.unique(np.concatenate(levels), return_inverse=True)
-        count = int(place.max()) + 1 if len(place) else 0
-        places = np.split(place, [len(levels[0])])
-        found = []
+        _, rank = np.unique(np.concatenate(levels), return_inverse=True)
+        count = int(rank.max()) + 1 if len(rank) else 0
+        ranks = np.split(rank, [len(levels[0])])
+        hand_lists = []
         for player in range(2):
-            other = 1 - player
-            head = np.array([count, len(own[player]), len(others[other])])
+            opponent = 1 - player
+            head = np.array([count, len(own_codes[player]), len(other_codes[opponent])])
             pairs = [
-                np.bincount(places[player][first[player]], minlength=count),
-                np.bincount(places[other], minlength=count),
+                np.bincount(ranks[player][own_first[player]], minlength=count),
+                np.bincount(ranks[opponent], minlength=count),
             ]
-            parts = [head, np.stack(pairs, axis=1), own[player], others[other]]
-            found.append(np.concatenate([one.ravel() for one in parts]).astype(np.uint32))
-        return found
+            parts = [head, np.stack(pairs, axis=1), own_codes[player], other_codes[opponent]]
+            hand_lists.append(np.concatenate([part.ravel() for part in parts]).astype(np.uint32))
+        return hand_lists
 
 
-def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.ndarray:
+def _by_classes(pairs: np.ndarray, class_pair: tuple[HandClasses, HandClasses]) -> np.ndarray:
     """Sum a table over pairs of hands to pairs of their classes.
 
     The sums have the same bits on every machine, because files and workers identify a game by them.
@@ -307,44 +316,48 @@ def _by_classes(pairs: np.ndarray, both: tuple[HandClasses, HandClasses]) -> np.
     Returns:
         float64 (classes of player 0, classes of player 1).
     """
-    for axis, own in enumerate(both):
-        order = np.argsort(own.of_hand, kind="stable")
-        begin = np.searchsorted(own.of_hand[order], np.arange(own.n_classes))
+    for axis, hand_classes in enumerate(class_pair):
+        order = np.argsort(hand_classes.of_hand, kind="stable")
+        begin = np.searchsorted(hand_classes.of_hand[order], np.arange(hand_classes.n_classes))
         pairs = np.add.reduceat(np.take(pairs, order, axis=axis), begin, axis=axis)
     return pairs
 
 
-def _stacked(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
+def _stack_items(items: list[np.ndarray], kind: type, *shape: int) -> np.ndarray:
     """Stack items of shape (2, ...) to an array (2, items, ...)."""
     stacked: np.ndarray = np.array(items, dtype=kind).reshape(len(items), 2, *shape)
     return np.ascontiguousarray(stacked.swapaxes(0, 1))
 
 
-def _called(
+def _called_bets(
     shows: list[_Terminal], folds: list[_Terminal], player: int
 ) -> list[tuple[_Terminal, _Terminal]]:
     """Return the showdowns after a player's called bets, each with the fold to the same bet."""
-    to_bet = {one.rows[player]: one for one in folds}
-    return [(one, to_bet[one.rows[player]]) for one in shows if one.rows[player] in to_bet]
+    to_bet = {terminal.rows[player]: terminal for terminal in folds}
+    return [
+        (terminal, to_bet[terminal.rows[player]])
+        for terminal in shows
+        if terminal.rows[player] in to_bet
+    ]
 
 
-def _taken(
-    left: list[_Terminal], wanted: list[_Terminal], group: Sequence[_Terminal] = ()
+def _take_compatible(
+    pool: list[_Terminal], wanted: list[_Terminal], group: Sequence[_Terminal] = ()
 ) -> list[_Terminal]:
     """Take the terminals that fit one group out of a list, and return them.
 
     Args:
-        left: The list; modified in place.
+        pool: The list; modified in place.
         wanted: The candidates, in order.
         group: The terminals that are in the group already.
     """
-    found = list(group)
-    for one in wanted:
-        fits = all(one.rows[p] != other.rows[p] for other in found for p in range(2))
-        if len(found) < LANES and one.kind == (found or [one])[0].kind and fits:
-            found.append(one)
-    taken = found[len(group) :]
-    left[:] = [one for one in left if one not in taken]
+    grown = list(group)
+    for terminal in wanted:
+        fits = all(terminal.rows[p] != member.rows[p] for member in grown for p in range(2))
+        if len(grown) < LANES and terminal.kind == (grown or [terminal])[0].kind and fits:
+            grown.append(terminal)
+    taken = grown[len(group) :]
+    pool[:] = [terminal for terminal in pool if terminal not in taken]
     return taken
 
 
@@ -364,5 +377,5 @@ def _kinds(amounts: np.ndarray) -> list[tuple[int, np.ndarray]]:
         return [(cards_part.TIES_PAY if ties else cards_part.SHOWDOWN, pays)]
     # The kernel needs different payoffs for a win and a loss.  If they are nearly equal, split the
     # terminal into two parts in which they differ and whose sum is the terminal.
-    apart = 2.0 * size * np.array([1.0, 0.0, -1.0])
-    return [(cards_part.TIES_PAY, (pays + sign * apart) / 2.0) for sign in (1.0, -1.0)]
+    difference = 2.0 * size * np.array([1.0, 0.0, -1.0])
+    return [(cards_part.TIES_PAY, (pays + sign * difference) / 2.0) for sign in (1.0, -1.0)]

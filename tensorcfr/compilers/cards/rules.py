@@ -90,10 +90,10 @@ def check(rules: CardGame, name: str) -> None:
 
 def sums_by_card(rules: CardGame | Weighted, player: int, weight: np.ndarray) -> np.ndarray:
     """Sum the weights of the hands with each card, float64 (cards,)."""
-    found = np.zeros(len(rules.cards))
+    sums = np.zeros(len(rules.cards))
     for column in rules.hands[player].T:
-        found += np.bincount(column, weight, minlength=len(found))
-    return found
+        sums += np.bincount(column, weight, minlength=len(sums))
+    return sums
 
 
 def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
@@ -109,21 +109,21 @@ def same_hands(rules: CardGame | Weighted) -> list[np.ndarray]:
 
 def weight_met(rules: CardGame | Weighted, player: int) -> np.ndarray:
     """Sum the weights of the other player's hands without a common card, float64 (hands,)."""
-    other = 1 - player
-    weight = rules.weights[other]
-    by_card = sums_by_card(rules, other, weight)
+    opponent = 1 - player
+    weight = rules.weights[opponent]
+    by_card = sums_by_card(rules, opponent, weight)
     hands = rules.hands[player]
-    met: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
+    disjoint: np.ndarray = weight.sum() - by_card[hands].sum(axis=1)
     cards = len(rules.cards)
     # Inclusion and exclusion: a hand that shares two cards was subtracted twice above, so sums over
     # pairs of cards add it back, and so on.
     for size in range(2, hands.shape[1] + 1):
         by_set = np.zeros(comb(cards, size))
-        for one in numbers_of_sets(rules.hands[other], size, cards):
-            by_set += np.bincount(one, weight, minlength=len(by_set))
-        for one in numbers_of_sets(hands, size, cards):
-            met += (-1) ** size * by_set[one]
-    return met
+        for numbers in numbers_of_sets(rules.hands[opponent], size, cards):
+            by_set += np.bincount(numbers, weight, minlength=len(by_set))
+        for numbers in numbers_of_sets(hands, size, cards):
+            disjoint += (-1) ** size * by_set[numbers]
+    return disjoint
 
 
 def compared(
@@ -143,19 +143,19 @@ def compared(
         card, float64 (hands,) each; 0 for hands that share a card with the board.
     """
     cards, sides = np.array(board, dtype=np.int64), []
-    for own, hands in enumerate((rules.hands[player], rules.hands[1 - player])):
+    for is_opponent, hands in enumerate((rules.hands[player], rules.hands[1 - player])):
         live = np.flatnonzero(without(hands, cards))
         strength = np.zeros(len(hands), dtype=np.int64)
         strength[live] = rules.strength(tuple(board), hands[live])
         order = live[np.argsort(strength[live], kind="stable")]
-        of_hands = weight if own else np.empty(0)
+        of_hands = weight if is_opponent else np.empty(0)
         sides.append(Side(order, strength, all_sets(hands, len(rules.cards)), of_hands))
     mine, theirs = sides
-    found = np.zeros((len(mine.strength), 3))
+    weights = np.zeros((len(mine.strength), 3))
     width = rules.hands[player].shape[1]
-    compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), found)
-    weaker, not_stronger, every = found.T
-    return weaker, not_stronger - weaker, every - not_stronger
+    compare(mine, theirs, signs_of(width), sums_of(len(rules.cards), width), weights)
+    weaker, not_stronger, total = weights.T
+    return weaker, not_stronger - weaker, total - not_stronger
 
 
 def odds_on(
@@ -166,9 +166,9 @@ def odds_on(
 
     Without an earlier board, the likelihood is relative to the weights of the hands.
     """
-    there = rules.weights[player] if before is None else rules.weights_on(player, before)
-    found: np.ndarray = rules.weights_on(player, board) / there
-    return found
+    before_weights = rules.weights[player] if before is None else rules.weights_on(player, before)
+    odds: np.ndarray = rules.weights_on(player, board) / before_weights
+    return odds
 
 
 def pair_odds(
@@ -262,24 +262,24 @@ class Dealing:
         """float64 (hands of player 0, hands of player 1): probability that the board of the first
         deal leaves both hands possible, or 1 if boards are not chosen; 0 for hands with a common
         card."""
-        own, other = self.rules.hands
-        found = 1.0 - (own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
+        first, second = self.rules.hands
+        disjoint = 1.0 - (first[:, None, :, None] == second[None, :, None, :]).any(axis=(2, 3))
         if self.boards:
             sets, weight = np.array(list(self.boards)), np.array(list(self.boards.values()))
-            compared = own.shape[1] * sets.shape[1]
-            reserve(len(sets) * (8 * (len(own) + len(other)) + compared * len(own)))
+            compared = first.shape[1] * sets.shape[1]
+            reserve(len(sets) * (8 * (len(first) + len(second)) + compared * len(first)))
             free = [
                 1.0 - (hands[:, None, :, None] == sets[None, :, None, :]).any(axis=(2, 3))
                 for hands in self.rules.hands
             ]
             # Boards of equal weight are counted first.  Counts are exact, so the sum does not
             # depend on the order in which a linear algebra library adds.
-            left = np.zeros_like(found)
-            for one in np.unique(weight).tolist():
-                alike = weight == one
-                left += one * (free[0][:, alike] @ free[1][:, alike].T)
-            found *= left
-        return found
+            possible = np.zeros_like(disjoint)
+            for board_weight in np.unique(weight).tolist():
+                same_weight = weight == board_weight
+                possible += board_weight * (free[0][:, same_weight] @ free[1][:, same_weight].T)
+            disjoint *= possible
+        return disjoint
 
     @cached_property
     def total(self) -> float:
@@ -291,8 +291,8 @@ class Dealing:
     @property
     def pairs(self) -> np.ndarray:
         """float64 (hands of player 0, hands of player 1): probability of each pair of hands."""
-        found: np.ndarray = self.apart * np.outer(*self.rules.weights)
-        return found / found.sum()
+        weights: np.ndarray = self.apart * np.outer(*self.rules.weights)
+        return weights / weights.sum()
 
     def share(self, r: int) -> float:
         """Return the factor that turns weights of two hands and a board of round ``r`` into a
@@ -314,7 +314,7 @@ class Dealing:
         if not self.boards or not cards.shape[1]:
             return np.ones(len(cards))
         first = cards[:, : self.deals[0]].tolist()
-        return np.array([self.boards[tuple(own)] for own in first])
+        return np.array([self.boards[tuple(board)] for board in first])
 
 
 def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -328,8 +328,8 @@ def shares_of_runouts(rules: CardGame, cards: int) -> tuple[np.ndarray, np.ndarr
         Three arrays, float64 (hands of player 0, hands of player 1).  Entries of hands with a
         common card are undefined.
     """
-    every = runouts(rules, (cards,))
-    won, tied = (found / every for found in rules.runouts(cards))
+    total = runouts(rules, (cards,))
+    won, tied = (count / total for count in rules.runouts(cards))
     return won, tied, 1.0 - won - tied
 
 
@@ -365,10 +365,12 @@ def numbers_of(hands: np.ndarray, wanted: np.ndarray, cards: int) -> np.ndarray:
     Returns:
         int64 (wanted,): index of each wanted hand; the number of hands if it is missing.
     """
-    own, others = (np.sort(h, axis=1) @ cards ** np.arange(h.shape[1]) for h in (hands, wanted))
-    order = np.argsort(own)
-    at = np.minimum(np.searchsorted(own, others, sorter=order), len(own) - 1)
-    return np.where(own[order[at]] == others, order[at], len(own))
+    keys, wanted_keys = (
+        np.sort(h, axis=1) @ cards ** np.arange(h.shape[1]) for h in (hands, wanted)
+    )
+    order = np.argsort(keys)
+    position = np.minimum(np.searchsorted(keys, wanted_keys, sorter=order), len(keys) - 1)
+    return np.where(keys[order[position]] == wanted_keys, order[position], len(keys))
 
 
 def without(hands: np.ndarray, cards: np.ndarray) -> np.ndarray:
@@ -387,17 +389,17 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
     kind, player, first_child, children = [], [], [], []
     amounts, runs = [], list[int]()
     known: dict[Any, Any] = {}
-    nothing = np.zeros((3, 2))
-    at = 0
-    while at < len(states):
-        state = states[at]
+    no_amounts = np.zeros((3, 2))
+    k = 0
+    while k < len(states):
+        state = states[k]
         # Equal states have equal futures, so the rules are asked once for each state.
         node = known.get(state)
         if node is None:
             node = known[state] = rules.node(state)
         first_child.append(len(states))
         player.append(-1)
-        amounts.append(nothing)
+        amounts.append(no_amounts)
         runs.append(0)
         steps: list[Any] = []
         if isinstance(node, Decision):
@@ -405,34 +407,34 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             steps = list(node.actions)
             if node.player not in (0, 1) or not steps:
                 raise GameError(
-                    f"{name}: the decision after {_line(at, parent, step)} needs player 0 or 1 and "
+                    f"{name}: the decision after {_line(k, parent, step)} needs player 0 or 1 and "
                     "an action"
                 )
             if len(set(map(str, steps))) != len(steps):
                 raise GameError(
-                    f"{name}: after {_line(at, parent, step)} two actions have the same label"
+                    f"{name}: after {_line(k, parent, step)} two actions have the same label"
                 )
             player[-1] = node.player
         elif isinstance(node, Deal):
             kind.append(DEAL)
             steps = [None]
-            if rounds[at] == len(deals):
+            if rounds[k] == len(deals):
                 deals.append(node.cards)
-            if node.cards != deals[rounds[at]] or node.cards < 1:
+            if node.cards != deals[rounds[k]] or node.cards < 1:
                 raise GameError(
-                    f"{name}: after {_line(at, parent, step)} {node.cards} cards are dealt, and in "
-                    f"other lines {deals[rounds[at]]}"
+                    f"{name}: after {_line(k, parent, step)} {node.cards} cards are dealt, and in "
+                    f"other lines {deals[rounds[k]]}"
                 )
-            for cards in rules.boards or () if not rounds[at] else ():
+            for cards in rules.boards or () if not rounds[k] else ():
                 if len(cards) != node.cards:
                     raise GameError(
                         f"{name}: {node.cards} cards are dealt first, and the board {cards} to "
                         f"deal has {len(cards)}"
                     )
-            dealt = sum(deals[: rounds[at] + 1])
+            dealt = sum(deals[: rounds[k] + 1])
             if dealt + 2 * rules.hands[0].shape[1] > len(rules.free):
                 raise GameError(
-                    f"{name}: after {_line(at, parent, step)} too few cards are left to deal"
+                    f"{name}: after {_line(k, parent, step)} too few cards are left to deal"
                 )
         elif isinstance(node, Fold):
             kind.append(FOLD)
@@ -444,28 +446,28 @@ def unfold(rules: CardGame, name: str) -> BettingTree:
             kind.append(RUNOUT)
             amounts[-1] = np.array(node[:3], dtype=np.float64)
             runs[-1] = node.cards
-            left = len(rules.free) - 2 * rules.hands[0].shape[1]
+            n_left = len(rules.free) - 2 * rules.hands[0].shape[1]
             if rules.weights_vary:
                 raise GameError(f"{name}: weights_vary cannot be combined with a Runout")
-            if rounds[at] or not 0 <= node.cards <= left:
+            if rounds[k] or not 0 <= node.cards <= n_left:
                 raise GameError(
-                    f"{name}: after {_line(at, parent, step)} {node.cards} cards are run out, "
-                    f"{'after a deal' if rounds[at] else f'and {left} are left'}"
+                    f"{name}: after {_line(k, parent, step)} {node.cards} cards are run out, "
+                    f"{'after a deal' if rounds[k] else f'and {n_left} are left'}"
                 )
         else:
             raise GameError(
-                f"{name}: node(...) after {_line(at, parent, step)} must be a Decision, a Deal, "
+                f"{name}: node(...) after {_line(k, parent, step)} must be a Decision, a Deal, "
                 f"a Fold, a Showdown or a Runout, not {type(node).__name__}"
             )
         if not np.isfinite(amounts[-1]).all() or amounts[-1].shape != (3, 2):
-            raise GameError(f"{name}: the payoffs after {_line(at, parent, step)} are not finite")
+            raise GameError(f"{name}: the payoffs after {_line(k, parent, step)} are not finite")
         children.append(len(steps))
-        for one in steps:
-            states.append(rules.next(state, one))
-            parent.append(at)
-            step.append("" if one is None else str(one))
-            rounds.append(rounds[at] + (one is None))
-        at += 1
+        for edge in steps:
+            states.append(rules.next(state, edge))
+            parent.append(k)
+            step.append("" if edge is None else str(edge))
+            rounds.append(rounds[k] + (edge is None))
+        k += 1
     return BettingTree(
         kind=np.array(kind, dtype=np.int8),
         player=np.array(player, dtype=np.int8),
@@ -492,15 +494,15 @@ def _line(node: int, parent: list[int], step: list[str]) -> str:
 def deal_boards(rules: CardGame, betting: BettingTree) -> tuple[Boards, ...]:
     """Return all boards of each round that can be dealt."""
     none = np.zeros((1, 0), dtype=np.int64)
-    found = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
+    rounds = [Boards(none, np.zeros(1, dtype=np.int64), 0)]
     for dealt in betting.deals:
-        before = found[-1].cards
+        before = rounds[-1].cards
         # Sets of cards in the order of their first card, their second, ...
-        every: Iterable[tuple[int, ...]] = combinations(rules.free.tolist(), dealt)
-        if len(found) == 1 and rules.boards:
-            every = sorted(rules.boards)
-        sets = np.array(list(every), dtype=np.int64)
-        taken = (before[:, :, None, None] == sets).any(axis=(1, 3))
-        parent, chosen = np.nonzero(~taken)
-        found.append(Boards(np.column_stack([before[parent], sets[chosen]]), parent, dealt))
-    return tuple(found)
+        card_sets: Iterable[tuple[int, ...]] = combinations(rules.free.tolist(), dealt)
+        if len(rounds) == 1 and rules.boards:
+            card_sets = sorted(rules.boards)
+        sets = np.array(list(card_sets), dtype=np.int64)
+        overlaps = (before[:, :, None, None] == sets).any(axis=(1, 3))
+        parent, chosen = np.nonzero(~overlaps)
+        rounds.append(Boards(np.column_stack([before[parent], sets[chosen]]), parent, dealt))
+    return tuple(rounds)

@@ -47,7 +47,7 @@ def numbers_of_sets(hands: np.ndarray, size: int, cards: int) -> Iterator[np.nda
     ascending = np.sort(hands, axis=1)
     below = np.array([[comb(card, k + 1) for card in range(cards)] for k in range(size)])
     for chosen in combinations(range(hands.shape[1]), size):
-        yield np.sum([below[k][ascending[:, at]] for k, at in enumerate(chosen)], axis=0)
+        yield np.sum([below[k][ascending[:, column]] for k, column in enumerate(chosen)], axis=0)
 
 
 def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
@@ -55,11 +55,11 @@ def all_sets(hands: np.ndarray, cards: int) -> np.ndarray:
 
     Different subsets have different numbers.
     """
-    found, used = [], 0
+    numbers, used = [], 0
     for size in range(1, hands.shape[1] + 1):
-        found += [used + one for one in numbers_of_sets(hands, size, cards)]
+        numbers += [used + subset for subset in numbers_of_sets(hands, size, cards)]
         used += comb(cards, size)
-    return np.stack(found, axis=1)
+    return np.stack(numbers, axis=1)
 
 
 def signs_of(width: int) -> np.ndarray:
@@ -74,16 +74,18 @@ def sums_of(cards: int, width: int) -> np.ndarray:
 
 
 @inlined
-def _add(sums: np.ndarray, side: Side, hand: int) -> float:
+def _add_hand(sums: np.ndarray, side: Side, hand: int) -> float:
     """Add the weight of a hand to the sum of each of its subsets.  Return the weight."""
     weight = side.weight[hand]
-    for one in side.sets[hand]:
-        sums[one] += weight
+    for subset in side.sets[hand]:
+        sums[subset] += weight
     return weight
 
 
 @inlined
-def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: int) -> float:
+def _disjoint_weight(
+    sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: int
+) -> float:
     """Return the weight of the hands in ``sums`` that share no card with a hand."""
     for k in range(signs.shape[0]):
         total += signs[k] * sums[side.sets[hand, k]]
@@ -92,7 +94,7 @@ def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: in
 
 @kernel
 def compare(
-    mine: Side, theirs: Side, signs: np.ndarray, sums: np.ndarray, found: np.ndarray
+    mine: Side, theirs: Side, signs: np.ndarray, sums: np.ndarray, weights: np.ndarray
 ) -> None:
     """Sum the weights of weaker, tied and all disjoint hands on a board, for every hand.
 
@@ -101,12 +103,12 @@ def compare(
         theirs: The hands of the other player.
         signs: float64 (sets,): from :func:`signs_of`.
         sums: float64 (all sets,): scratch.
-        found: float64 (hands, 3): for each possible hand, the weight of the other player's disjoint
-            hands that are weaker, that are not stronger, and in total; modified in place.
+        weights: float64 (hands, 3): for each possible hand, the weight of the other player's
+            disjoint hands that are weaker, that are not stronger, and in total; modified in place.
     """
     order, others = mine.order, theirs.order
     sums[:] = 0.0
-    total, begin, place = 0.0, 0, 0
+    total, begin, next_other = 0.0, 0, 0
     while begin < len(order):
         level, end = mine.strength[order[begin]], begin
         while end < len(order) and mine.strength[order[end]] == level:
@@ -114,13 +116,13 @@ def compare(
         # Both players' hands are in order of strength, so the sums only grow: first add the other
         # player's weaker hands, then the hands of equal strength.
         for tied in range(2):
-            while place < len(others) and theirs.strength[others[place]] < level + tied:
-                total += _add(sums, theirs, others[place])
-                place += 1
-            for own in order[begin:end]:
-                found[own, tied] = _met(sums, total, signs, mine, own)
+            while next_other < len(others) and theirs.strength[others[next_other]] < level + tied:
+                total += _add_hand(sums, theirs, others[next_other])
+                next_other += 1
+            for own_hand in order[begin:end]:
+                weights[own_hand, tied] = _disjoint_weight(sums, total, signs, mine, own_hand)
         begin = end
-    for hand in others[place:]:
-        total += _add(sums, theirs, hand)
-    for own in order:
-        found[own, 2] = _met(sums, total, signs, mine, own)
+    for hand in others[next_other:]:
+        total += _add_hand(sums, theirs, hand)
+    for own_hand in order:
+        weights[own_hand, 2] = _disjoint_weight(sums, total, signs, mine, own_hand)

@@ -26,35 +26,37 @@ def permutations_of(rules: CardGame, name: str, *, symmetric: bool) -> np.ndarra
     """
     cards = len(rules.cards)
     identity = np.arange(cards)
-    given = np.asarray(rules.symmetries() if symmetric else identity[None])
-    if given.ndim != 2 or given.shape[1] != cards or given.dtype.kind != "i":
+    permutations = np.asarray(rules.symmetries() if symmetric else identity[None])
+    if permutations.ndim != 2 or permutations.shape[1] != cards or permutations.dtype.kind != "i":
         raise GameError(f"{name}: symmetries() must be int64 (permutations, {cards})")
-    wrong = np.flatnonzero((np.sort(given, axis=1) != identity).any(axis=1))
+    wrong = np.flatnonzero((np.sort(permutations, axis=1) != identity).any(axis=1))
     if len(wrong):
         raise GameError(f"{name}: symmetries()[{wrong[0]}] is not a permutation of the cards")
-    kept = [identity]
-    for one in np.unique(given, axis=0):
-        if (one == identity).all() or any(
-            {*one[list(cards)]} != {*cards} for cards in (rules.board, rules.dead)
+    preserving = [identity]
+    for permutation in np.unique(permutations, axis=0):
+        if (permutation == identity).all() or any(
+            {*permutation[list(cards)]} != {*cards} for cards in (rules.board, rules.dead)
         ):
             continue
-        moved = [_moved(rules, one, player) for player in range(2)]
+        moved = [_image_of_hands(rules, permutation, player) for player in range(2)]
         boards = rules.boards or {}
-        turned = {tuple(np.sort(one[list(cards)]).tolist()): w for cards, w in boards.items()}
+        turned = {
+            tuple(np.sort(permutation[list(cards)]).tolist()): w for cards, w in boards.items()
+        }
         if turned == boards and all(
             (to < len(to)).all()
             and np.array_equal(rules.weights[player][to], rules.weights[player])
             for player, to in enumerate(moved)
         ):
-            kept.append(one)
-    found = np.array(kept, dtype=np.int64)
-    if len(found) > 1:
+            preserving.append(permutation)
+    group = np.array(preserving, dtype=np.int64)
+    if len(group) > 1:
         # Classes of hands are orbits, so the permutations must form a group.  In a finite set of
         # permutations, closure under products suffices.
-        known = {row.tobytes() for row in found}
-        if any(one[other].tobytes() not in known for one in found for other in found):
+        known = {row.tobytes() for row in group}
+        if any(permutation[q].tobytes() not in known for permutation in group for q in group):
             raise GameError(f"{name}: symmetries() must contain the products of its permutations")
-    return found
+    return group
 
 
 def symmetry_of(
@@ -74,59 +76,64 @@ def symmetry_of(
     cards = permutations_of(rules, name, symmetric=symmetric)
     first, second = moved_hands(rules, cards)
     number = {row.tobytes(): k for k, row in enumerate(cards)}
-    product = np.array([[number[one[other].tobytes()] for other in cards] for one in cards])
+    product = np.array([[number[outer[inner].tobytes()] for inner in cards] for outer in cards])
     groups: dict[tuple[int, ...], int] = {tuple(range(len(cards))): 0}
     zero = np.zeros(1, dtype=np.int64)
     rounds = [SolvedBoards(zero, zero, zero + 1, zero, zero, zero, zero)]
     for of_round in boards[1:]:
-        before = rounds[-1]
+        previous = rounds[-1]
         members = list(groups)
-        above = before.of_board[of_round.parent]
-        turned = before.permutation[of_round.parent]
+        parent = previous.of_board[of_round.parent]
+        turned = previous.permutation[of_round.parent]
         card = cards[turned[:, None], of_round.last]
-        group = before.classes[above]
+        group = previous.classes[parent]
         # Each board is mapped to the smallest image of its last cards, under the permutations that
-        # preserve the board before.  ``best`` is that image as one number, and ``by`` the
+        # preserve the board before.  ``best`` is that image as one number, and ``minimizer`` the
         # permutation.
         digits = len(rules.cards) ** np.arange(of_round.dealt)[::-1]
-        best, by = np.empty_like(above), np.empty_like(above)
+        best, minimizer = np.empty_like(parent), np.empty_like(parent)
         for g in np.unique(group).tolist():
-            here, own = np.flatnonzero(group == g), np.array(members[g])
-            made = np.sort(cards[own][:, card[here]], axis=2) @ digits
-            best[here], by[here] = made.min(axis=0), own[made.argmin(axis=0)]
+            in_group, subgroup = np.flatnonzero(group == g), np.array(members[g])
+            images = np.sort(cards[subgroup][:, card[in_group]], axis=2) @ digits
+            best[in_group], minimizer[in_group] = (
+                images.min(axis=0),
+                subgroup[images.argmin(axis=0)],
+            )
         boards_of_one = len(rules.cards) ** of_round.dealt
-        wanted = above * boards_of_one + best
-        permutation = product[by, turned]
+        wanted = parent * boards_of_one + best
+        permutation = product[minimizer, turned]
         keys, of_board, count = np.unique(wanted, return_inverse=True, return_counts=True)
-        own = above * boards_of_one + of_round.last @ digits
-        board = np.flatnonzero((permutation == 0) & (own == wanted))
+        own_key = parent * boards_of_one + of_round.last @ digits
+        board = np.flatnonzero((permutation == 0) & (own_key == wanted))
         # Solved boards are numbered in the order of all boards.
-        place = np.empty(len(keys), dtype=np.int64)
-        place[of_board[board]] = np.arange(len(board))
+        number_of = np.empty(len(keys), dtype=np.int64)
+        number_of[of_board[board]] = np.arange(len(board))
         classes = np.empty(len(board), dtype=np.int64)
         for k, b in enumerate(board.tolist()):
-            # ``left`` is the subgroup that also preserves the last cards.  Boards with one subgroup
-            # have the same classes of hands.
+            # The stabilizer is the subgroup that also preserves the last cards.  Boards with one
+            # subgroup have the same classes of hands.
             last = of_round.last[b]
-            left = tuple(
+            stabilizer = tuple(
                 g for g in members[group[b]] if np.array_equal(np.sort(cards[g, last]), last)
             )
-            classes[k] = groups.setdefault(left, len(groups))
+            classes[k] = groups.setdefault(stabilizer, len(groups))
         rounds.append(
             SolvedBoards(
                 board=board,
-                parent=above[board],
+                parent=parent[board],
                 alike=count[of_board[board]],
                 classes=classes,
                 played=classes,
-                of_board=place[of_board],
+                of_board=number_of[of_board],
                 permutation=permutation,
             )
         )
-    both = tuple((_classes(first[list(own)]), _classes(second[list(own)])) for own in groups)
-    found = Symmetry(cards, (first, second), both, both, tuple(rounds))
-    _check(rules, name, boards, found)
-    return found
+    both = tuple(
+        (_orbits(first[list(subgroup)]), _orbits(second[list(subgroup)])) for subgroup in groups
+    )
+    symmetry = Symmetry(cards, (first, second), both, both, tuple(rounds))
+    _check(rules, name, boards, symmetry)
+    return symmetry
 
 
 def count_alike(
@@ -145,38 +152,41 @@ def count_alike(
         deals: Number of cards of each deal, in order.
     """
     total = 0
-    for one, to in zip(cards, moved, strict=True):
+    for permutation, images in zip(cards, moved, strict=True):
         # A permutation preserves exactly the sets of cards that are unions of its cycles.  ``sets``
         # counts the partial deals by the number of cards that each deal still needs.
         sets = {tuple(deals): 1}
-        for length in _cycles(one, free):
-            for left, count in list(sets.items()):
-                for k in range(len(left)):
-                    if left[k] >= length:
-                        less = (*left[:k], left[k] - length, *left[k + 1 :])
-                        sets[less] = sets.get(less, 0) + count
-        total += sets.get((0,) * len(deals), 0) * int((to == np.arange(len(to))).sum())
+        for length in _cycles(permutation, free):
+            for remaining, count in list(sets.items()):
+                for k in range(len(remaining)):
+                    if remaining[k] >= length:
+                        fewer = (*remaining[:k], remaining[k] - length, *remaining[k + 1 :])
+                        sets[fewer] = sets.get(fewer, 0) + count
+        total += sets.get((0,) * len(deals), 0) * int((images == np.arange(len(images))).sum())
     return total // len(cards)
 
 
 def _cycles(permutation: np.ndarray, free: np.ndarray) -> list[int]:
     """Return the lengths of a permutation's cycles on the free cards."""
-    left, found = set(free.tolist()), []
-    while left:
-        card, length = left.pop(), 1
-        while (after := int(permutation[card])) in left:
-            left.remove(after)
+    remaining, lengths = set(free.tolist()), []
+    while remaining:
+        card, length = remaining.pop(), 1
+        while (after := int(permutation[card])) in remaining:
+            remaining.remove(after)
             card, length = after, length + 1
-        found.append(length)
-    return found
+        lengths.append(length)
+    return lengths
 
 
 def moved_hands(rules: CardGame, cards: np.ndarray) -> list[np.ndarray]:
     """Return the images of each player's hands, int64 (permutations, hands) for each player."""
-    return [np.array([_moved(rules, one, player) for one in cards]) for player in range(2)]
+    return [
+        np.array([_image_of_hands(rules, permutation, player) for permutation in cards])
+        for player in range(2)
+    ]
 
 
-def _moved(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
+def _image_of_hands(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
     """Return the image of each hand of a player under a permutation of cards, int64 (hands,).
 
     The number of hands marks images that are not among the player's hands.
@@ -185,7 +195,7 @@ def _moved(rules: CardGame, permutation: np.ndarray, player: int) -> np.ndarray:
     return numbers_of(hands, permutation[hands], len(rules.cards))
 
 
-def _classes(moved: np.ndarray) -> HandClasses:
+def _orbits(moved: np.ndarray) -> HandClasses:
     """Return the orbits of hands under a group of permutations."""
     least = moved.min(axis=0)
     first, of_hand, size = np.unique(least, return_inverse=True, return_counts=True)
@@ -200,26 +210,33 @@ def _check(rules: CardGame, name: str, boards: tuple[Boards, ...], symmetry: Sym
         GameError: A permutation changes one of them.
     """
     last = boards[-1].cards
-    for number, one in enumerate(symmetry.cards[1:], start=1):
+    for number, permutation in enumerate(symmetry.cards[1:], start=1):
         # A large prime spreads the checked boards over all boards.
         dealt = last[(number * 7919) % len(last)]
-        before, after = (*rules.board, *dealt.tolist()), (*rules.board, *one[dealt].tolist())
+        before, after = (
+            (*rules.board, *dealt.tolist()),
+            (*rules.board, *permutation[dealt].tolist()),
+        )
         for player in range(2):
             live = np.flatnonzero(without(rules.hands[player], dealt))
             hands = rules.hands[player][live]
-            own = np.asarray(rules.strength(before, hands))
-            turned = np.asarray(rules.strength(after, one[hands]))
-            if not np.array_equal(_order(own), _order(turned)):
-                raise GameError(f"{name}: symmetries() changes strengths: {_moves(rules, one)}")
+            unmoved = np.asarray(rules.strength(before, hands))
+            turned = np.asarray(rules.strength(after, permutation[hands]))
+            if not np.array_equal(_rank_strengths(unmoved), _rank_strengths(turned)):
+                raise GameError(
+                    f"{name}: symmetries() changes strengths: {_describe_moves(rules, permutation)}"
+                )
             if not rules.weights_vary:
                 continue
-            own = rules.weights_on(player, before)[live]
+            unmoved = rules.weights_on(player, before)[live]
             turned = rules.weights_on(player, after)[symmetry.hands[player][number, live]]
-            if not np.allclose(own, turned, rtol=SAME, atol=0.0):
-                raise GameError(f"{name}: symmetries() changes weights: {_moves(rules, one)}")
+            if not np.allclose(unmoved, turned, rtol=SAME, atol=0.0):
+                raise GameError(
+                    f"{name}: symmetries() changes weights: {_describe_moves(rules, permutation)}"
+                )
 
 
-def _moves(rules: CardGame, permutation: np.ndarray) -> str:
+def _describe_moves(rules: CardGame, permutation: np.ndarray) -> str:
     """Return a text with the image of each card that a permutation moves."""
     return ", ".join(
         f"{rules.cards[card]} to {rules.cards[to]}"
@@ -228,6 +245,6 @@ def _moves(rules: CardGame, permutation: np.ndarray) -> str:
     )
 
 
-def _order(strength: np.ndarray) -> np.ndarray:
+def _rank_strengths(strength: np.ndarray) -> np.ndarray:
     """Return the rank of each strength, from the weakest; equal strengths have one rank."""
     return np.unique(strength, return_inverse=True)[1]

@@ -62,9 +62,9 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
         alone: Whether each subtree is a chunk of its own.
     """
     chunks = _Chunks(graph, cuts, 0 if alone else limit)
-    above = unfold(graph, cut=chunks.cut(0))
-    trunk = form_of_public_tree.lay_out(above.tree)
-    chunks.add_below(0, 0, above, trunk, None)
+    unfolded = unfold(graph, cut=chunks.cut(0))
+    trunk = form_of_public_tree.lay_out(unfolded.tree)
+    chunks.add_below(0, 0, unfolded, trunk, None)
     form = chunks.form(trunk.form)
     check_chunks(form, sequences=int(chunks.size[graph.root]) + 2)
     return CutTree(
@@ -76,19 +76,19 @@ def build(graph: Graph, cuts: Sequence[Cut], *, limit: int, alone: bool = False)
     )
 
 
-def _groups(above: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
+def _group_cut_nodes(unfolded: Unfolded, size: np.ndarray, limit: int) -> list[np.ndarray]:
     """Group the nodes at which the tree is cut into chunks."""
     groups: list[list[int]] = []
     total, before = 0, NO_PARENT
-    for node in above.cut.tolist():
-        own, parent = int(size[above.state[node]]), int(above.tree.parent[node])
-        # ``above.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
-        joins = total + own <= limit and (parent == before or total <= limit // SPLIT)
+    for node in unfolded.cut.tolist():
+        n_sequences, parent = int(size[unfolded.state[node]]), int(unfolded.tree.parent[node])
+        # ``unfolded.cut`` ascends and nodes are numbered breadth first, so siblings are adjacent.
+        joins = total + n_sequences <= limit and (parent == before or total <= limit // SPLIT)
         if not (groups and joins):
             groups.append([])
             total = 0
         groups[-1].append(node)
-        total, before = total + own, parent
+        total, before = total + n_sequences, parent
     return [np.array(group) for group in groups]
 
 
@@ -120,52 +120,52 @@ class _Chunks:
         return lambda states, depth: self.cuts[level](states, depth) & (self.size[states] > 0)
 
     def add_below(
-        self, part: int, level: int, above: Unfolded, built: Built, forest: Forest | None
+        self, part: int, level: int, unfolded: Unfolded, built: Built, forest: Forest | None
     ) -> None:
         """Add the chunks below a part, and recursively the chunks below them.
 
         Args:
             part: The part: 0 for the trunk, ``c + 1`` for chunk ``c``.
             level: Number of cuts above the part.
-            above: The unfolded nodes of the part.
+            unfolded: The unfolded nodes of the part.
             built: Its sequence form.
             forest: The entries into the part; None for the trunk.
         """
-        roots = Roots(*np.full((2, len(above.state)), -1, dtype=np.int32))
-        for nodes in _groups(above, self.size, self.limit):
-            chunk, states = len(self.shape), above.state[nodes]
+        roots = Roots(*np.full((2, len(unfolded.state)), -1, dtype=np.int32))
+        for nodes in _group_cut_nodes(unfolded, self.size, self.limit):
+            chunk, states = len(self.shape), unfolded.state[nodes]
             # Node 0 of a forest is artificial, and its children are the roots in this order.
             roots.chunk[nodes], roots.node[nodes] = chunk, np.arange(1, len(nodes) + 1)
             entry, mask, sequences = zip(
                 *(self._entries(player, nodes, built, forest) for player in range(2)), strict=True
             )
-            own = Forest(np.stack(entry), mask)
-            how = (own.entry.tobytes(), *(one.tobytes() for one in mask))
+            entered = Forest(np.stack(entry), mask)
+            structure = (entered.entry.tobytes(), *(row.tobytes() for row in mask))
             self.entries.add(sequences, part)
             # Equal states have equal subtrees, but further cuts depend on the path as well, so only
             # the last level can reuse a shape without unfolding.
-            key, is_last = (states.tobytes(), *how), level + 1 == len(self.cuts)
+            key, is_last = (states.tobytes(), *structure), level + 1 == len(self.cuts)
             if is_last and key in self._by_states:
                 self.shape.append(self._by_states[key])
                 continue
             below = unfold(self.graph, states, cut=self.cut(level + 1))
-            shape = self._shape(below.tree, own, how)
+            shape = self._shape(below.tree, entered, structure)
             if is_last:
                 self._by_states[key] = shape
             self.shape.append(shape)
-            self.add_below(chunk + 1, level + 1, below, self.built[shape], own)
-        if len(above.cut):
+            self.add_below(chunk + 1, level + 1, below, self.built[shape], entered)
+        if len(unfolded.cut):
             self.roots[part] = roots
 
     def _entries(
-        self, player: int, nodes: np.ndarray, above: Built, forest: Forest | None
+        self, player: int, nodes: np.ndarray, built: Built, forest: Forest | None
     ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """Return the entries of a player into a chunk.
 
         Args:
             player: The player.
             nodes: int64 (roots,): the nodes of the part at which the chunk begins.
-            above: The part.
+            built: The part.
             forest: The entries into the part; None for the trunk.
 
         Returns:
@@ -173,31 +173,31 @@ class _Chunks:
             entry; for each entry, its sequences in the part, hand by hand.
         """
         steps, first, entry = np.unique(
-            above.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
+            built.last[player, nodes].astype(np.int64), return_index=True, return_inverse=True
         )
         # Number entries in the order of their first occurrence, which is the same in chunks of
         # equal structure.
         order = np.argsort(first)
         steps, entry = steps[order], np.argsort(order)[entry]
         before = steps < 0
-        weight = above.tree.weight[above.tree.parent[steps]].astype(np.int64)
+        weight = built.tree.weight[built.tree.parent[steps]].astype(np.int64)
         # The last column of ``_possible`` has the mask of all hands: the empty sequence does not
         # depend on the hand.
         mask = self._possible[player, np.where(before, -1, weight)]
         if forest is not None:
             mask[before] = forest.mask[player][-1 - steps[before]]
         owner = np.full(len(steps), player)
-        behind = places_of(above.tree, above.form, above.entered, owner, steps)
+        parent_places = places_of(built.tree, built.form, built.entered, owner, steps)
         hands = self._hands[mask]
-        places = zip(behind.sequence, behind.stride, hands, strict=True)
+        places = zip(parent_places.sequence, parent_places.stride, hands, strict=True)
         return entry, mask, [first + step * np.arange(count) for first, step, count in places]
 
-    def _shape(self, tree: PublicTree, forest: Forest, how: tuple[bytes, ...]) -> int:
+    def _shape(self, tree: PublicTree, forest: Forest, structure: tuple[bytes, ...]) -> int:
         """Return the shape of a forest, which may be known from other states."""
         # Two forests share a shape if these arrays and the entries are equal: the sequence form
         # depends on nothing else.
         arrays = (tree.parent, tree.player, tree.weight, tree.payoff)
-        key = (*(array.astype(np.int32).tobytes() for array in arrays), *how)
+        key = (*(array.astype(np.int32).tobytes() for array in arrays), *structure)
         if key not in self._by_structure:
             self._by_structure[key] = len(self.built)
             self.built.append(form_of_public_tree.lay_out(tree, forest))

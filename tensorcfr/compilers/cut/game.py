@@ -88,18 +88,20 @@ def compile_rules(
         cut = True
     if rules.n_players != 2:
         raise GameError(f"{name} has {rules.n_players} players; only games of two can be cut")
-    given: Any = (
+    cut_at: Any = (
         cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
     )
-    steps = [] if isinstance(given, bool) else [given] if isinstance(given, int) else list(given)
-    by_steps = all(isinstance(one, int) for one in steps)
+    steps = (
+        [] if isinstance(cut_at, bool) else [cut_at] if isinstance(cut_at, int) else list(cut_at)
+    )
+    by_steps = all(isinstance(step, int) for step in steps)
     if by_steps and steps and (steps[0] < 0 or steps != sorted(set(steps))):
         raise ValueError(
             f"cut must be True, public steps from 0 that ascend, or public labels, not {cut!r}"
         )
     if limit is None:
         limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
-    recipe = Recipe(source, given, limit, symmetric)
+    recipe = Recipe(source, cut_at, limit, symmetric)
     read = public_tree.read(rules, budget)
     # A game without an end is unfolded, so that its error gives the number of histories.
     lays_out = rules.states_repeat and leads_back(read.graph)
@@ -111,13 +113,13 @@ def compile_rules(
         return laid_out.compile_rules(rules, name, budget, symmetry=symmetric, read=read)
     _check_unit(read.unit, name)
     if by_steps and rules.states_repeat:
-        found = _from_states(rules, read, name, budget, recipe)
-        if found is not None:
-            return found
+        game = _from_states(rules, read, name, budget, recipe)
+        if game is not None:
+            return game
     public = read.unfolded(budget.what)
     quotient = (quotient_of(public.tree) if symmetric else None) or identity(public.tree)
-    where = given if by_steps else _nodes(recipe.cut, public, quotient, name)
-    cut_tree = _cut(graph_of_tree(quotient.tree), where, limit)
+    where = cut_at if by_steps else _cut_nodes(recipe.cut, public, quotient, name)
+    cut_tree = _cut_graph(graph_of_tree(quotient.tree), where, limit)
     return _from_tree(
         public,
         quotient,
@@ -125,7 +127,7 @@ def compile_rules(
         name,
         recipe,
         lay_out=partial(laid_out.lay_out, rules, name, budget.limit, symmetry=symmetric),
-        label=_own_label(rules, public),
+        label=_label_function(rules, public),
     )
 
 
@@ -141,24 +143,24 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> CutGame:
         GameError: The payoffs are extremely large or small.
     """
     _check_unit(game.unit, game.name)
-    public, given = game.public_game, game.infoset_labels
+    public, labels = game.public_game, game.infoset_labels
     tree, places = public.tree, game.places
     quotient = (game.merged and quotient_of(tree)) or identity(tree)
-    here = np.zeros(quotient.tree.n_nodes, dtype=bool)
+    is_cut = np.zeros(quotient.tree.n_nodes, dtype=bool)
     for node in nodes:
         below = int(node)
         while quotient.node[below] < 0:  # The decision has one action and was removed.
             below = int(tree.first_child[below])
-        here[quotient.node[below]] = True
+        is_cut[quotient.node[below]] = True
     graph = graph_of_tree(quotient.tree)
 
     def label(node: int, hand: int, _: str) -> str:
-        return given[int(places.infosets(np.array([node]), np.array([hand]))[0])]
+        return labels[int(places.infosets(np.array([node]), np.array([hand]))[0])]
 
     return _from_tree(
         public,
         quotient,
-        chunks.build(graph, [lambda states, depth: here[states]], limit=limit),
+        chunks.build(graph, [lambda states, depth: is_cut[states]], limit=limit),
         game.name,
         Recipe(None, True, limit, symmetry="merged" in game.views),
         lay_out=lambda limit: game,
@@ -193,19 +195,19 @@ def _from_tree(
         node = int(quotient.node[nodes[-1]])
         return None if node < 0 else way_to(quotient.tree, node)[1]
 
-    def alike(node: int, player: int) -> np.ndarray:
-        merged, own = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
+    def multiplicity(node: int, player: int) -> np.ndarray:
+        merged, probability = quotient.tree, tree.dealt(int(tree.weight[node])).sum(axis=1 - player)
         # The probability of the merged infoset, divided by the infoset's own: the number of equally
         # likely infosets that are merged into it.
         weight = int(merged.weight[quotient.node[node]])
-        whole = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
-        return np.divide(whole, own, out=np.ones(len(own)), where=own > 0)
+        total = merged.dealt(weight).sum(axis=1 - player)[quotient.hand[player]]
+        return np.divide(total, probability, out=np.ones(len(probability)), where=probability > 0)
 
     graph = graph_of_tree(tree)
     return CutGame(
         name,
         cut_tree.form,
-        TreeNodes(graph, public, steps, quotient.hand, alike, cut_tree, label),
+        TreeNodes(graph, public, steps, quotient.hand, multiplicity, cut_tree, label),
         counts_of(graph, count_ways(graph)),
         recipe=recipe,
         utilities=utilities_of(tree),
@@ -226,30 +228,30 @@ def _from_states(
     Returns:
         The game; None if it has public chance, or if some hands may be indistinguishable.
     """
-    symmetric, whole = recipe.symmetry, read.graph
-    tables = whole.tables
+    symmetric, graph = recipe.symmetry, read.graph
+    tables = graph.tables
     if (tables.player == CHANCE).any():
         return None
-    ways = count_ways(whole)
+    ways = count_ways(graph)
     if symmetric and not tells_hands_apart(tables, ways):
         return None
-    cut_tree = _cut(contracted(whole) if symmetric else whole, recipe.cut, recipe.limit)
-    left_out = only_one_action(whole) & symmetric
+    cut_tree = _cut_graph(contracted(graph) if symmetric else graph, recipe.cut, recipe.limit)
+    omitted = only_one_action(graph) & symmetric
 
     def steps(states: list[int], taken: list[int]) -> list[int] | None:
-        out = left_out[states]
+        out = omitted[states]
         return None if out[-1] else np.array(taken, dtype=np.int64)[~out[:-1]].tolist()
 
-    def alone(_: int, player: int) -> np.ndarray:
+    def multiplicity(_: int, player: int) -> np.ndarray:
         return np.ones(len(read.hands[player]))
 
     public = PublicGame(tables, read.hands, read.edges, None)
-    hand, label = identity(tables).hand, _own_label(rules, public)
+    hand, label = identity(tables).hand, _label_function(rules, public)
     return CutGame(
         name,
         cut_tree.form,
-        TreeNodes(whole, public, steps, hand, alone, cut_tree, label),
-        counts_of(whole, ways),
+        TreeNodes(graph, public, steps, hand, multiplicity, cut_tree, label),
+        counts_of(graph, ways),
         recipe=recipe,
         utilities=utilities_of(tables),
         merges_hands=False,
@@ -257,7 +259,7 @@ def _from_states(
     )
 
 
-def _own_label(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
+def _label_function(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | None:
     """Return a function that makes labels, or None if labels are hand and public label, joined.
 
     A function is needed if the rules make labels themselves, or if joined labels are ambiguous.
@@ -282,7 +284,7 @@ def _check_unit(unit: float, name: str) -> None:
         raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
 
 
-def _cut(graph: Graph, cut: Any, limit: int) -> CutTree:
+def _cut_graph(graph: Graph, cut: Any, limit: int) -> CutTree:
     """Cut a game as :data:`CutLike` describes, with public states in place of labels."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
@@ -302,26 +304,26 @@ def _at_depth(wanted: int, states: np.ndarray, depth: int) -> np.ndarray:
     return np.full(len(states), depth == wanted)
 
 
-def _nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
+def _cut_nodes(cut: Any, public: PublicGame, quotient: Quotient, name: str) -> np.ndarray:
     """Return the nodes of the solved public tree with the given labels, int64 (labels,).
 
     Raises:
         TypeError: A label is not a string.
         ValueError: No node has the label, or its node is not part of the solved tree.
     """
-    found, named = [], public.named()
+    nodes, named = [], public.named()
     for label in cut:
         if not isinstance(label, str):
             raise TypeError(f"{name} cannot be cut at {label!r}: give public labels")
         if (node := named.get(label)) is None:
-            way = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
-            if way is None:
+            path = follow(label, 0, public.steps) or follow(f" {label}", 0, public.steps)
+            if path is None:
                 raise ValueError(f"{name} has no public node {label!r} to cut at")
-            node = way[0][-1]
+            node = path[0][-1]
         if quotient.node[node] < 0:
             raise ValueError(
                 f"{name} cannot be cut at {label!r}: the decision has one action, or no deal "
                 "reaches it"
             )
-        found.append(int(quotient.node[node]))
-    return np.array(found, dtype=np.int64)
+        nodes.append(int(quotient.node[node]))
+    return np.array(nodes, dtype=np.int64)

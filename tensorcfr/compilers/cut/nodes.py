@@ -52,7 +52,7 @@ class TreeNodes(TabledNodes):
     ) -> None:
         self._graph, self.public, self.tables = graph, public, graph.tables
         self._steps, self._hand, self._cut = steps, hand, cut
-        self._stands_for, self._own_label = stands_for, own_label
+        self._multiplicity, self._own_label = stands_for, own_label
         self.hands = public.hands
         self.joins_labels = own_label is None
         self._recent: tuple[int, Way]
@@ -80,46 +80,46 @@ class TreeNodes(TabledNodes):
     def count(self) -> int:  # noqa: D102
         return int(self._below[self._graph.root])
 
-    def _way(self, node: int) -> Way:
+    def _path_to(self, node: int) -> Way:
         """Return the path to a node.
 
         Raises:
             ValueError: There is no such node.
         """
-        before, way = self._recent
-        if node == before:
-            return way
+        recent, path = self._recent
+        if node == recent:
+            return path
         if not 0 <= node < self.count:
             raise ValueError(f"there is no public node {node}")
-        states, taken, at = [self._graph.root], list[int](), 0
-        while at != node:
-            below = self._after(states[-1])
+        states, child_numbers, number = [self._graph.root], list[int](), 0
+        while number != node:
+            next_states = self._next_states(states[-1])
             # Depth-first numbers: child ``k`` and the nodes below it have numbers less than
             # ``ends[k]``.
-            ends = at + 1 + self._below[below].cumsum()
-            taken.append(int(ends.searchsorted(node, side="right")))
-            states.append(int(below[taken[-1]]))
-            at = int(ends[taken[-1]] - self._below[states[-1]])
-        self._recent = node, (states, taken)
-        return states, taken
+            ends = number + 1 + self._below[next_states].cumsum()
+            child_numbers.append(int(ends.searchsorted(node, side="right")))
+            states.append(int(next_states[child_numbers[-1]]))
+            number = int(ends[child_numbers[-1]] - self._below[states[-1]])
+        self._recent = node, (states, child_numbers)
+        return states, child_numbers
 
-    def _number(self, way: Way) -> int:
+    def _number(self, path: Way) -> int:
         """Return the number of the node at the end of a path."""
         node = 0
-        for state, child in zip(*way, strict=False):
-            node += 1 + int(self._below[self._after(state)[:child]].sum())
+        for state, child in zip(*path, strict=False):
+            node += 1 + int(self._below[self._next_states(state)[:child]].sum())
         return node
 
     def _state(self, node: int) -> int:
-        return self._way(node)[0][-1]
+        return self._path_to(node)[0][-1]
 
     def _children(self, state: int) -> tuple[tuple[str, ...], list[int]]:
         """Return the labels of a state's edges, and the states after them."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
-        labels = tuple(self.public.edges[at] for at in self.tables.edge[begin:end].tolist())
-        return labels, self._after(state).tolist()
+        labels = tuple(self.public.edges[edge] for edge in self.tables.edge[begin:end].tolist())
+        return labels, self._next_states(state).tolist()
 
-    def _after(self, state: int) -> np.ndarray:
+    def _next_states(self, state: int) -> np.ndarray:
         """Return the states after a state, int64 (children,)."""
         begin, end = self.tables.first_child[state : state + 2].tolist()
         return self._graph.child[begin:end]
@@ -141,41 +141,45 @@ class TreeNodes(TabledNodes):
         ]
 
     def path(self, node: int) -> list[Step]:  # noqa: D102
-        states, taken = self._way(node)
+        states, child_numbers = self._path_to(node)
         return [
-            Step(self._number((states[: k + 1], taken[: k + 1])), self._step(states[k], a))
-            for k, a in enumerate(taken)
+            Step(self._number((states[: k + 1], child_numbers[: k + 1])), self._step(states[k], a))
+            for k, a in enumerate(child_numbers)
         ]
 
     def label(self, node: int) -> str:  # noqa: D102
-        states, taken = self._way(node)
-        given = self.public.node_labels
-        own = None if given is None else given[states[-1]]
-        if own is not None:
-            return own
+        states, child_numbers = self._path_to(node)
+        labels = self.public.node_labels
+        own_label = None if labels is None else labels[states[-1]]
+        if own_label is not None:
+            return own_label
         return "".join(
-            f" {self._step(state, child)}" for state, child in zip(states, taken, strict=False)
+            f" {self._step(state, child)}"
+            for state, child in zip(states, child_numbers, strict=False)
         )
 
     def layout(self, node: int) -> NodeLayout:  # noqa: D102
-        states, taken = self._way(node)
+        states, child_numbers = self._path_to(node)
         player = int(self.tables.player[states[-1]])
         actions, _ = self._children(states[-1])
-        held, steps = self._held(states[-1], player), self._steps(states, taken)
+        is_possible, steps = (
+            self._possible_hands(states[-1], player),
+            self._steps(states, child_numbers),
+        )
         if steps is None:
             empty = int(self._cut.form.trunk.player_sequences[player])
-            lane = np.where(held, 0, -1)
+            lane = np.where(is_possible, 0, -1)
             return NodeLayout(player, actions, TRUNK, empty, 0, lane, np.ones(len(lane)))
-        chunk, tree, form, below = self._place(steps)
-        bucket = int(tree.bucket[below])
-        first = int(form.bucket_sequence[bucket]) + int(tree.rank[below])
+        chunk, tree, form, tree_node = self._place(steps)
+        bucket = int(tree.bucket[tree_node])
+        first = int(form.bucket_sequence[bucket]) + int(tree.rank[tree_node])
         if chunk != TRUNK:
             first += int(self._cut.form.base[chunk])
         rank = form.hand_rank[form.bucket_mask[bucket], self._hand[player]]
-        lane = np.where(held, rank * form.bucket_stride[bucket], -1)
-        alike = self._stands_for(states[-1], player)
+        lane = np.where(is_possible, rank * form.bucket_stride[bucket], -1)
+        multiplicity = self._multiplicity(states[-1], player)
         stride = int(form.bucket_lanes[bucket])
-        return NodeLayout(player, actions, chunk, first, stride, lane, alike)
+        return NodeLayout(player, actions, chunk, first, stride, lane, multiplicity)
 
     def _place(self, steps: list[int]) -> tuple[int, PublicTree, SequenceForm, int]:
         """Locate a path of the cut game, given by the number of the child at each edge.
@@ -197,12 +201,12 @@ class TreeNodes(TabledNodes):
         return chunk, tree, form, node
 
     def possible(self, node: int, player: int) -> np.ndarray:  # noqa: D102
-        return self._held(self._state(node), player)
+        return self._possible_hands(self._state(node), player)
 
-    def _held(self, state: int, player: int) -> np.ndarray:
+    def _possible_hands(self, state: int, player: int) -> np.ndarray:
         rows, masks = self._possible
-        found: np.ndarray = masks[rows[player, self.tables.weight[state]]]
-        return found[: len(self._hand[player])]
+        mask: np.ndarray = masks[rows[player, self.tables.weight[state]]]
+        return mask[: len(self._hand[player])]
 
     def chances(self, node: int) -> list[np.ndarray]:  # noqa: D102
         tables, state = self.tables, self._state(node)
@@ -214,15 +218,15 @@ class TreeNodes(TabledNodes):
     def find(self, label: str) -> FoundInfoset | None:  # noqa: D102
         spellings = (label, label[:-1] if label.endswith(" ") else f"{label} ")
         if self._own_label is not None:
-            found = (found for spelling in spellings if (found := self._find_own(spelling)))
-            return next(found, None)
+            match = (match for spelling in spellings if (match := self._find_by_label(spelling)))
+            return next(match, None)
         for spelling in spellings:
             for player, hand, rest in self.public.readings(spelling):
-                way = self._way_of(rest)
-                if way is None or self.tables.player[way[0][-1]] != player:
+                path = self._find_path(rest)
+                if path is None or self.tables.player[path[0][-1]] != player:
                     continue
-                node = self._number(way)
-                self._recent = node, way
+                node = self._number(path)
+                self._recent = node, path
                 layout = self.layout(node)
                 if layout.lane[hand] >= 0:
                     return FoundInfoset(spelling, node, layout, hand)
@@ -236,23 +240,23 @@ class TreeNodes(TabledNodes):
         return [self._own_label(state, hand, public) for hand in hands]
 
     def decisions(self, player: int) -> Iterator[int]:  # noqa: D102
-        return (node for node, state in self._walk() if self.tables.player[state] == player)
+        return (node for node, state in self._depth_first() if self.tables.player[state] == player)
 
-    def _walk(self) -> Iterator[tuple[int, int]]:
+    def _depth_first(self) -> Iterator[tuple[int, int]]:
         """Yield all nodes in depth-first order, each with its state."""
         fan, begin, child = self._graph.fan, self.tables.first_child, self._graph.child
-        states, taken = [self._graph.root], list[int]()
+        states, child_numbers = [self._graph.root], list[int]()
         for node in count():
-            self._recent = node, (states, taken)
+            self._recent = node, (states, child_numbers)
             yield node, states[-1]
             self._forget()  # The lists of the cached path are modified below.
             step = 0
             while step == fan[states[-1]]:
-                if not taken:
+                if not child_numbers:
                     return
                 states.pop()
-                step = taken.pop() + 1
-            taken.append(step)
+                step = child_numbers.pop() + 1
+            child_numbers.append(step)
             states.append(int(child[begin[states[-1]] + step]))
 
     @cached_property
@@ -262,24 +266,26 @@ class TreeNodes(TabledNodes):
         Raises:
             GameError: A label is not a string, or two infosets have one label.
         """
-        players, found = self.tables.player, array("q")
-        for node, state in self._walk():
+        players, numbers = self.tables.player, array("q")
+        for node, state in self._depth_first():
             if players[state] < 0:
                 continue
-            hands = np.flatnonzero(self._held(state, int(players[state]))).tolist()
+            hands = np.flatnonzero(self._possible_hands(state, int(players[state]))).tolist()
             for hand, label in zip(hands, self.labels(node, hands), strict=True):
                 if not isinstance(label, str):
                     raise GameError(not_text(label, self._holder(node, hand)))
-                found.extend((hash(label), node, hand))
-        table = np.frombuffer(found, dtype=np.int64).reshape(-1, 3)
+                numbers.extend((hash(label), node, hand))
+        table = np.frombuffer(numbers, dtype=np.int64).reshape(-1, 3)
         table = table[np.argsort(table[:, 0], kind="stable")]
         # Equal hashes do not prove equal labels, so compare the labels themselves.
-        for at in np.flatnonzero(np.diff(table[:, 0]) == 0).tolist():
-            (_, node, hand), (_, other, its) = table[at : at + 2].tolist()
+        for row in np.flatnonzero(np.diff(table[:, 0]) == 0).tolist():
+            (_, node, hand), (_, other_node, other_hand) = table[row : row + 2].tolist()
             label = self.labels(node, [hand])[0]
-            if self.labels(other, [its]) == [label]:
+            if self.labels(other_node, [other_hand]) == [label]:
                 raise GameError(
-                    used_twice(label, self._holder(node, hand), self._holder(other, its))
+                    used_twice(
+                        label, self._holder(node, hand), self._holder(other_node, other_hand)
+                    )
                 )
         return table
 
@@ -287,7 +293,7 @@ class TreeNodes(TabledNodes):
         player, steps = self.player(node), [step.label for step in self.path(node)]
         return holder(player, self.public.hands[player][hand], steps)
 
-    def _find_own(self, label: str) -> FoundInfoset | None:
+    def _find_by_label(self, label: str) -> FoundInfoset | None:
         """Find the infoset with a label that the game makes itself."""
         hashes = self._index[:, 0]
         # Several infosets may share a hash; compare the labels of all of them.
@@ -301,7 +307,7 @@ class TreeNodes(TabledNodes):
     def _node_of(self, state: int) -> int:
         return self._number(way_to(self.public.tree, state))
 
-    def _way_of(self, label: str) -> Way | None:
+    def _find_path(self, label: str) -> Way | None:
         """Return the path to the node with a public label, or None if there is none."""
         if (named := self.named_states.get(label)) is not None:
             return way_to(self.public.tree, named)

@@ -76,23 +76,24 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
         raise GameError(f"{name}: a public state can be reached from itself, does the game end?")
     # Count in Python integers, because the number of histories may overflow 64 bits.
     ways = count_ways(graph, object)
-    counts, own = counts_of(graph, ways), acting_hands(graph) * graph.fan
-    over = graph.tables.player == TERMINAL
-    solved = int(ways @ np.where(graph.fan > 1, own, 0))  # Decisions with one action are removed.
-    ends = int(ways @ np.where(over, hands_of(graph).sum(axis=0), 0))
-    two = rules.n_players == 2
+    counts, sequences = counts_of(graph, ways), acting_hands(graph) * graph.fan
+    is_terminal = graph.tables.player == TERMINAL
+    # Decisions with one action are removed.
+    solved = int(ways @ np.where(graph.fan > 1, sequences, 0))
+    ends = int(ways @ np.where(is_terminal, hands_of(graph).sum(axis=0), 0))
+    is_two_player = rules.n_players == 2
     chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)
     return Size(
         name=name,
         n_players=rules.n_players,
         histories=counts.histories,
-        terminals=int(ways @ np.where(over, graph.tables.n_deals, 0)),
+        terminals=int(ways @ np.where(is_terminal, graph.tables.n_deals, 0)),
         decisions=counts.decision_nodes,
         infosets=counts.infosets,
         sequences=counts.sequences,
-        public_nodes=counts.public_nodes if two else None,
-        chunks=chunks if two else None,
-        is_cut=two and counts.sequences - rules.n_players >= CUT_FROM,
+        public_nodes=counts.public_nodes if is_two_player else None,
+        chunks=chunks if is_two_player else None,
+        is_cut=is_two_player and counts.sequences - rules.n_players >= CUT_FROM,
     )
 
 
@@ -122,37 +123,39 @@ def size_of_cards(
     table, deals, is_whole = betting
     final = len(deals)
     first = deal_to_cut_at(rules, name, betting, symmetric=symmetric) if cut is None else cut
-    hands = [len(own) for own in rules.hands]
+    hands = [len(player_hands) for player_hands in rules.hands]
     numbers = trunk = entries = ends = compiled = 0
     wide = rules.hands[0].shape[1] >= WIDE_FROM
     beside = max(COMPILING_CARDS, BYTES_OF_NODE * int(table[:, 0].sum()), rules.bytes_made)
     beside += BYTES_OF_WIDE * sum(hands) if wide else 0
     scratch = BYTES_OF_TILES * sum(hands) if wide else 0
-    for r, (_, over, *acts, own, other, dealt, _) in enumerate(table.tolist()):
+    for r, (_, n_terminals, *acts, first_actions, second_actions, dealt, _) in enumerate(
+        table.tolist()
+    ):
         in_chunks = r >= first > 0
-        lanes = [count_solved(rules, permutations, own, deals[:r]) for own in moved]
+        lanes = [count_solved(rules, permutations, images, deals[:r]) for images in moved]
         # Count boards without hands: pair each board with one object that all permutations
         # preserve.
         solved = count_solved(rules, permutations, np.zeros((len(permutations), 1)), deals[:r])
-        for player, actions in enumerate((own, other)):
+        for player, actions in enumerate((first_actions, second_actions)):
             numbers += actions * lanes[player]
             trunk += 0 if in_chunks else actions * lanes[player]
             compiled += 4 * acts[player] * (hands[player] if in_chunks else lanes[player])
-        ends += over * sum(lanes) * (WORK_OF_WIDE if wide else 1)
-        groups = -(-over // LANES) * (1 if in_chunks else solved)
+        ends += n_terminals * sum(lanes) * (WORK_OF_WIDE if wide else 1)
+        groups = -(-n_terminals // LANES) * (1 if in_chunks else solved)
         compiled += groups * LANES * 64 + solved * 4 * 3 * sum(hands) * (2 if wide else 1)
         compiled += solved * 16 * sum(hands) * rules.weights_vary
         if in_chunks:
             lines = int(table[r - 1, DEALS])
-            sequences = own * hands[0] + other * hands[1] + lines * sum(hands)
+            sequences = first_actions * hands[0] + second_actions * hands[1] + lines * sum(hands)
             parts = -(-sequences // sequences_of_chunk(rules)) if r == final else 1
             compiled += solved * (BYTES_OF_CHUNK * parts + 2 * 3 * 4 * lines)
         if r == first - 1:
             entries = dealt * sum(
-                count_solved(rules, permutations, own, deals[:first]) for own in moved
+                count_solved(rules, permutations, images, deals[:first]) for images in moved
             )
         if r == 0 and (rules.boards or table[0, RUNOUTS]):
-            compiled += 2 * BYTES_OF_ENTRY * over * lanes[0] * lanes[1]
+            compiled += 2 * BYTES_OF_ENTRY * n_terminals * lanes[0] * lanes[1]
             beside += COMPILING_PAIRS * hands[0] * hands[1]
     counts = count_cards(rules, table, deals)
     return Size(
@@ -184,7 +187,7 @@ def deal_to_cut_at(
     table, deals, _ = betting
     first = len(deals)
     while first > 1:
-        lanes = [count_solved(rules, permutations, own, deals[:first]) for own in moved]
+        lanes = [count_solved(rules, permutations, images, deals[:first]) for images in moved]
         if int(table[first - 1, DEALS]) * sum(lanes) <= MOST_ENTRIES:
             break
         first -= 1
@@ -291,18 +294,18 @@ class _Counted:
             for _ in range(LONGEST_ROUND):
                 after = list[_Level]()
                 for begin in range(0, len(level[0]), AT_ONCE):
-                    rows, lines = (own[begin : begin + AT_ONCE] for own in level)
+                    rows, lines = (column[begin : begin + AT_ONCE] for column in level)
                     reserve(BYTES_OF_STATE * len(rows))
-                    found = states.after(rows)
-                    self.table[-1] += _product(lines, found.counts)
+                    following = states.after(rows)
+                    self.table[-1] += _product(lines, following.counts)
                     if not self._look():
                         return False
-                    lines, deal = lines[found.parent], found.dealt
-                    after.append((found.rows[~deal], lines[~deal]))
+                    lines, deal = lines[following.parent], following.dealt
+                    after.append((following.rows[~deal], lines[~deal]))
                     if deal.any():
-                        dealt.append((found.rows[deal], lines[deal]))
-                        cards |= found.cards
-                level = _together(after)
+                        dealt.append((following.rows[deal], lines[deal]))
+                        cards |= following.cards
+                level = _combine_equal(after)
                 if not len(level[0]):
                     break
             else:
@@ -314,7 +317,7 @@ class _Counted:
                 raise GameError(f"{self.name}: some lines deal more cards at once than others")
             if dealt:
                 self.deals += cards
-                level = _together(dealt)
+                level = _combine_equal(dealt)
         return True
 
     def _look(self) -> bool:
@@ -356,7 +359,7 @@ class _Numbered:
     def after(self, rows: np.ndarray) -> Following:
         counts = np.zeros((len(rows), len(COLUMNS)), dtype=np.int64)
         counts[:, 0] = 1
-        found: list[tuple[int, int, bool]] = []
+        edges: list[tuple[int, int, bool]] = []
         cards: set[int] = set()
         for k, number in enumerate(rows[:, 0].tolist()):
             state = self._states[number]
@@ -366,30 +369,30 @@ class _Numbered:
                 if node.player in (0, 1):  # Otherwise unfolding raises an error with the line.
                     counts[k, 2 + node.player] = 1
                     counts[k, 4 + node.player] = len(after)
-                found += [(k, self._number(one), False) for one in after]
+                edges += [(k, self._number(child), False) for child in after]
             elif isinstance(node, Deal):
                 counts[k, DEALS] = 1
-                found.append((k, self._number(self.rules.next(state, None)), True))
+                edges.append((k, self._number(self.rules.next(state, None)), True))
                 cards.add(node.cards)
             else:
                 counts[k, 1], counts[k, RUNOUTS] = 1, isinstance(node, Runout)
-        parent, following, dealt = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        parent, following, dealt = np.array(edges, dtype=np.int64).reshape(-1, 3).T
         return Following(counts, parent, following[:, None], dealt > 0, frozenset(cards))
 
 
 def _product(lines: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Sum counts over lines, as Python integers (8,)."""
-    if int(counts.max()) * _most(lines) * len(lines) < EXACT:
+    if int(counts.max()) * _largest(lines) * len(lines) < EXACT:
         return (lines @ counts).astype(object)
-    found: np.ndarray = lines.astype(object) @ counts
-    return found
+    sums: np.ndarray = lines.astype(object) @ counts
+    return sums
 
 
-def _most(lines: np.ndarray) -> int:
+def _largest(lines: np.ndarray) -> int:
     return int(lines.max(initial=0))
 
 
-def _together(levels: list[_Level]) -> _Level:
+def _combine_equal(levels: list[_Level]) -> _Level:
     """Combine equal states, and add up the lines that lead to them."""
     size = sum(rows.nbytes for rows, _ in levels)
     reserve(COPIES * size)
@@ -397,7 +400,7 @@ def _together(levels: list[_Level]) -> _Level:
     lines = np.concatenate([lines for _, lines in levels])
     if not len(rows):
         return rows, lines
-    if _most(lines) * len(lines) >= EXACT:
+    if _largest(lines) * len(lines) >= EXACT:
         lines = lines.astype(object)
     # If all columns fit one 64-bit key, sorting by that key is faster than a lexicographic sort.
     low = rows.min(axis=0)
@@ -427,7 +430,7 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
     dealt = [deals[:r] for r in range(len(table))]
     nodes, _, *acts, first, second, _, _ = table.T
     possible = [[_possible(rules, before, player) for before in dealt] for player in range(2)]
-    ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
+    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
     return Counts(
         player_infosets=(int(acts[0] @ possible[0]), int(acts[1] @ possible[1])),
         sequences=int(first @ possible[0] + second @ possible[1]) + 2,
@@ -459,49 +462,58 @@ def count_solved(
     free = rules.free
     if not rules.boards or not deals:
         return count_alike(permutations, moved, free, deals)
-    found = 0
+    total = 0
     for cards in map(list, rules.boards):
-        made = np.sort(permutations[:, cards], axis=1).tolist()
-        if min(made) == cards:
-            # This board is the first of its orbit; ``kept`` are the permutations that preserve it.
-            kept = [k for k, own in enumerate(made) if own == cards]
-            left = np.setdiff1d(free, cards)
-            found += count_alike(permutations[kept], moved[kept], left, deals[1:])
-    return found
+        images = np.sort(permutations[:, cards], axis=1).tolist()
+        if min(images) == cards:
+            # This board is the first of its orbit.  ``preserving`` are the permutations that
+            # preserve it.
+            preserving = [k for k, image in enumerate(images) if image == cards]
+            remaining = np.setdiff1d(free, cards)
+            total += count_alike(permutations[preserving], moved[preserving], remaining, deals[1:])
+    return total
 
 
 def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
     """Return the number of deals of hands and boards that reach a node of each round."""
-    ones = Weighted(rules, [np.ones(len(own)) for own in rules.hands])
+    ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
     pairs = int(weight_met(ones, 0).sum())
     if not rules.boards:
         return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
     # Sum over the boards the pairs of hands that share no card with the board.
-    here = 0
+    disjoint_pairs = 0
     for cards in rules.boards:
-        live = [without(own, np.array(cards)).astype(np.float64) for own in rules.hands]
-        here += int(weight_met(Weighted(rules, live), 0) @ live[0])
-    left = runouts(rules, deals[:1])
-    return [pairs, *(here * (runouts(rules, deals[:r]) // left) for r in range(1, len(deals) + 1))]
+        live = [without(hands, np.array(cards)).astype(np.float64) for hands in rules.hands]
+        disjoint_pairs += int(weight_met(Weighted(rules, live), 0) @ live[0])
+    first_deals = runouts(rules, deals[:1])
+    return [
+        pairs,
+        *(
+            disjoint_pairs * (runouts(rules, deals[:r]) // first_deals)
+            for r in range(1, len(deals) + 1)
+        ),
+    ]
 
 
 def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     """Count pairs of a board after ``deals`` and a hand of a player that some hand of the other
     player allows."""
     hands, r = rules.hands, sum(deals)
-    met = weight_met(Weighted(rules, [np.ones(len(own)) for own in hands]), player)
+    allowed = weight_met(
+        Weighted(rules, [np.ones(len(player_hands)) for player_hands in hands]), player
+    )
     ones = np.ones(len(hands[1 - player]))
     if rules.boards and deals:
         after = len(rules.free) - deals[0] - hands[0].shape[1]
-        here = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
-        return here * ways(after, deals[1:])
-    if met.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
+        fitting = sum(int(without(hands[player], np.array(cards)).sum()) for cards in rules.boards)
+        return fitting * ways(after, deals[1:])
+    if allowed.min(initial=np.inf) > r * sums_by_card(rules, 1 - player, ones).max():
         # Cards on the board cannot take all hands from the other player.
-        return len(met) * ways(len(rules.free) - hands[0].shape[1], deals)
-    found = 0
+        return len(allowed) * ways(len(rules.free) - hands[0].shape[1], deals)
+    total = 0
     # The order of the cards does not matter, so count sets of cards, and multiply by their orders
     # below.
     for dealt in combinations(rules.free, r):
-        live = [without(own, np.array(dealt)).astype(np.float64) for own in hands]
-        found += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())
-    return found * factorial(r) // prod(map(factorial, deals))
+        live = [without(player_hands, np.array(dealt)).astype(np.float64) for player_hands in hands]
+        total += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())
+    return total * factorial(r) // prod(map(factorial, deals))

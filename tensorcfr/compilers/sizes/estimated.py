@@ -58,19 +58,19 @@ def estimate_quietly(
 ) -> Size | None:
     """Estimate a game, or return None if its rules cannot be sampled or take too much memory."""
     try:
-        return estimate(_copied(rules), name, seconds=seconds, allowed=allowed)
+        return estimate(_copy_rules(rules), name, seconds=seconds, allowed=allowed)
     except Exception:
         return None  # The rules are broken; the compiler reports where.
 
 
-def _copied(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
+def _copy_rules(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
     """Copy rules that define ``__copy__``, because rules may cache the states that they were asked
     for."""
     return copy.copy(rules) if hasattr(rules, "__copy__") else rules
 
 
 @dataclass(frozen=True)
-class _Met:
+class _VisitedState:
     """State that a pass has visited."""
 
     stratum: Hashable
@@ -92,7 +92,7 @@ class _Histories:
     def root(self) -> Any:
         return self.rules.root()
 
-    def meet(self, state: Any) -> _Met:
+    def visit(self, state: Any) -> _VisitedState:
         """Return the node of a state, with its counts and its stratum."""
         node, following = self.rules.node(state), self.rules.next
         edges: Sequence[Any] = ()
@@ -103,7 +103,9 @@ class _Histories:
         elif type(node) is Chance:
             edges, kind, totals = list(node.outcomes), CHANCE, (1.0, 0.0, 0.0, 0.0, 0.0)
         stratum = kind, len(edges)
-        return _Met(stratum, totals, len(edges), lambda i: following(state, edges[i]), label)
+        return _VisitedState(
+            stratum, totals, len(edges), lambda i: following(state, edges[i]), label
+        )
 
 
 class _PublicTree:
@@ -116,37 +118,39 @@ class _PublicTree:
     def root(self) -> Any:
         return self.rules.root(), self.dealt
 
-    def meet(self, state: Any) -> _Met:
+    def visit(self, state: Any) -> _VisitedState:
         """Return the node of a state, with its counts and its stratum."""
-        at, alive = state
-        node, following = self.rules.node(at), self.rules.next
+        public_state, alive = state
+        node, following = self.rules.node(public_state), self.rules.next
         deals = float(alive.sum())
         if isinstance(node, Decision):
             edges: Sequence[Any] = node.actions
-            held = hands_held(alive)[node.player]
-            totals = (deals, 0.0, deals, float(held * len(edges)), float(held))
+            n_hands = hands_held(alive)[node.player]
+            totals = (deals, 0.0, deals, float(n_hands * len(edges)), float(n_hands))
             stratum = (node.player, len(edges), deals)
-            return _Met(stratum, totals, len(edges), lambda i: (following(at, edges[i]), alive))
+            return _VisitedState(
+                stratum, totals, len(edges), lambda i: (following(public_state, edges[i]), alive)
+            )
         if isinstance(node, Chance):
             outcomes = list(node.outcomes)
-            given = [np.broadcast_to(node.outcomes[o], alive.shape) for o in outcomes]
-            return _Met(
+            probabilities = [np.broadcast_to(node.outcomes[o], alive.shape) for o in outcomes]
+            return _VisitedState(
                 (CHANCE, len(outcomes), deals),
                 (deals, 0.0, 0.0, 0.0, 0.0),
                 len(outcomes),
-                lambda i: (following(at, outcomes[i]), alive & (given[i] > 0)),
+                lambda i: (following(public_state, outcomes[i]), alive & (probabilities[i] > 0)),
             )
-        return _Met((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
+        return _VisitedState((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
 
 
-def _walked(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
+def _visitor(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
     return _PublicTree(rules) if isinstance(rules, PublicTreeGame) else _Histories(rules)
 
 
 def hands_held(alive: np.ndarray) -> list[int]:
     """Count the hands of each player that occur in some deal."""
     axes = range(alive.ndim)
-    return [int(alive.any(axis=tuple(a for a in axes if a != own)).sum()) for own in axes]
+    return [int(alive.any(axis=tuple(a for a in axes if a != axis)).sum()) for axis in axes]
 
 
 def probe(rules: Game | PublicTreeGame, most: float) -> float:
@@ -158,20 +162,20 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
     """
     total, deadline = 0.0, time.perf_counter() + PROBE_SECONDS
     try:
-        walked = _walked(_copied(rules))
+        visitor = _visitor(_copy_rules(rules))
         for number in range(PROBES):
             rng, product = Random(number), 1.0
-            met = walked.meet(walked.root())
+            visited = visitor.visit(visitor.root())
             for _ in range(DEEPEST):
                 # The product of the numbers of children is an unbiased estimate of the nodes at
                 # this depth.
-                product *= met.n_children
+                product *= visited.n_children
                 total += product
                 if total > most * PROBES or time.perf_counter() > deadline:
                     return total / PROBES
                 if not product:
                     break
-                met = walked.meet(met.child(rng.randrange(met.n_children)))
+                visited = visitor.visit(visited.child(rng.randrange(visited.n_children)))
     except Exception:
         return 0.0  # The rules are broken; the compiler reports where.
     return total / PROBES
@@ -198,30 +202,30 @@ def estimate(
         GameError: The histories do not end.
     """
     begun = time.perf_counter()
-    walked = _walked(rules)
-    is_public = isinstance(walked, _PublicTree)
+    visitor = _visitor(rules)
+    is_public = isinstance(visitor, _PublicTree)
     limit = taken() + allowed
-    found: list[np.ndarray] = []
+    passes: list[np.ndarray] = []
     labels: list[Weighted] = []
     ended = True
-    while len(found) < PASSES[1] and ended:
-        rng = Random(f"{seed} {len(found)}")
-        totals, own, ended = _pass(walked, rng, begun + 5 * seconds, limit)
-        found.append(totals)
-        labels.append(own)
+    while len(passes) < PASSES[1] and ended:
+        rng = Random(f"{seed} {len(passes)}")
+        totals, sample, ended = _pass(visitor, rng, begun + 5 * seconds, limit)
+        passes.append(totals)
+        labels.append(sample)
         # More passes improve only the number of infosets, which no compile needs.
-        if len(found) >= PASSES[0] and (is_public or allowed < math.inf):
-            each = np.array(found)[:, 0]
+        if len(passes) >= PASSES[0] and (is_public or allowed < math.inf):
+            each = np.array(passes)[:, 0]
             if each.std(ddof=1) / math.sqrt(len(each)) <= PRECISE * each.mean():
                 break
-        if time.perf_counter() - begun > seconds and len(found) > 1:
+        if time.perf_counter() - begun > seconds and len(passes) > 1:
             break
-    table = np.array(found)
+    table = np.array(passes)
     nodes, terminals, decisions, actions, infosets, public_nodes = table.mean(axis=0).tolist()
     spread = np.full(6, math.inf)
-    if len(found) > 1:
-        spread = table.std(axis=0, ddof=1) / math.sqrt(len(found))
-    width = 1.96 * float(spread[4]) if len(found) > 1 else 0.0
+    if len(passes) > 1:
+        spread = table.std(axis=0, ddof=1) / math.sqrt(len(passes))
+    width = 1.96 * float(spread[4]) if len(passes) > 1 else 0.0
     between = max(0.0, infosets - width), infosets + width
     if not is_public:
         infosets, low, high = _infosets(labels)
@@ -236,7 +240,7 @@ def estimate(
         infosets=infosets,
         sequences=actions + int(rules.n_players),
         public_nodes=int(public_nodes) if is_public and rules.n_players == 2 else None,
-        passes=len(found),
+        passes=len(passes),
         relative_error=float(spread[0]) / nodes if ended else math.inf,
         infosets_interval=between,
     )
@@ -260,29 +264,29 @@ def _pass(
     """
     totals = np.zeros(6)
     weighted: Weighted = {}
-    root = rules.meet(rules.root())
-    level: dict[Hashable, tuple[float, _Met]] = {root.stratum: (1.0, root)}
+    root = rules.visit(rules.root())
+    level: dict[Hashable, tuple[float, _VisitedState]] = {root.stratum: (1.0, root)}
     for depth in range(DEEPEST + 1):
         if not level:
             return totals, weighted, True
-        below: dict[Hashable, tuple[float, _Met]] = {}
-        for weight, met in level.values():
-            totals += weight * np.array((*met.totals, 1.0))
-            if met.label is not None:
-                weighted[depth, met.label[0], met.n_children] = met.label[1], weight
-            for index in range(met.n_children):
+        below: dict[Hashable, tuple[float, _VisitedState]] = {}
+        for weight, visited in level.values():
+            totals += weight * np.array((*visited.totals, 1.0))
+            if visited.label is not None:
+                weighted[depth, visited.label[0], visited.n_children] = visited.label[1], weight
+            for index in range(visited.n_children):
                 if index % LOOK_EVERY == 0:
                     if limit < math.inf and taken() > limit:
                         raise _TooMuchError
                     if time.perf_counter() > deadline:
                         return totals, weighted, False
-                child = rules.meet(met.child(index))
-                before, kept = below.get(child.stratum, (0.0, child))
+                child = rules.visit(visited.child(index))
+                before, current = below.get(child.stratum, (0.0, child))
                 total = before + weight
                 # Replacing the kept node with probability proportional to weight makes the node a
                 # sample of its stratum, which keeps the estimate unbiased.
-                one = child if rng.random() * total < weight else kept
-                below[child.stratum] = total, one
+                sampled = child if rng.random() * total < weight else current
+                below[child.stratum] = total, sampled
         if time.perf_counter() > deadline or totals.max() > MOST_FOUND:
             return totals, weighted, False
         level = below
@@ -319,10 +323,10 @@ def _infosets(passes: list[Weighted]) -> tuple[float, float, float]:
             + part**2 * once * (2 * once - 1) ** 2 / (4 * (twice + 1) ** 2)
             + part**2 * once**2 * twice * (once - 1) ** 2 / (4 * (twice + 1) ** 4)
         )
-        found, width = seen + unseen, 1.96 * math.sqrt(variance)
-        total[0] += min(found, most)
-        total[1] += min(max(float(seen), found - width), most)
-        total[2] += min(found + width, most) if once <= NEW * drawn else most
+        estimated, width = seen + unseen, 1.96 * math.sqrt(variance)
+        total[0] += min(estimated, most)
+        total[1] += min(max(float(seen), estimated - width), most)
+        total[2] += min(estimated + width, most) if once <= NEW * drawn else most
     # Infosets with nodes in several strata were counted once in each, so scale the sums by the
     # share of distinct ones.
     labels = {(stratum[1], label) for stratum, counts in times.items() for label in counts}

@@ -180,10 +180,10 @@ class Size:
         if chunks := self._solved:
             work = (chunks.numbers + chunks.ends) * 1e-9
             return NANOSECONDS_PER_NUMBER[0] * work, NANOSECONDS_PER_NUMBER[1] * work
-        sweep = NANOSECONDS_FIXED + NANOSECONDS_PER_SEQUENCE * self.sequences
-        entries = NANOSECONDS_PER_ENTRY * self.terminals * self.n_players * (self.n_players - 1)
-        low = sweep + entries if self.public_nodes is None else sweep
-        return 0.5 * low * 1e-9, 2 * (sweep + entries) * 1e-9
+        pass_ns = NANOSECONDS_FIXED + NANOSECONDS_PER_SEQUENCE * self.sequences
+        entry_ns = NANOSECONDS_PER_ENTRY * self.terminals * self.n_players * (self.n_players - 1)
+        low = pass_ns + entry_ns if self.public_nodes is None else pass_ns
+        return 0.5 * low * 1e-9, 2 * (pass_ns + entry_ns) * 1e-9
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python values for JSON; infinite numbers become None."""
@@ -285,6 +285,6 @@ def three_digits(value: float) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    unit, size = next((one for one in UNITS if seconds >= one[1]), UNITS[-1])
+    unit, size = next((pair for pair in UNITS if seconds >= pair[1]), UNITS[-1])
     scaled = seconds / size
     return f"{scaled:,.0f} {unit}" if scaled >= 10 else f"{scaled:.2g} {unit}"

@@ -81,16 +81,16 @@ def game_size(
         OSError: A file cannot be read.
     """
     limit = free_memory() if memory_limit is None else memory_limit
-    with budget(f"reading {name_of(source)}", limit) as own:
+    with budget(f"reading {name_of(source)}", limit) as memory:
         name, rules, _ = find_rules(source, **parameters)
-        own.what = f"reading {name}"
+        memory.what = f"reading {name}"
         if isinstance(rules, CardGame):
             betting = count_betting(rules, name, seconds=seconds)
             return size_of_cards(rules, name, betting=betting)
         if isinstance(rules, PublicTreeGame):
-            own.watch = Watch(rules, name, own, None)
+            memory.watch = Watch(rules, name, memory, None)
             try:
-                return size_of_public_states(rules, name, own)
+                return size_of_public_states(rules, name, memory)
             except MemoryLimitError:
                 pass
     return estimate(rules, name, seconds=seconds, seed=seed)
@@ -117,7 +117,7 @@ class Watch:
     Args:
         rules: The rules.
         name: The name of the game.
-        own: The memory budget of the compile.
+        memory: The memory budget of the compile.
         progress: The hook, if any.
     """
 
@@ -125,10 +125,10 @@ class Watch:
         self,
         rules: Game | PublicTreeGame,
         name: str,
-        own: Budget,
+        memory: Budget,
         progress: Callable[[CompileProgress], object] | None,
     ) -> None:
-        self.rules, self.name, self.own, self.progress = rules, name, own, progress
+        self.rules, self.name, self.own, self.progress = rules, name, memory, progress
         self.begun = self.told = time.monotonic()
         self.size: Size | None = None
         self.is_probed = self.is_warned = False
@@ -172,11 +172,11 @@ class Watch:
         """
         self.is_probed = True
         most = self.own.limit / LEAST_BYTES * MARGIN
-        if (found := probe(self.rules, most)) > most:
+        if (n_nodes := probe(self.rules, most)) > most:
             nodes = "public nodes" if isinstance(self.rules, PublicTreeGame) else "histories"
             raise MemoryLimitError(
                 f"{self.own.what} (more than {most / MARGIN:.0e} {nodes})",
-                int(found / MARGIN * LEAST_BYTES),
+                int(n_nodes / MARGIN * LEAST_BYTES),
                 self.own.limit,
             )
 
