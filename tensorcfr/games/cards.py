@@ -36,7 +36,9 @@ def deal_without_replacement(cards: int, players: int) -> np.ndarray:
     """
     reserve(2 * 8 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
-    distinct = reduce(np.logical_and, (one != other for one, other in combinations(held, 2)))
+    distinct = reduce(
+        np.logical_and, (card != other_card for card, other_card in combinations(held, 2))
+    )
     prior: np.ndarray = distinct / distinct.sum()
     return prior
 
@@ -52,7 +54,7 @@ def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
     reserve(8 * cards ** (players + 1) + 2 * cards**players)
     held = np.ogrid[(slice(cards),) * players]
     for card in range(cards):
-        yield reduce(np.logical_and, (own != card for own in held)) / (cards - players)
+        yield reduce(np.logical_and, (hand != card for hand in held)) / (cards - players)
 
 
 def share_pot(

@@ -168,8 +168,8 @@ class LeducPoker(LeducCards):
                 paid[player] += self.bets[state.board is not None]
                 raises += 1
                 to_act = self.n_players - len(folded) - 1  # All others must answer the raise.
-        alone = self.n_players - len(folded) == 1
-        over = alone or (to_act == 0 and state.board is not None)
+        all_folded = self.n_players - len(folded) == 1
+        over = all_folded or (to_act == 0 and state.board is not None)
         turn = (player + 1) % self.n_players
         while turn in folded:
             turn = (turn + 1) % self.n_players

@@ -98,12 +98,12 @@ class NoLimitLeduc(LeducCards):
         if table.player < 0:
             board = None if table.folded else table.board
             return Payoff(float(min(table.paid)), (board, (1, 1), table.folded))
-        own, other = table.paid[table.player], table.paid[1 - table.player]
-        left, call = self.stack - own, other - own
-        sizes = range(max(1, 2 * call), left + 1)
+        paid, opponent_paid = table.paid[table.player], table.paid[1 - table.player]
+        remaining, call = self.stack - paid, opponent_paid - paid
+        sizes = range(max(1, 2 * call), remaining + 1)
         # With fewer chips than a full raise needs, all-in is the only raise.
-        if call < left < 2 * call:
-            sizes = range(left, left + 1)
+        if call < remaining < 2 * call:
+            sizes = range(remaining, remaining + 1)
         if table.acted + 1 >= self.cap:
             sizes = range(0)
         first = (FOLD, CALL) if call else (CALL,)
@@ -121,10 +121,10 @@ class NoLimitLeduc(LeducCards):
             paid[player] += int(action)
             return table._replace(player=1 - player, paid=(paid[0], paid[1]), acted=acted)
         paid[player] = paid[1 - player]
-        settled = (paid[0], paid[1])
+        matched = (paid[0], paid[1])
         # The first action of a round is a check here, since there was no bet to call.
         if acted == 1:
             return table._replace(player=1 - player, acted=acted)
         if table.board is None:
-            return Table(None, True, -1, settled, frozenset(), 0)
-        return table._replace(player=-1, paid=settled, acted=acted)
+            return Table(None, True, -1, matched, frozenset(), 0)
+        return table._replace(player=-1, paid=matched, acted=acted)
