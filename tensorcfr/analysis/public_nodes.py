@@ -101,20 +101,20 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
     Raises:
         ValueError: There is no such node; suggests a similar name, or lists some.
     """
-    wanted = name.strip() or START
+    node_name = name.strip() or START
     if game.nodes is not None and game.n_infosets >= LAZY_LABELS_FROM:
-        return _looked_up(game, game.nodes, wanted)
+        return _find_without_list(game, game.nodes, node_name)
     nodes = public_nodes(game)
-    if wanted in nodes:
-        return nodes[wanted]
+    if node_name in nodes:
+        return nodes[node_name]
     listed = list(nodes)[:MOST_LISTED]
-    hint = suggest(wanted, nodes)
+    hint = suggest(node_name, nodes)
     if hint.startswith("there are"):
         hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, listed))}"
     raise ValueError(f"{game.name} has no public node {name!r}; {hint}")
 
 
-def _looked_up(game: CompiledGame, nodes: PublicNodes, wanted: str) -> PublicNode:
+def _find_without_list(game: CompiledGame, nodes: PublicNodes, wanted: str) -> PublicNode:
     """Return the public node with a name in a game that is too large to list all nodes."""
     number = nodes.find_node("" if wanted == START else wanted)
     if number is None or not nodes.decides(number):
