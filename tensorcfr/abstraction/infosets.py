@@ -175,7 +175,7 @@ def _buckets_of(
     missing = [i for i in range(game.n_infosets) if i not in known]
     if missing:
         raise ValueError(
-            f"infosets has no bucket for {_format_infosets(game, missing)} of {game.name}: "
+            f"infosets has no bucket for {_name_infosets(game, missing)} of {game.name}: "
             "every infoset needs one"
         )
     return [str(known[infoset]) for infoset in range(game.n_infosets)]
@@ -195,7 +195,7 @@ def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str
         ) from error
 
 
-def _format_infosets(game: FlatGame, infosets: Iterable[int]) -> str:
+def _name_infosets(game: FlatGame, infosets: Iterable[int]) -> str:
     """Format some infosets for an error: ``infosets 'J', 'Q'`` and the number of the others."""
     listed = list(infosets)
     labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in listed[:SHOWN])
@@ -215,13 +215,14 @@ def _check_buckets(game: FlatGame, buckets: Sequence[str]) -> None:
         first_infoset = first.setdefault(bucket, infoset)
         if player[first_infoset] != player[infoset]:
             raise ValueError(
-                f"bucket {bucket!r} holds {_format_infosets(game, (first_infoset, infoset))} "
+                f"bucket {bucket!r} holds {_name_infosets(game, (first_infoset, infoset))} "
                 f"of different players: {player[first_infoset]} and {player[infoset]}"
             )
         if actions[first_infoset] != actions[infoset]:
             raise ValueError(
-                f"bucket {bucket!r} holds {_format_infosets(game, (first_infoset, infoset))} "
-                f"with different actions: {', '.join(actions[first_infoset])}; {', '.join(actions[infoset])}"
+                f"bucket {bucket!r} holds {_name_infosets(game, (first_infoset, infoset))} "
+                f"with different actions: {', '.join(actions[first_infoset])}; "
+                f"{', '.join(actions[infoset])}"
             )
 
 
@@ -271,7 +272,7 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
                     parent = parents[example[before]][0]
                     before = int(number[parent])
                 raise ImperfectRecallError(
-                    f"bucket {bucket!r} holds {_format_infosets(game, (example[before], infoset))}, "
+                    f"bucket {bucket!r} holds {_name_infosets(game, (example[before], infoset))}, "
                     "and the second comes after the first: a player who cannot tell them apart is "
                     "absent-minded"
                 )
@@ -321,7 +322,7 @@ def _recall_error(
             )
     return ImperfectRecallError(
         f"in bucket {bucket!r} player {refined.players[nth]} forgets: the player reaches "
-        f"{_format_infosets(game, (refined.example[first_nth],))} {descriptions[0]}, but "
-        f"{_format_infosets(game, (refined.example[nth],))} {descriptions[1]}; "
+        f"{_name_infosets(game, (refined.example[first_nth],))} {descriptions[0]}, but "
+        f"{_name_infosets(game, (refined.example[nth],))} {descriptions[1]}; "
         "imperfect_recall=True allows it"
     )

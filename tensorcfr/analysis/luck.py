@@ -183,9 +183,7 @@ class Luck:
             if player == TERMINAL:
                 # The payoff, too, is a mean over the hands that the known player may hold.
                 paid = self.nodes.payoffs(node, self.watched, own_reaches)
-                total[at_node] += _divide_or_zero(paid, self._reach(node, own_reaches))[
-                    held[at_node]
-                ]
+                total[at_node] += _divide(paid, self._reach(node, own_reaches))[held[at_node]]
                 continue
             child_nodes = [step.node for step in self.nodes.children(node)]
             child_reaches, probabilities, luck = [own_reaches] * len(child_nodes), None, None
@@ -227,7 +225,7 @@ class Luck:
             reach = np.stack(
                 [self._reach(*pair) for pair in zip(child_nodes, child_reaches, strict=True)]
             )
-            probabilities = _divide_or_zero(reach, reach.sum(axis=0))
+            probabilities = _divide(reach, reach.sum(axis=0))
         step_luck: np.ndarray = (probabilities * expected).sum(axis=0) - expected
         return step_luck
 
@@ -237,7 +235,7 @@ class Luck:
         if node not in self._expected:
             own_reaches = self.values.own_reaches(node)
             node_value = self.values.worth(node, self.watched, own_reaches)[0]
-            self._expected[node] = _divide_or_zero(node_value, self._reach(node, own_reaches))
+            self._expected[node] = _divide(node_value, self._reach(node, own_reaches))
         return self._expected[node]
 
     def _reach(self, node: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
@@ -255,7 +253,7 @@ def _reaches_after(
     ]
 
 
-def _divide_or_zero(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
+def _divide(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
     return np.divide(numbers, reach, out=np.zeros_like(numbers), where=reach > 0)
 
 
