@@ -151,15 +151,15 @@ def buckets_by_future(
     buckets = []
     for player, histogram in enumerate(_histograms(cards, bins)):
         points = np.cumsum(histogram, axis=1)
-        different = len(np.unique(points.round(12), axis=0))
+        n_different = len(np.unique(points.round(12), axis=0))
         # k-means needs at least as many different points as clusters.
-        means = cluster.KMeans(min(count, different), n_init=4, random_state=seed)
+        means = cluster.KMeans(min(count, n_different), n_init=4, random_state=seed)
         of_hand = means.fit_predict(points, sample_weight=cards.rules.weights[player])
         mean = histogram @ (np.arange(bins) + 0.5)
         # Numbered by mean strength, and without gaps.
         centre = np.bincount(of_hand, weights=mean) / np.maximum(np.bincount(of_hand), 1)
-        place = np.argsort(np.argsort(centre))
-        buckets.append(place[of_hand].astype(np.int64))
+        rank = np.argsort(np.argsort(centre))
+        buckets.append(rank[of_hand].astype(np.int64))
     return buckets[0], buckets[1]
 
 

@@ -116,11 +116,11 @@ def boards_of(public: PublicGame) -> Boards:
     tree = public.tree
     known: dict[tuple[int, int], int] = {}
     names, parent, board_of_node = [""], [-1], [0] * tree.n_nodes
-    parents, edges, drawn = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
+    parents, edges, is_deal = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
     # Parents have smaller numbers than their children, so the parent's board is known.
     for node in range(1, tree.n_nodes):
         board = board_of_node[parents[node]]
-        if drawn[node]:
+        if is_deal[node]:
             key = board, edges[node]
             if key not in known:
                 known[key] = len(names)

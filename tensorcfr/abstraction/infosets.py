@@ -81,16 +81,16 @@ def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bo
     if has_imperfect_recall and not imperfect_recall:
         raise _recall_error(game, buckets, refined)
     compiled = _compile_refined(game, refined, symmetry=not has_imperfect_recall)
-    place = {label: number for number, label in enumerate(compiled.infoset_labels)}
-    placed = np.array([place[label] for label in refined.labels], dtype=np.int64)
+    number_of_label = {label: number for number, label in enumerate(compiled.infoset_labels)}
+    numbers = np.array([number_of_label[label] for label in refined.labels], dtype=np.int64)
     tied_to = None
     if has_imperfect_recall:
-        bucket = {int(placed[nth]): name for nth, name in enumerate(refined.buckets)}
+        bucket = {int(numbers[nth]): name for nth, name in enumerate(refined.buckets)}
         # An infoset is tied to the first infoset of its bucket, and the first to itself.
         first: dict[str, int] = {}
-        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
+        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(numbers))]
         tied_to = np.array(shared, dtype=np.uint32)
-    abstraction = abstract_game(compiled, game, placed[refined.number], tied_to)
+    abstraction = abstract_game(compiled, game, numbers[refined.number], tied_to)
     check(abstraction)
     return abstraction
 
@@ -249,10 +249,13 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
         ImperfectRecallError: A bucket holds an infoset and one after it.
     """
     form = game.form
-    infosets, acts = form.owners
+    infosets, action_of_sequence = form.owners
     # The player's previous infoset and the action taken there; -1 and -1 at the first decision.
     parents = list(
-        zip(*(array[form.infoset_parent].tolist() for array in (infosets, acts)), strict=True)
+        zip(
+            *(array[form.infoset_parent].tolist() for array in (infosets, action_of_sequence)),
+            strict=True,
+        )
     )
     player, actions = game.infoset_player.tolist(), game.infoset_actions
     refined: dict[tuple[str, int, int], int] = {}

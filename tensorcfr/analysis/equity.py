@@ -30,7 +30,7 @@ def equities(
         hand in the other player's range shares a card with the hand or the board.
     """
     deck, width = np.arange(len(rules.cards)), rules.hands[0].shape[1]
-    has = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
+    has_card = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
     sets = [all_sets(hands, len(deck)) for hands in rules.hands]
     signs, sums = signs_of(width), sums_of(len(deck), width)
     won, opponent_weight = (
@@ -40,7 +40,7 @@ def equities(
         full_board, sides = (*board, *runout), []
         odds: list[float | np.ndarray] = [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
-            live = np.flatnonzero(~has[player][list(full_board)].any(axis=0))
+            live = np.flatnonzero(~has_card[player][list(full_board)].any(axis=0))
             strength = np.zeros(len(hands), dtype=np.int64)
             strength[live] = live_strength = np.asarray(rules.strength(full_board, hands[live]))
             order = live[np.argsort(live_strength, kind="stable")]

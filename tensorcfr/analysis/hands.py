@@ -115,10 +115,10 @@ def equities_at(
     remaining = nodes.left(node, 0, own_reaches), nodes.left(node, 1, own_reaches)
     if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
-        wins, apart = won + tied / 2.0, nodes.dealing.apart
+        wins, disjoint = won + tied / 2.0, nodes.dealing.apart
         with np.errstate(divide="ignore", invalid="ignore"):
-            first = ((apart * wins) @ remaining[1]) / (apart @ remaining[1])
-            return first, ((apart * (1.0 - wins)).T @ remaining[0]) / (apart.T @ remaining[0])
+            first = ((disjoint * wins) @ remaining[1]) / (disjoint @ remaining[1])
+            return first, ((disjoint * (1.0 - wins)).T @ remaining[0]) / (disjoint.T @ remaining[0])
     return equities(nodes.rules, nodes.cards(node), remaining, nodes.to_deal(node))
 
 
@@ -439,15 +439,15 @@ class SolvedSpot:
         players' combos after it.
         """
         self.nodes.find_line(line)
-        rows, taken = [], ""
+        rows, prefix = [], ""
         for step in steps_of(line):
-            node = self.nodes.find_line(taken)
+            node = self.nodes.find_line(prefix)
             row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
             if self.nodes.player(node) >= 0:
-                table = self._table(taken, node)
+                table = self._table(prefix, node)
                 row |= {"player": table.player, "frequency": table.frequencies[step]}
-            taken = f"{taken} {step}".strip()
-            remaining = self.ranges(taken)
+            prefix = f"{prefix} {step}".strip()
+            remaining = self.ranges(prefix)
             row |= {f"combos {player}": float(remaining[player].sum()) for player in range(2)}
             rows.append(row)
         return rows

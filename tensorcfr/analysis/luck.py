@@ -102,11 +102,11 @@ def aivat(
             sum.
     """
     game = plays.game
-    named = range(game.n_players) if known is None else sorted(set(known))
-    if not named or max(named) >= game.n_players:
+    known_players = range(game.n_players) if known is None else sorted(set(known))
+    if not known_players or max(known_players) >= game.n_players:
         raise ValueError(
             f"known must be one or more players of {game.name}, 0 to {game.n_players - 1}, not "
-            f"{tuple(named)}"
+            f"{tuple(known_players)}"
         )
     played = find_policy(game, policy)
     expected = played if baseline is None else find_policy(game, baseline, "baseline")
@@ -115,11 +115,14 @@ def aivat(
         last = np.take_along_axis(
             plays.nodes, (plays.nodes >= 0).sum(axis=1, keepdims=True) - 1, axis=1
         )
-        luck = _luck_of_histories(tree, played, expected, named)[last[:, 0]]
+        luck = _luck_of_histories(tree, played, expected, known_players)[last[:, 0]]
         return AdjustedPlays(plays, plays.utilities + luck)
-    watched = next((player for player in range(2) if player not in named), 1)
+    watched = next((player for player in range(2) if player not in known_players), 1)
     adjusted = Luck(expected, watched).adjusted(
-        plays.nodes, plays.hands, named, lambda node: strategies_at(played, there(game.nodes), node)
+        plays.nodes,
+        plays.hands,
+        known_players,
+        lambda node: strategies_at(played, there(game.nodes), node),
     )
     return AdjustedPlays(plays, adjusted)
 
@@ -172,10 +175,10 @@ class Luck:
         Returns:
             float64 (plays, 2).
         """
-        held, deal = hands[:, self.watched], self._expected_at(0)
+        watched_hands, deal = hands[:, self.watched], self._expected_at(0)
         own_reaches = [np.ones(len(labels)) for labels in self.nodes.hands]
         # Minus the luck of the deal: the mean over the hands less the baseline of the hand held.
-        total = (self._reach(0, own_reaches) @ deal - deal)[held]
+        total = (self._reach(0, own_reaches) @ deal - deal)[watched_hands]
         pending = [(0, 0, np.arange(len(path)), own_reaches)]
         while pending:
             node, depth, at_node, own_reaches = pending.pop()
@@ -183,7 +186,9 @@ class Luck:
             if player == TERMINAL:
                 # The payoff, too, is a mean over the hands that the known player may hold.
                 paid = self.nodes.payoffs(node, self.watched, own_reaches)
-                total[at_node] += _divide(paid, self._reach(node, own_reaches))[held[at_node]]
+                total[at_node] += _divide(paid, self._reach(node, own_reaches))[
+                    watched_hands[at_node]
+                ]
                 continue
             child_nodes = [step.node for step in self.nodes.children(node)]
             child_reaches, probabilities, luck = [own_reaches] * len(child_nodes), None, None
@@ -196,7 +201,7 @@ class Luck:
             for k, child in enumerate(child_nodes):
                 continuing = at_node[path[at_node, depth + 1] == child]
                 if len(continuing):
-                    total[continuing] += 0.0 if luck is None else luck[k, held[continuing]]
+                    total[continuing] += 0.0 if luck is None else luck[k, watched_hands[continuing]]
                     pending.append((child, depth + 1, continuing, child_reaches[k]))
         adjusted_payoffs = np.stack([self._sum - total] * 2, axis=1)
         adjusted_payoffs[:, self.watched] = total

@@ -113,9 +113,9 @@ def _places_of_hands(
         number.
     """
     tree, form, groups = game.public_tree, game.form, []
-    acts = (tree.bucket >= 0) & (tree.player == player)
-    for row in np.unique(tree.weight[acts]).tolist():
-        nodes = np.flatnonzero(acts & (tree.weight == row))
+    is_acting = (tree.bucket >= 0) & (tree.player == player)
+    for row in np.unique(tree.weight[is_acting]).tolist():
+        nodes = np.flatnonzero(is_acting & (tree.weight == row))
         for part in np.array_split(nodes, len(nodes) // TOGETHER + 1):
             possible = np.diff(form.hand_rank[form.bucket_mask[tree.bucket[part]]]) > 0
             index, hand = np.nonzero(possible)

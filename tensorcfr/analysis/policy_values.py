@@ -170,8 +170,8 @@ class Values:
         position = self.nodes.find(infosets.labels[0])
         assert position is not None
         rows = self.at_node(position.node)
-        place = {label: row for row, label in enumerate(rows.infosets.labels)}
-        return rows.select(np.array([place[label] for label in infosets.labels]))
+        row_of_label = {label: row for row, label in enumerate(rows.infosets.labels)}
+        return rows.select(np.array([row_of_label[label] for label in infosets.labels]))
 
     def at_node(self, node: int) -> ValueRows:
         """Return the values at the infosets of a public node."""

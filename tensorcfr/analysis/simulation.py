@@ -228,8 +228,8 @@ def _draw_steps(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarr
     Returns:
         int64 (plays,).
     """
-    below = np.cumsum(probabilities, axis=1)
-    chosen = (below <= rng.random(len(probabilities))[:, None]).sum(axis=1)
+    cumulative = np.cumsum(probabilities, axis=1)
+    chosen = (cumulative <= rng.random(len(probabilities))[:, None]).sum(axis=1)
     # Rounding may leave the sum of the probabilities a little below the drawn number: then take
     # the last step with a positive probability.
     last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(axis=1)

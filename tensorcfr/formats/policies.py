@@ -202,18 +202,18 @@ def _by_infoset(
 
 
 def _take_in_order(
-    wanted: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
+    infoset_rows: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
 ) -> tuple[Iterator[InfosetRows], Iterator[Row]]:
     """Read rows in batches as long as they are in the order of the game.
 
     Returns:
         The infosets and the rows that are left.
     """
-    for infosets in wanted:
+    for infosets in infoset_rows:
         taken = list(islice(rows, infosets.numbers.size))
         table = _table_of(infosets, taken)
         if table is None:  # The caller reads the rest row by row, which can name a wrong row.
-            return chain([infosets], wanted), chain(taken, rows)
+            return chain([infosets], infoset_rows), chain(taken, rows)
         _check_rows(infosets, table, source)
         filling.put(infosets, table)
     return iter(()), rows
@@ -256,7 +256,7 @@ def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
 def _read_csv(game: CompiledGame, path: Path) -> Policy:
     def rows(reader: Iterator[list[str]]) -> Iterator[Row]:
         columns = next(reader, [])
-        indices = _places(columns, str(path))
+        indices = _column_indices(columns, str(path))
         for cells in reader:
             line: int = reader.line_num  # type: ignore[attr-defined]
             if len(cells) != len(columns):
@@ -307,7 +307,7 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     try:
         # With dictionaries, each label is decoded once per batch instead of once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
-            _places(file.schema_arrow.names, str(path))
+            _column_indices(file.schema_arrow.names, str(path))
             batches = file.iter_batches(columns=list(COLUMNS))
             return policy_of_rows(
                 game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
@@ -378,7 +378,7 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
 """Reader of a policy, by format."""
 
 
-def _places(columns: list[str], source: str) -> list[int]:
+def _column_indices(columns: list[str], source: str) -> list[int]:
     """Return the indices of :data:`COLUMNS` among the columns of a table."""
     for name in COLUMNS:
         if name not in columns:
@@ -393,7 +393,7 @@ def _of_table(game: CompiledGame, table: Any) -> Policy:
     if hasattr(table, "validate"):
         table.validate(full=True)  # pyarrow does not check the indices of dictionaries.
     columns, values = columns_of(table)
-    _places(columns, "the table")
+    _column_indices(columns, "the table")
     rows = ((row, *cells) for row, cells in enumerate(zip(*map(values, COLUMNS), strict=True)))
     return policy_of_rows(game, rows, "the table", lambda row: f"the table: row {row}")
 

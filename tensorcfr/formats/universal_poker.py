@@ -121,8 +121,8 @@ def _no_limit(
     small, big = blinds
     stacks = tuple(map(int, parameters["stack"].split()))
     # In OpenSpiel the larger stack may bet more than the smaller one can call.
-    even = len(stacks) == 2 and stacks[0] == stacks[1]
-    if not even or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
+    has_equal_stacks = len(stacks) == 2 and stacks[0] == stacks[1]
+    if not has_equal_stacks or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
         return None
     raises = (
         _numbers(parameters, rounds, "maxRaises")[0] if parameters["maxRaises"] else (UNCAPPED,)

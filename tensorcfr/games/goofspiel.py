@@ -185,13 +185,13 @@ class Goofspiel(Game):
         if self.payoff == "point_difference":
             mean = sum(points) / self.n_players
             return tuple(player_points - mean for player_points in points)
-        most = max(points)
-        winners = points.count(most)
+        best_points = max(points)
+        winners = points.count(best_points)
         losers = self.n_players - winners
         if not losers:
             return (0.0,) * self.n_players
         return tuple(
-            1 / winners if player_points == most else -1 / losers for player_points in points
+            1 / winners if player_points == best_points else -1 / losers for player_points in points
         )
 
 
@@ -233,12 +233,12 @@ class Seat(dict[Told, "Seat"]):
         self.to_come = _without(prizes, prize)
         self.decision = Decision(player, f"{past} {prize}?", hand)
 
-    def __missing__(self, told: Told) -> Seat:
-        past = f"{self.past} {self.prize}:{told.words}"
-        hand = _without(self.hand, told.bid)
-        points = _award(self.points, self.prize, told.winner)
-        seat = Seat(self.decision.player, past, hand, points, told.prize, self.to_come)
-        self[told] = seat
+    def __missing__(self, announcement: Told) -> Seat:
+        past = f"{self.past} {self.prize}:{announcement.words}"
+        hand = _without(self.hand, announcement.bid)
+        points = _award(self.points, self.prize, announcement.winner)
+        seat = Seat(self.decision.player, past, hand, points, announcement.prize, self.to_come)
+        self[announcement] = seat
         return seat
 
 

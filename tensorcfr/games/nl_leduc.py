@@ -85,8 +85,10 @@ class NoLimitLeduc(LeducCards):
 
     def _new_round(self, board: int | None, paid: tuple[int, int]) -> Table:
         """Return the first state of a round; player 0 opens unless all chips are in."""
-        over = paid[0] == self.stack
-        return Table(board, over and board is None, -1 if over else 0, paid, frozenset(), 0)
+        is_all_in = paid[0] == self.stack
+        return Table(
+            board, is_all_in and board is None, -1 if is_all_in else 0, paid, frozenset(), 0
+        )
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
         """Return the decision, the deal of the board card, or the payoff.

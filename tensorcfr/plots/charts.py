@@ -170,10 +170,10 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
     """Draw all equilibria as brackets, and the equilibrium with the strategy's ``alpha`` as
     diamonds."""
-    least, most = _family(0.0)[stage], _family(1 / 3)[stage]
+    lowest, highest = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
-    for place, (low, high) in enumerate(zip(least, most, strict=True)):
+    for place, (low, high) in enumerate(zip(lowest, highest, strict=True)):
         for end in {low, high}:
             ax.plot([place - half, place + half], [end, end], color="black", lw=1.5, clip_on=False)
         if high > low:

@@ -68,8 +68,8 @@ def hand_grid(
         _draw_numbers(panel, table, 100.0 * table.grid(table.equity), "RdYlGn", 0.0, 100.0)
     else:
         values = table.grid(table.value)
-        most = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
-        _draw_numbers(panel, table, values, "RdYlGn", -most, most)
+        limit = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
+        _draw_numbers(panel, table, values, "RdYlGn", -limit, limit)
     rows, columns = table.places.shape
     panel.set_xlim(0, columns)
     panel.set_ylim(rows, 0)

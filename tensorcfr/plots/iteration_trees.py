@@ -45,8 +45,8 @@ def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> F
     height, ends = _heights(rows)
     detailed = ends <= MOST_DETAILED
     depth = max(map(len, rows))
-    width, high = (2.8, 0.7) if detailed else (1.5, 0.25)
-    figure = new_figure(width * (depth + 0.6), max(2.5, high * ends))
+    width, row_height = (2.8, 0.7) if detailed else (1.5, 0.25)
+    figure = new_figure(width * (depth + 0.6), max(2.5, row_height * ends))
     ax = figure.add_subplot()
     infosets = {row.infoset: row for row in iteration.rows}
     infoset_histories: dict[str, list[tuple[str, ...]]] = {}

@@ -298,15 +298,15 @@ def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> 
     wanted = [y for _, y in points]
     order = sorted(range(len(points)), key=lambda i: wanted[i])
     places = spread(wanted, rooms, order)
-    least = _crossings(points, places)
+    fewest = _crossings(points, places)
     improves = True
-    while least and improves:
+    while fewest and improves:
         improves = False
         for k in range(len(order) - 1):
             tried = [*order[:k], order[k + 1], order[k], *order[k + 2 :]]
-            moved = spread(wanted, rooms, tried)
-            if (crossings := _crossings(points, moved)) < least:
-                order, places, least, improves = tried, moved, crossings, True
+            new_places = spread(wanted, rooms, tried)
+            if (crossings := _crossings(points, new_places)) < fewest:
+                order, places, fewest, improves = tried, new_places, crossings, True
     return places
 
 

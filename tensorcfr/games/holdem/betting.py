@@ -203,12 +203,12 @@ class Betting:
         if all_in <= current_bet + _round(self.add_allin * pot) and top == all_in:
             wanted.add(all_in)
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        least = max(current_bet + current_bet - min(table.here), 1)
+        smallest_raise = max(current_bet + current_bet - min(table.here), 1)
         amounts_in_limits = set()
         for amount in wanted:
-            amount = max(min(amount, top), min(least, top))
-            left = pot + 2 * (amount - current_bet)
-            forced = all_in <= amount + _round(self.force_allin * left) and top == all_in
+            amount = max(min(amount, top), min(smallest_raise, top))
+            pot_after_call = pot + 2 * (amount - current_bet)
+            forced = all_in <= amount + _round(self.force_allin * pot_after_call) and top == all_in
             amounts_in_limits.add(all_in if forced else amount)
         return self._drop_close(amounts_in_limits, current_bet, pot)
 

@@ -80,19 +80,19 @@ class Folded:
         orders = orders_of_suits(len(RANKS), len(SUITS))
         number = np.zeros(len(CARDS) ** 2, dtype=np.int64)
         number[_codes(hands)] = np.arange(len(hands))
-        moved = number[_codes(orders[:, hands])]  # (permutations, hands): number of the image.
+        images = number[_codes(orders[:, hands])]  # (permutations, hands): number of the image.
         preserves_ranges = np.logical_and.reduce(
-            [(weights[moved] == weights).all(axis=1) for weights in ranges]
+            [(weights[images] == weights).all(axis=1) for weights in ranges]
         )
         self.symmetries = orders[preserves_ranges]
         """int64 (permutations, cards): the permutations of suits that preserve the ranges."""
         live = np.setdiff1d(np.arange(len(CARDS)), known)
-        self._place = np.full(len(CARDS), -1, dtype=np.int8)
-        self._place[live] = np.arange(len(live))
-        places = self._place[self.symmetries[:, live]]
+        self._position = np.full(len(CARDS), -1, dtype=np.int8)
+        self._position[live] = np.arange(len(live))
+        positions = self._position[self.symmetries[:, live]]
         # Permutations that also preserve the known cards.  Shares of sets that they map to each
         # other are made equal to the last bit, so that the compiler can merge these sets.
-        self._permutations = places[(places >= 0).all(axis=1)]
+        self._permutations = positions[(positions >= 0).all(axis=1)]
         self.free = len(live) - 2 * len(ranges)
         """Number of cards that are neither known nor folded."""
         live_ranges = [self._live_hands(hands, weights) for weights in ranges]
@@ -115,11 +115,11 @@ class Folded:
 
         A hand is given by the positions of its cards among the live cards, int8 (hands, 2).
         """
-        places = self._place[hands]
-        possible = np.flatnonzero((weights > 0.0) & (places >= 0).all(axis=1))
+        positions = self._position[hands]
+        possible = np.flatnonzero((weights > 0.0) & (positions >= 0).all(axis=1))
         if not len(possible):
             raise ValueError("the board and the dead cards leave no hand of a range")
-        return places[possible], weights[possible]
+        return positions[possible], weights[possible]
 
     def _shares_of_sets(self, deals: tuple[np.ndarray, np.ndarray], live: int) -> list[np.ndarray]:
         """Return the share of every set of up to four live cards: float64 (sets,) for each size."""
@@ -160,8 +160,8 @@ class Folded:
         Returns:
             float64 (sets,).
         """
-        places = np.sort(self._place[sets], axis=1)
-        return self._shares[sets.shape[1]][_number(places)]
+        positions = np.sort(self._position[sets], axis=1)
+        return self._shares[sets.shape[1]][_number(positions)]
 
     def likelihood(self, dealt: Sequence[int], hands: np.ndarray) -> np.ndarray:
         """Return the factor by which folded hands change the weight of each hand on a board.
@@ -234,26 +234,26 @@ class Folded:
         )
 
     def _fit_factors(
-        self, hands: np.ndarray, wanted: np.ndarray, current: np.ndarray
+        self, hands: np.ndarray, target: np.ndarray, current: np.ndarray
     ) -> np.ndarray:
-        """Return ``wanted / current`` for each hand; 1 where ``current`` is 0.
+        """Return ``target / current`` for each hand; 1 where ``current`` is 0.
 
         Both are first summed over hands that a permutation maps to each other, so that these hands
         get the same bits.
 
         Args:
             hands: int64 (hands, 2).
-            wanted: float64 (hands,): marginal weights to reach.
+            target: float64 (hands,): marginal weights to reach.
             current: float64 (hands,): current marginal weights.
 
         Returns:
             float64 (hands,).
         """
-        moved = np.sort(self._permutations[:, self._place[hands]], axis=2)
-        _, orbit = np.unique(_number(moved).min(axis=0), return_inverse=True)
-        wanted, current = (np.bincount(orbit, weights) for weights in (wanted, current))
+        images = np.sort(self._permutations[:, self._position[hands]], axis=2)
+        _, orbit = np.unique(_number(images).min(axis=0), return_inverse=True)
+        target, current = (np.bincount(orbit, weights) for weights in (target, current))
         ratios: np.ndarray = np.divide(
-            wanted, current, out=np.ones(len(current)), where=current > 0.0
+            target, current, out=np.ones(len(current)), where=current > 0.0
         )[orbit]
         return ratios
 

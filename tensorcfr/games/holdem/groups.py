@@ -62,23 +62,23 @@ def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
     """
     ranks, on_board = hands // 4, np.bincount(np.array(board) // 4, minlength=13)
     count = on_board[ranks]
-    above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
+    n_above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
     pocket, hits = ranks[:, 0] == ranks[:, 1], count > 0
     # Number of board ranks above the highest card that pairs the board; 13 if none does.
-    place = np.where(hits, above, 13).min(axis=1)
-    high = ranks.max(axis=1)
+    pair_position = np.where(hits, n_above, 13).min(axis=1)
+    high_rank = ranks.max(axis=1)
     # The first case that is true counts, so later cases need not exclude earlier ones.
     cases = {
         "set": pocket & hits[:, 0],
         "trips": ~pocket & (count >= 2).any(axis=1),
         "two pair": ~pocket & hits.all(axis=1),
-        "overpair": pocket & (above[:, 0] == 0),
+        "overpair": pocket & (n_above[:, 0] == 0),
         "underpair": pocket,
-        "top pair": place == 0,
-        "second pair": place == 1,
+        "top pair": pair_position == 0,
+        "second pair": pair_position == 1,
         "low pair": hits.any(axis=1),
-        "ace high": high == 12,
-        "king high": high == 11,
+        "ace high": high_rank == 12,
+        "king high": high_rank == 11,
     }
     numbers = [MADE.index(name) for name in cases]
     kinds: np.ndarray = np.select(list(cases.values()), numbers, MADE.index("nothing"))

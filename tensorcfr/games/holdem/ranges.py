@@ -250,10 +250,10 @@ def _best(share: float, place: str, order: str) -> Iterator[int]:
     if share > 1.0:
         raise ValueError(f"{place}: a share must be at most 100% of the hands")
     groups = [list(_combos(*_ranks(label, place))) for label in order.split()]
-    left = int(share * sum(map(len, groups)) + 1e-9)  # Rounding must not lose a hand.
+    remaining = int(share * sum(map(len, groups)) + 1e-9)  # Rounding must not lose a hand.
     for hands in groups:
-        left -= len(hands)
-        if left < 0:
+        remaining -= len(hands)
+        if remaining < 0:
             return
         yield from hands
 

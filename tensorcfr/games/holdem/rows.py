@@ -84,7 +84,7 @@ class BettingRows:
         return Following(
             counts,
             np.concatenate([parent for parent, _, _ in successors]),
-            np.concatenate([after for _, after, _ in successors]),
+            np.concatenate([following for _, following, _ in successors]),
             np.concatenate([np.full(len(parent), dealt) for parent, _, dealt in successors]),
             frozenset({1}),
         )
@@ -132,9 +132,9 @@ class BettingRows:
             raised = [label for label in labels if label not in (FOLD, CHECK, CALL)]
             # Added lines may give a row more amounts than there are sizes.
             if len(raised) > amounts.shape[1]:
-                more = ((0, 0), (0, len(raised) - amounts.shape[1]))
-                amounts = np.pad(amounts, more, constant_values=NONE)
-                after_amount = np.pad(after_amount, more)
+                padding = ((0, 0), (0, len(raised) - amounts.shape[1]))
+                amounts = np.pad(amounts, padding, constant_values=NONE)
+                after_amount = np.pad(after_amount, padding)
             amounts[row] = NONE
             for k, label in enumerate(raised):
                 amounts[row, k] = all_in[row] if label == ALL_IN else betting.amount_of(label)
@@ -233,14 +233,14 @@ class BettingRows:
             allowed = decisions.bets <= size.bets
             wanted[allowed, k] = self._amounts_of_size(street, size, decisions)[allowed]
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        least = np.minimum(
+        smallest_raise = np.minimum(
             np.maximum(decisions.current_bet + decisions.current_bet - decisions.low, 1),
             decisions.top,
         )
         column = (slice(None), None)
-        amount = np.maximum(np.minimum(wanted, decisions.top[column]), least[column])
-        left = decisions.pot[column] + 2 * (amount - decisions.current_bet[column])
-        forced = decisions.all_in[column] - amount <= _rounded(betting.force_allin * left)
+        amount = np.maximum(np.minimum(wanted, decisions.top[column]), smallest_raise[column])
+        pot_after_call = decisions.pot[column] + 2 * (amount - decisions.current_bet[column])
+        forced = decisions.all_in[column] - amount <= _rounded(betting.force_allin * pot_after_call)
         amount = np.where(forced & can_go_all_in[column], decisions.all_in[column], amount)
         amount[wanted == NONE] = NONE
         # From the largest amount down, keep an amount if it differs enough from the last one kept.

@@ -119,20 +119,20 @@ class Spot(CardGame):
             raise ValueError(
                 f"{game}: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
             )
-        seen = self._read_cards(dead, f"{game}: dead")
-        if both := {*seen} & {*self.board}:
-            raise ValueError(f"{game}: dead: {CARDS[min(both)]} lies on the board")
-        self.dead = (*range(len(SUITS) * self.lowest), *seen)
+        dead_cards = self._read_cards(dead, f"{game}: dead")
+        if repeated := {*dead_cards} & {*self.board}:
+            raise ValueError(f"{game}: dead: {CARDS[min(repeated)]} lies on the board")
+        self.dead = (*range(len(SUITS) * self.lowest), *dead_cards)
         hands = self.every_hand()
-        out = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
+        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
-            read = self.read_range(text, f"{game}: ranges[{player}]")
-            live = np.flatnonzero((read > 0) & ~out)
+            range_weights = self.read_range(text, f"{game}: ranges[{player}]")
+            live = np.flatnonzero((range_weights > 0) & ~is_impossible)
             if not len(live):
                 raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
             self.hands.append(hands[live])
-            self.weights.append(read[live])
+            self.weights.append(range_weights[live])
         if folded:
             self._fold(folded)
         self.street = len(self.board) - 3
@@ -145,19 +145,19 @@ class Spot(CardGame):
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
             _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
-        before: list[Any] = [None] * self.street
+        earlier: list[Any] = [None] * self.street
         self.betting = Betting(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
             stack=_multiple(f"{game}: stacks", stacks, chip),
             first_street=self.street,
-            bets=(*before, *(_sizes_of_both(f"{game}: bets", bets, street) for street in streets)),
+            bets=(*earlier, *(_sizes_of_both(f"{game}: bets", bets, street) for street in streets)),
             raises=(
-                *before,
+                *earlier,
                 *(_sizes_of_both(f"{game}: raises", raises, street) for street in streets),
             ),
             donks=(
-                *before,
+                *earlier,
                 *(_donk_sizes(f"{game}: donk", donk, street, self.street) for street in streets),
             ),
             add_allin=float(add_allin),
@@ -179,9 +179,13 @@ class Spot(CardGame):
             raise ValueError(f"{what} is for games whose hands have two cards")
         if len(folded) > MOST_FOLDED:
             raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
-        read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
+        range_bytes = [
+            self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)
+        ]
         try:
-            self._folded = _folded_effect(self.every_hand, tuple(read), (*self.board, *self.dead))
+            self._folded = _folded_effect(
+                self.every_hand, tuple(range_bytes), (*self.board, *self.dead)
+            )
             possible = [self._folded.share(hands) > 0.0 for hands in self.hands]
             for player, mask in enumerate(possible):
                 if not mask.any():
@@ -245,8 +249,8 @@ class Spot(CardGame):
             return Decision(state.player, None, self.betting.actions(state))
         if state.player == betting.TO_DEAL:
             return Deal()
-        both = self.betting.pot + 2 * min(self.betting.paid(state))
-        pot = float(both * self.betting.chip)
+        pot_amount = self.betting.pot + 2 * min(self.betting.paid(state))
+        pot = float(pot_amount * self.betting.chip)
         rake = min(self.rake * pot, self.rake_cap)
         won, lost = pot / 2.0 - rake, -pot / 2.0
         if state.player == betting.TO_SHOW:
@@ -292,10 +296,10 @@ class Spot(CardGame):
         """Error of the weights of pairs of hands, in words; empty without folded players."""
         if not self.weights_vary:
             return ""
-        lost, most = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
+        mean_error, largest_error = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
         return (
             "The players who folded change how likely pairs of hands are, to within "
-            f"{lost:.2g} % on average and {most:.2g} % at most."
+            f"{mean_error:.2g} % on average and {largest_error:.2g} % at most."
         )
 
     def hand_label(self, player: int, hand: int) -> str:

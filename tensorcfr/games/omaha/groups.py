@@ -61,19 +61,19 @@ def suits(hands: np.ndarray) -> HandGroups:
     return _groups(SUITS, cases, "rainbow")
 
 
-def _groups(known: dict[str, str], cases: dict[str, np.ndarray], rest: str) -> HandGroups:
-    """Return the groups of hands: for each hand the first case that is true, or ``rest``.
+def _groups(patterns: dict[str, str], cases: dict[str, np.ndarray], default: str) -> HandGroups:
+    """Return the groups of hands: for each hand the first case that is true, or ``default``.
 
     Args:
-        known: Pattern in a range, by group.
+        patterns: Pattern in a range, by group.
         cases: bool (hands,), by group.
-        rest: Group of the hands for which no case is true.
+        default: Group of the hands for which no case is true.
     """
-    names = tuple(known)
+    names = tuple(patterns)
     numbers = np.select(
-        list(cases.values()), [names.index(case) for case in cases], names.index(rest)
+        list(cases.values()), [names.index(case) for case in cases], names.index(default)
     )
-    return HandGroups(names, numbers, tuple(known.values()))
+    return HandGroups(names, numbers, tuple(patterns.values()))
 
 
 def made_hands(
