@@ -175,10 +175,10 @@ class Luck:
         Returns:
             float64 (plays, 2).
         """
-        watched_hands, deal = hands[:, self.watched], self._expected_at(0)
+        seen_hands, deal = hands[:, self.watched], self._expected_at(0)
         own_reaches = [np.ones(len(labels)) for labels in self.nodes.hands]
         # Minus the luck of the deal: the mean over the hands less the baseline of the hand held.
-        total = (self._reach(0, own_reaches) @ deal - deal)[watched_hands]
+        total = (self._reach(0, own_reaches) @ deal - deal)[seen_hands]
         pending = [(0, 0, np.arange(len(path)), own_reaches)]
         while pending:
             node, depth, at_node, own_reaches = pending.pop()
@@ -186,9 +186,7 @@ class Luck:
             if player == TERMINAL:
                 # The payoff, too, is a mean over the hands that the known player may hold.
                 paid = self.nodes.payoffs(node, self.watched, own_reaches)
-                total[at_node] += _divide(paid, self._reach(node, own_reaches))[
-                    watched_hands[at_node]
-                ]
+                total[at_node] += _divide(paid, self._reach(node, own_reaches))[seen_hands[at_node]]
                 continue
             child_nodes = [step.node for step in self.nodes.children(node)]
             child_reaches, probabilities, luck = [own_reaches] * len(child_nodes), None, None
@@ -201,7 +199,7 @@ class Luck:
             for k, child in enumerate(child_nodes):
                 continuing = at_node[path[at_node, depth + 1] == child]
                 if len(continuing):
-                    total[continuing] += 0.0 if luck is None else luck[k, watched_hands[continuing]]
+                    total[continuing] += 0.0 if luck is None else luck[k, seen_hands[continuing]]
                     pending.append((child, depth + 1, continuing, child_reaches[k]))
         adjusted_payoffs = np.stack([self._sum - total] * 2, axis=1)
         adjusted_payoffs[:, self.watched] = total
