@@ -383,19 +383,23 @@ class CardGame(BaseRules):
         Returns:
             int64 (hands of player 0, hands of player 1) twice; 0 for hands with a common card.
         """
-        found = np.zeros((2, *map(len, self.hands)), dtype=np.int64)
-        for rest in combinations(self.free.tolist(), cards):
-            board = (*self.board, *rest)
+        counts = np.zeros((2, *map(len, self.hands)), dtype=np.int64)
+        for runout in combinations(self.free.tolist(), cards):
+            board = (*self.board, *runout)
             # Hands with a card of the board cannot occur.
-            live = [np.flatnonzero(~np.isin(own, rest).any(axis=1)) for own in self.hands]
+            live = [np.flatnonzero(~np.isin(hands, runout).any(axis=1)) for hands in self.hands]
             pairs = zip(self.hands, live, strict=True)
-            one, other = (np.asarray(self.strength(board, hands[at])) for hands, at in pairs)
-            found[0][np.ix_(*live)] += one[:, None] > other
-            found[1][np.ix_(*live)] += one[:, None] == other
-        own, other = self.hands
+            first_strength, second_strength = (
+                np.asarray(self.strength(board, hands[possible])) for hands, possible in pairs
+            )
+            counts[0][np.ix_(*live)] += first_strength[:, None] > second_strength
+            counts[1][np.ix_(*live)] += first_strength[:, None] == second_strength
+        first_hands, second_hands = self.hands
         # Hands that share a card cannot be dealt together.
-        found *= ~(own[:, None, :, None] == other[None, :, None, :]).any(axis=(2, 3))
-        return found[0], found[1]
+        counts *= ~(first_hands[:, None, :, None] == second_hands[None, :, None, :]).any(
+            axis=(2, 3)
+        )
+        return counts[0], counts[1]
 
     def symmetries(self) -> np.ndarray:
         """Return permutations of the cards that preserve the order of all strengths, such as
@@ -450,8 +454,8 @@ class CardGame(BaseRules):
         for label in named:
             if label not in labels:
                 raise ValueError(f"there is no hand {label!r}; {suggest(label, labels)}")
-        found: np.ndarray = np.isin(labels, named)
-        return found
+        mask: np.ndarray = np.isin(labels, named)
+        return mask
 
 
 Rules = Game | PublicTreeGame | CardGame

@@ -48,15 +48,15 @@ def buckets_by_label(
         ValueError: The game has no private hands, or the function fails.
     """
     public = public_of(game.flat())
-    found = []
+    buckets = []
     for hands in public.hands:
         if by_board:
             names = boards_of(public).names
             rows = [[bucket_of("bucket", bucket, hand, board) for hand in hands] for board in names]
-            found.append(np.array(rows))
+            buckets.append(np.array(rows))
         else:
-            found.append(np.array([bucket_of("bucket", bucket, hand) for hand in hands]))
-    return found[0], found[1]
+            buckets.append(np.array([bucket_of("bucket", bucket, hand) for hand in hands]))
+    return buckets[0], buckets[1]
 
 
 @checked()
@@ -96,19 +96,21 @@ def buckets_by_strength(
         )
         return first, second
     boards = boards_of(public_of(game.flat()))
-    found = [np.empty((len(boards.names), len(own)), dtype=np.int64) for own in cards.rules.hands]
+    buckets = [
+        np.empty((len(boards.names), len(hands)), dtype=np.int64) for hands in cards.rules.hands
+    ]
     number = {str(card): place for place, card in enumerate(cards.rules.cards)}
     for board, name in enumerate(boards.names):
         dealt = tuple(number[card] for card in name.split())
         for player, strength in enumerate(_strengths(cards, dealt)):
             weight = np.where(np.isnan(strength), 0.0, cards.rules.weights[player])
-            own = spaced(strength, weight, count, spacing)
+            board_buckets = spaced(strength, weight, count, spacing)
             # The parent's bucket is the leading digit in base ``count``, so buckets never merge
             # again.
             if nested and board:
-                own += found[player][int(boards.parent[board])] * count
-            found[player][board] = own
-    return found[0], found[1]
+                board_buckets += buckets[player][int(boards.parent[board])] * count
+            buckets[player][board] = board_buckets
+    return buckets[0], buckets[1]
 
 
 @checked()
@@ -146,19 +148,19 @@ def buckets_by_future(
     """
     cards = card_nodes(game)
     cluster = needs("sklearn.cluster", "buckets", "scikit-learn")
-    found = []
+    buckets = []
     for player, histogram in enumerate(_histograms(cards, bins)):
         points = np.cumsum(histogram, axis=1)
-        different = len(np.unique(points.round(12), axis=0))
+        n_different = len(np.unique(points.round(12), axis=0))
         # k-means needs at least as many different points as clusters.
-        means = cluster.KMeans(min(count, different), n_init=4, random_state=seed)
+        means = cluster.KMeans(min(count, n_different), n_init=4, random_state=seed)
         of_hand = means.fit_predict(points, sample_weight=cards.rules.weights[player])
         mean = histogram @ (np.arange(bins) + 0.5)
         # Numbered by mean strength, and without gaps.
         centre = np.bincount(of_hand, weights=mean) / np.maximum(np.bincount(of_hand), 1)
-        place = np.argsort(np.argsort(centre))
-        found.append(place[of_hand].astype(np.int64))
-    return found[0], found[1]
+        rank = np.argsort(np.argsort(centre))
+        buckets.append(rank[of_hand].astype(np.int64))
+    return buckets[0], buckets[1]
 
 
 def card_nodes(game: CompiledGame) -> CardNodes:
@@ -197,18 +199,18 @@ def spaced(strength: np.ndarray, weight: np.ndarray, count: int, spacing: str) -
         int64 (hands,); 0 for hands without a strength.
     """
     known = ~np.isnan(strength)
-    found = np.zeros(len(strength), dtype=np.int64)
+    buckets = np.zeros(len(strength), dtype=np.int64)
     if not known.any():
-        return found
+        return buckets
     if spacing == "width":
         share = strength[known]
     else:
         # Equal strengths, up to rounding, stay together: at the middle of their weight.
         level, place = np.unique(strength[known].round(9), return_inverse=True)
-        own = np.bincount(place, weights=weight[known], minlength=len(level))
-        share = ((np.cumsum(own) - own / 2) / own.sum())[place]
-    found[known] = np.minimum((share * count).astype(np.int64), count - 1)
-    return found
+        level_weight = np.bincount(place, weights=weight[known], minlength=len(level))
+        share = ((np.cumsum(level_weight) - level_weight / 2) / level_weight.sum())[place]
+    buckets[known] = np.minimum((share * count).astype(np.int64), count - 1)
+    return buckets
 
 
 def _histograms(game: CardNodes, bins: int) -> list[np.ndarray]:
@@ -217,11 +219,14 @@ def _histograms(game: CardNodes, bins: int) -> list[np.ndarray]:
     The arrays are float64 (hands, bins); each row sums to 1.
     """
     boards = game.boards[-1].cards
-    found = [np.zeros((len(hands), bins)) for hands in game.rules.hands]
+    histograms = [np.zeros((len(hands), bins)) for hands in game.rules.hands]
     for dealt in boards.tolist():
         for player, strength in enumerate(_strengths(game, tuple(dealt))):
             hand = np.flatnonzero(~np.isnan(strength))
-            at = np.minimum((strength[hand] * bins).astype(np.int64), bins - 1)
-            found[player][hand, at] += 1.0
+            bin_index = np.minimum((strength[hand] * bins).astype(np.int64), bins - 1)
+            histograms[player][hand, bin_index] += 1.0
     # A hand is missing from the boards that contain its cards, so the counts differ by hand.
-    return [own / np.maximum(own.sum(axis=1, keepdims=True), 1.0) for own in found]
+    return [
+        histogram / np.maximum(histogram.sum(axis=1, keepdims=True), 1.0)
+        for histogram in histograms
+    ]

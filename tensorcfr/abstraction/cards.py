@@ -72,14 +72,21 @@ class BucketedCards(CutGame):
 
         See :func:`tensorcfr.abstraction.lift`.
         """
-        return AskedPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
+        return AskedPolicy(
+            self.full, partial(_bucket_strategies, self.nodes, policy), symmetric=True
+        )
 
 
-def _of_bucket(
-    own: PublicNodes, policy: Policy, _: PublicNodes, node: int, full: NodeLayout, hands: np.ndarray
+def _bucket_strategies(
+    bucket_nodes: PublicNodes,
+    policy: Policy,
+    _: PublicNodes,
+    node: int,
+    full: NodeLayout,
+    hands: np.ndarray,
 ) -> np.ndarray:
     """Return the strategies of the buckets of some hands at a node, float64 (hands, actions)."""
-    return policy.at(own.layout(node).numbers(hands))
+    return policy.at(bucket_nodes.layout(node).numbers(hands))
 
 
 @checked()
@@ -119,10 +126,10 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
             f"buckets has {len(buckets)} entries, and {game.name} has {cards.betting.rounds + 1} "
             "rounds of betting"
         )
-    for r, own in enumerate(buckets):
-        is_number = isinstance(own, int) and not isinstance(own, bool) and own >= 1
-        if not (own is None or is_number or callable(own)):
-            raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {own!r}")
+    for r, rule in enumerate(buckets):
+        is_number = isinstance(rule, int) and not isinstance(rule, bool) and rule >= 1
+        if not (rule is None or is_number or callable(rule)):
+            raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {rule!r}")
     name = f"abstraction of {game.name}"
     limit = free_memory()
     with budget(f"compiling {name}", limit) as own_budget:
@@ -140,38 +147,44 @@ def _bucketed(
     cards: CardNodes, buckets: Rounds, boards: tuple[Boards, ...], symmetry: Symmetry
 ) -> Symmetry:
     """Replace the classes of hands on every solved board by buckets."""
-    strength = _strengths(cards) if any(isinstance(one, int) for one in buckets) else None
+    strength = _strengths(cards) if any(isinstance(entry, int) for entry in buckets) else None
     known: dict[tuple[Any, ...], int] = {}
     played: list[tuple[HandClasses, HandClasses]] = []
     rounds, before = [], list[tuple[HandClasses, HandClasses]]()
     for r, (of_round, rule) in enumerate(zip(symmetry.rounds, buckets, strict=True)):
-        here = []
+        round_classes = []
         for k, board in enumerate(of_round.board.tolist()):
-            kind, above = symmetry.classes[of_round.classes[k]], int(of_round.parent[k])
+            kind, parent = symmetry.classes[of_round.classes[k]], int(of_round.parent[k])
             if rule is None and (
-                not r or before[above] is symmetry.classes[symmetry.rounds[r - 1].classes[above]]
+                not r or before[parent] is symmetry.classes[symmetry.rounds[r - 1].classes[parent]]
             ):
-                here.append(kind)
+                round_classes.append(kind)
                 continue
-            dealt, both = boards[r].cards[board], []
-            for player, alike in enumerate(kind):
+            dealt, divided = boards[r].cards[board], []
+            for player, suit_classes in enumerate(kind):
                 live = without(cards.rules.hands[player], dealt)
                 if rule is None:
-                    own = alike.of_hand
+                    hand_buckets = suit_classes.of_hand
                 elif callable(rule):
-                    own = _asked(cards, rule, r, player, dealt, alike, live)
+                    hand_buckets = _call_rule(cards, rule, r, player, dealt, suit_classes, live)
                 else:
                     assert strength is not None
                     weight = np.where(live, cards.rules.weights[player], 0.0)
-                    own = spaced(strength[r][player][k], weight, rule, "quantiles")
-                coarser = before[above][player].of_hand if r else np.zeros_like(own)
-                both.append(_divided(coarser, own, live))
-            here.append((both[0], both[1]))
+                    hand_buckets = spaced(strength[r][player][k], weight, rule, "quantiles")
+                coarser = before[parent][player].of_hand if r else np.zeros_like(hand_buckets)
+                divided.append(_divide_buckets(coarser, hand_buckets, live))
+            round_classes.append((divided[0], divided[1]))
         kinds = []
-        for kind_of_board, both_players in zip(of_round.classes.tolist(), here, strict=True):
+        for kind_of_board, both_players in zip(
+            of_round.classes.tolist(), round_classes, strict=True
+        ):
             # Boards with the same buckets share the structure of a chunk. The class of
             # the board is part of the key, because terminals compare hands, not buckets.
-            key = r, kind_of_board, *(own.of_hand.tobytes() for own in both_players)
+            key = (
+                r,
+                kind_of_board,
+                *(player_classes.of_hand.tobytes() for player_classes in both_players),
+            )
             if key not in known:
                 known[key] = len(played)
                 played.append(both_players)
@@ -181,34 +194,34 @@ def _bucketed(
     return symmetry._replace(played=tuple(played), rounds=tuple(rounds))
 
 
-def _divided(before: np.ndarray, own: np.ndarray, live: np.ndarray) -> HandClasses:
+def _divide_buckets(before: np.ndarray, buckets: np.ndarray, live: np.ndarray) -> HandClasses:
     """Divide the buckets of the round before by the buckets of a round.
 
     Hands that are impossible on the board join the bucket of another hand, so that they add none.
 
     Args:
         before: int64 (hands,): buckets of the round before.
-        own: int64 (hands,): buckets of this round.
+        buckets: int64 (hands,): buckets of this round.
         live: bool (hands,): True for hands that are possible on the board.
     """
-    own = np.unique(own, return_inverse=True)[1]
+    buckets = np.unique(buckets, return_inverse=True)[1]
     # An impossible hand takes the bucket of some possible hand of its earlier bucket.
     leads = np.zeros(int(before.max()) + 1, dtype=np.int64)
-    leads[before[live]] = own[live]
-    own = np.where(live, own, leads[before])
+    leads[before[live]] = buckets[live]
+    buckets = np.where(live, buckets, leads[before])
     _, first, of_hand = np.unique(
-        before * (own.max() + 1) + own, return_index=True, return_inverse=True
+        before * (buckets.max() + 1) + buckets, return_index=True, return_inverse=True
     )
     return HandClasses(of_hand, first, np.maximum(np.bincount(of_hand, live), 1).astype(np.int64))
 
 
-def _asked(
+def _call_rule(
     cards: CardNodes,
     rule: Callable[..., Any],
     r: int,
     player: int,
     dealt: np.ndarray,
-    alike: HandClasses,
+    suit_classes: HandClasses,
     live: np.ndarray,
 ) -> np.ndarray:
     """Return the buckets that a caller's function gives on a board, int64 (hands,).
@@ -219,19 +232,26 @@ def _asked(
     """
     board = tuple(str(cards.rules.cards[card]) for card in dealt)
     names = cards.hands[player]
-    found = np.asarray(rule(player, board, names))
-    if found.shape != (len(names),) or found.dtype.kind not in "iu":
+    buckets = np.asarray(rule(player, board, names))
+    if buckets.shape != (len(names),) or buckets.dtype.kind not in "iu":
         raise ValueError(
-            f"buckets[{r}] must give whole numbers ({len(names)},), not {found.dtype} {found.shape}"
+            f"buckets[{r}] must give whole numbers ({len(names)},), "
+            f"not {buckets.dtype} {buckets.shape}"
         )
-    apart = np.flatnonzero(live & (found != found[alike.first[alike.of_hand]]))
-    if len(apart):
-        one, other = names[apart[0]], names[alike.first[alike.of_hand[apart[0]]]]
+    separated = np.flatnonzero(
+        live & (buckets != buckets[suit_classes.first[suit_classes.of_hand]])
+    )
+    if len(separated):
+        hand, equivalent_hand = (
+            names[separated[0]],
+            names[suit_classes.first[suit_classes.of_hand[separated[0]]]],
+        )
         where = f"on {cards_label(cards.rules, dealt)}" if len(dealt) else "before the board"
         raise ValueError(
-            f"buckets[{r}] separates {one} and {other} {where}, which differ only in their suits"
+            f"buckets[{r}] separates {hand} and {equivalent_hand} {where}, "
+            "which differ only in their suits"
         )
-    return found.astype(np.int64)
+    return buckets.astype(np.int64)
 
 
 def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -259,18 +279,20 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
             dealt = boards[-1].cards[board]
             weight = rules.weights[1 - player] * without(rules.hands[1 - player], dealt)
             beaten, tied, lost = compared(rules, (*rules.board, *dealt), player, weight)
-            met = beaten + tied + lost
-            rows.append(np.divide(beaten + tied / 2, met, np.full(len(met), np.nan), where=met > 0))
+            total = beaten + tied + lost
+            rows.append(
+                np.divide(beaten + tied / 2, total, np.full(len(total), np.nan), where=total > 0)
+            )
         last.append(np.array(rows))
-    found = [(last[0], last[1])]
+    strengths = [(last[0], last[1])]
     # Strengths of a round are means of those of the next, so rounds run from the last back.
     for r in range(len(boards) - 2, -1, -1):
-        after, begin = (
+        next_boards, begin = (
             boards[r + 1],
             np.searchsorted(boards[r + 1].parent, symmetry.rounds[r].board),
         )
-        end = np.searchsorted(after.parent, symmetry.rounds[r].board, "right")
-        weight = cards.dealing.weights(after.cards)
+        end = np.searchsorted(next_boards.parent, symmetry.rounds[r].board, "right")
+        weight = cards.dealing.weights(next_boards.cards)
         means = []
         for player in range(2):
             mean = np.empty((len(begin), len(rules.hands[player])))
@@ -279,12 +301,12 @@ def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
                 for child in children.tolist():
                     # Only one board of each class is solved. The permutation maps the hands on this
                     # board to those on the representative.
-                    turned = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
-                    own = found[0][player][symmetry.rounds[r + 1].of_board[child]][turned]
-                    live = ~np.isnan(own)
-                    sums[live] += weight[child] * own[live]
+                    images = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
+                    permuted = strengths[0][player][symmetry.rounds[r + 1].of_board[child]][images]
+                    live = ~np.isnan(permuted)
+                    sums[live] += weight[child] * permuted[live]
                     counts[live] += weight[child]
                 mean[k] = np.divide(sums, counts, np.full(len(sums), np.nan), where=counts > 0)
             means.append(mean)
-        found.insert(0, (means[0], means[1]))
-    return found
+        strengths.insert(0, (means[0], means[1]))
+    return strengths

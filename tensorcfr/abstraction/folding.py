@@ -73,46 +73,46 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
     last = np.full((2, tree.n_nodes), NO_STEP, dtype=np.int64)
     # Levels run from the root down, because a node copies the last own step of its parent.
     for level in levels_below_root(tree.first_child):
-        above = tree.parent[level]
-        own = tree.player[above] == np.arange(2)[:, None]
-        last[:, level] = np.where(own, np.arange(level.start, level.stop), last[:, above])
-    over = np.flatnonzero((tree.payoff >= 0) & tree.exists)
+        parent = tree.parent[level]
+        is_own = tree.player[parent] == np.arange(2)[:, None]
+        last[:, level] = np.where(is_own, np.arange(level.start, level.stop), last[:, parent])
+    terminals = np.flatnonzero((tree.payoff >= 0) & tree.exists)
 
     @cache
-    def folded(player: int, step: int) -> _Fold:
+    def group_hands(player: int, step: int) -> _HandsBySequence:
         """Group a player's hands by their sequence after a step, the public node that it leads
         to."""
         if step == NO_STEP:
-            return _fold(np.full(tree.prior.shape[player], player))
-        sequence, above = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
-        held = form.held(int(tree.bucket[above]))
-        infoset = game.places.infosets(np.full(len(held), above), held)
-        sequence[held] = first[infoset] + step - int(tree.first_child[above])
-        return _fold(sequence)
+            return _group_by_sequence(np.full(tree.prior.shape[player], player))
+        sequence, parent = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
+        possible = form.held(int(tree.bucket[parent]))
+        infoset = game.places.infosets(np.full(len(possible), parent), possible)
+        sequence[possible] = first[infoset] + step - int(tree.first_child[parent])
+        return _group_by_sequence(sequence)
 
     limit, entries = free_memory(), 0
-    found: list[tuple[np.ndarray, np.ndarray]] = []
-    for node in over.tolist():
+    parts: list[tuple[np.ndarray, np.ndarray]] = []
+    for node in terminals.tolist():
         payoff = int(tree.payoff[node])
         table = tree.coefficient[payoff] * tree.expected_utility(
             int(tree.weight[node]), int(tree.matrix[payoff])
         )
-        rows, columns = (folded(player, int(last[player, node])) for player in range(2))
+        rows, columns = (group_hands(player, int(last[player, node])) for player in range(2))
         # Sum the hands of each sequence: first the rows of player 0, then the columns of player 1.
         table = np.add.reduceat(table[:, rows.order], rows.begin, axis=1)
         table = np.add.reduceat(table[:, :, columns.order], columns.begin, axis=2)
-        own, other = np.nonzero(table.any(axis=0))
-        entries += len(own)
+        row, column = np.nonzero(table.any(axis=0))
+        entries += len(row)
         require(entries * BYTES_PER_ENTRY, f"the payoffs of an abstraction of {game.name}", limit)
-        found.append(
-            (np.stack([rows.sequence[own], columns.sequence[other]]), table[:, own, other].T)
+        parts.append(
+            (np.stack([rows.sequence[row], columns.sequence[column]]), table[:, row, column].T)
         )
-    if not found:
+    if not parts:
         return np.empty((2, 0), dtype=np.int64), np.empty((0, 2))
-    return np.concatenate([a for a, _ in found], axis=1), np.concatenate([b for _, b in found])
+    return np.concatenate([a for a, _ in parts], axis=1), np.concatenate([b for _, b in parts])
 
 
-class _Fold(NamedTuple):
+class _HandsBySequence(NamedTuple):
     """Hands grouped by their last sequence."""
 
     order: np.ndarray
@@ -123,8 +123,8 @@ class _Fold(NamedTuple):
     """int64 (sequences,): the sequences, ascending."""
 
 
-def _fold(sequence: np.ndarray) -> _Fold:
+def _group_by_sequence(sequence: np.ndarray) -> _HandsBySequence:
     """Group hands by their last sequence, int64 (hands,); -1 for hands that cannot get there."""
     order = np.argsort(sequence, kind="stable")[np.count_nonzero(sequence < 0) :]
     begin = np.flatnonzero(np.diff(sequence[order], prepend=-1))
-    return _Fold(order, begin, sequence[order[begin]])
+    return _HandsBySequence(order, begin, sequence[order[begin]])

@@ -89,8 +89,8 @@ class AbstractGame(FlatGame):
 
     def lifted(self, policy: Policy) -> Policy:
         """Lift a policy of this game to the full game."""
-        found = Policy(self.full, np.array(policy.probabilities[self.sequence]))
-        return found.moved_to(self.given)
+        full_policy = Policy(self.full, np.array(policy.probabilities[self.sequence]))
+        return full_policy.moved_to(self.given)
 
     @cached_property
     def sequence(self) -> np.ndarray:

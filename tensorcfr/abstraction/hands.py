@@ -69,19 +69,21 @@ def _of_hands(
         raise ValueError(f"buckets must have one entry for each of 2 players, not {len(buckets)}")
     boards = None
     rows: list[np.ndarray] = []
-    for player, own in enumerate(buckets):
-        if own is None:
+    for player, player_buckets in enumerate(buckets):
+        if player_buckets is None:
             rows.append(np.array([public.hands[player]]))
             continue
         try:
-            array = np.asarray(own)
+            array = np.asarray(player_buckets)
         except ValueError:
-            raise ValueError(f"buckets[{player}] is not an array: {brief(own)}") from None
+            raise ValueError(
+                f"buckets[{player}] is not an array: {brief(player_buckets)}"
+            ) from None
         if array.ndim == 2 and boards is None:
             boards = boards_of(public)
-        rows.append(_read(game, public, player, array, boards))
-    if all(len(own) == 1 for own in rows):
-        return _of_all_boards(game, public, [own[0] for own in rows])
+        rows.append(_read_buckets(game, public, player, array, boards))
+    if all(len(player_rows) == 1 for player_rows in rows):
+        return _of_all_boards(game, public, [player_rows[0] for player_rows in rows])
     boards = boards or boards_of(public)
     return from_buckets(game, _names(game, public, boards, rows), imperfect_recall=imperfect_recall)
 
@@ -113,20 +115,20 @@ def boards_of(public: PublicGame) -> Boards:
     """Enumerate the boards of a public tree."""
     tree = public.tree
     known: dict[tuple[int, int], int] = {}
-    names, parent, found = [""], [-1], [0] * tree.n_nodes
-    above, edges, drawn = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
+    names, parent, board_of_node = [""], [-1], [0] * tree.n_nodes
+    parents, edges, is_deal = tree.parent.tolist(), tree.edge.tolist(), (tree.chance >= 0).tolist()
     # Parents have smaller numbers than their children, so the parent's board is known.
     for node in range(1, tree.n_nodes):
-        board = found[above[node]]
-        if drawn[node]:
+        board = board_of_node[parents[node]]
+        if is_deal[node]:
             key = board, edges[node]
             if key not in known:
                 known[key] = len(names)
                 names.append(f"{names[board]} {public.edges[edges[node]]}".strip())
                 parent.append(board)
             board = known[key]
-        found[node] = board
-    return Boards(tuple(names), np.array(parent), np.array(found, dtype=np.int64))
+        board_of_node[node] = board
+    return Boards(tuple(names), np.array(parent), np.array(board_of_node, dtype=np.int64))
 
 
 def public_of(game: FlatGame) -> PublicGame:
@@ -143,7 +145,7 @@ def public_of(game: FlatGame) -> PublicGame:
     return game.public
 
 
-def _read(
+def _read_buckets(
     game: FlatGame,
     public: PublicGame,
     player: int,
@@ -179,25 +181,25 @@ def _read(
 def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]) -> AbstractGame:
     """Make the abstraction whose hands are the buckets, which are the same on all boards."""
     tree = public.tree
-    numbered = [np.unique(own, return_inverse=True) for own in buckets]
+    numbered = [np.unique(player_buckets, return_inverse=True) for player_buckets in buckets]
     exists = tree.exists
-    kept = np.flatnonzero(exists)
+    kept_nodes = np.flatnonzero(exists)
     representative = np.where(exists, np.arange(tree.n_nodes), -1)
     colours = [number for _, number in numbered]
-    small = quotient_by(tree, colours, representative, kept)
+    small = quotient_by(tree, colours, representative, kept_nodes)
     rules = PublicTreeGame()
     rules.hands = [tuple(names.tolist()) for names, _ in numbered]
     labels = public.node_labels
     smaller = PublicGame(
         small.tree,
-        tuple(tuple(map(str, own)) for own in rules.hands),
+        tuple(tuple(map(str, hands)) for hands in rules.hands),
         public.edges,
-        None if labels is None else tuple(labels[node] for node in kept.tolist()),
+        None if labels is None else tuple(labels[node] for node in kept_nodes.tolist()),
     )
     compiled = assemble(rules, smaller, name_of(game), unit=game.unit, symmetry=True)
     infoset = np.empty(game.form.n_infosets, dtype=np.int64)
-    for at, nodes, hand, player in _infosets(game, public):
-        infoset[at] = compiled.places.infosets(
+    for infosets, nodes, hand, player in _infosets(game, public):
+        infoset[infosets] = compiled.places.infosets(
             small.node[nodes], np.full(len(nodes), colours[player][hand])
         )
     return abstract_game(compiled, game, infoset)
@@ -205,17 +207,19 @@ def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]
 
 def _names(game: FlatGame, public: PublicGame, boards: Boards, rows: list[np.ndarray]) -> list[str]:
     """Return the name of the bucket of every infoset."""
-    found = [""] * game.form.n_infosets
+    names = [""] * game.form.n_infosets
     deciding = np.flatnonzero(public.tree.bucket >= 0)
     labels = {node: public.node_label(node) for node in deciding.tolist()}
-    for at, nodes, hand, player in _infosets(game, public):
-        own = rows[player]
-        row = boards.of_node[nodes] if len(own) > 1 else np.zeros(len(nodes), dtype=np.int64)
+    for infosets, nodes, hand, player in _infosets(game, public):
+        player_rows = rows[player]
+        row = (
+            boards.of_node[nodes] if len(player_rows) > 1 else np.zeros(len(nodes), dtype=np.int64)
+        )
         for infoset, node, bucket in zip(
-            at.tolist(), nodes.tolist(), own[row, hand].tolist(), strict=True
+            infosets.tolist(), nodes.tolist(), player_rows[row, hand].tolist(), strict=True
         ):
-            found[infoset] = f"{bucket}{labels[node]}"
-    return found
+            names[infoset] = f"{bucket}{labels[node]}"
+    return names
 
 
 def _infosets(game: FlatGame, public: PublicGame) -> list[tuple[np.ndarray, np.ndarray, int, int]]:
@@ -228,13 +232,13 @@ def _infosets(game: FlatGame, public: PublicGame) -> list[tuple[np.ndarray, np.n
     tree, form = public.tree, game.form
     deciding = np.flatnonzero(tree.bucket >= 0)
     mask = form.bucket_mask[tree.bucket[deciding]]
-    found = []
+    groups = []
     for player, hands in enumerate(public.hands):
-        own = tree.player[deciding] == player
+        is_acting = tree.player[deciding] == player
         for hand in range(len(hands)):
             # ``hand_rank`` counts the possible hands below each hand: it grows at a possible hand.
-            held = form.hand_rank[mask, hand + 1] > form.hand_rank[mask, hand]
-            nodes = deciding[own & held]
-            at = game.places.infosets(nodes, np.full(len(nodes), hand))
-            found.append((at, nodes, hand, player))
-    return found
+            possible = form.hand_rank[mask, hand + 1] > form.hand_rank[mask, hand]
+            nodes = deciding[is_acting & possible]
+            infosets = game.places.infosets(nodes, np.full(len(nodes), hand))
+            groups.append((infosets, nodes, hand, player))
+    return groups

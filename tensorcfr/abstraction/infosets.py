@@ -75,61 +75,61 @@ def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bo
         raise ImperfectRecallError(
             f"{game.name} has imperfect recall: make an abstraction of the full game"
         )
-    _check_alike(game, buckets)
-    found = _refine(game, buckets)
-    forgets = len(found.labels) > len(set(buckets))
-    if forgets and not imperfect_recall:
-        raise _forgetting(game, buckets, found)
-    compiled = _compiled(game, found, symmetry=not forgets)
-    place = {label: number for number, label in enumerate(compiled.infoset_labels)}
-    placed = np.array([place[label] for label in found.labels], dtype=np.int64)
+    _check_buckets(game, buckets)
+    refined = _refine(game, buckets)
+    has_imperfect_recall = len(refined.labels) > len(set(buckets))
+    if has_imperfect_recall and not imperfect_recall:
+        raise _recall_error(game, buckets, refined)
+    compiled = _compile_refined(game, refined, symmetry=not has_imperfect_recall)
+    number_of_label = {label: number for number, label in enumerate(compiled.infoset_labels)}
+    numbers = np.array([number_of_label[label] for label in refined.labels], dtype=np.int64)
     tied_to = None
-    if forgets:
-        bucket = {int(placed[nth]): name for nth, name in enumerate(found.buckets)}
+    if has_imperfect_recall:
+        bucket = {int(numbers[nth]): name for nth, name in enumerate(refined.buckets)}
         # An infoset is tied to the first infoset of its bucket, and the first to itself.
         first: dict[str, int] = {}
-        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(placed))]
+        shared = [first.setdefault(bucket[infoset], infoset) for infoset in range(len(numbers))]
         tied_to = np.array(shared, dtype=np.uint32)
-    made = abstract_game(compiled, game, placed[found.number], tied_to)
-    check(made)
-    return made
+    abstraction = abstract_game(compiled, game, numbers[refined.number], tied_to)
+    check(abstraction)
+    return abstraction
 
 
-def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
+def _compile_refined(game: FlatGame, refined: _Refined, *, symmetry: bool) -> FlatGame:
     """Compile the game with other infosets."""
-    if len(found.labels) == game.n_infosets:
+    if len(refined.labels) == game.n_infosets:
         # Nothing is merged: the game itself, with the names of the buckets.
-        renamed = replace(game, name=name_of(game), infoset_labels=tuple(found.labels))
+        renamed = replace(game, name=name_of(game), infoset_labels=tuple(refined.labels))
         return renamed if symmetry else renamed.without_merging()
     if game.public is not None and game.n_histories > MOST_HISTORIES:
-        return _folded(game, found)
+        return _compile_without_histories(game, refined)
     tree = game.tree
     infoset = tree.infoset.copy()
-    infoset[infoset >= 0] = found.number[infoset[infoset >= 0]]
-    walked = WalkedGame(
+    infoset[infoset >= 0] = refined.number[infoset[infoset >= 0]]
+    history_game = WalkedGame(
         tree._replace(infoset=infoset),
-        Infosets(found.labels, found.players, found.actions),
+        Infosets(refined.labels, refined.players, refined.actions),
         list(game.outcome_labels),
         game.n_players,
         game.unit,
     )
-    return compile_walked(walked, name_of(game), symmetry=symmetry)
+    return compile_walked(history_game, name_of(game), symmetry=symmetry)
 
 
-def _folded(game: FlatGame, found: _Refined) -> FlatGame:
+def _compile_without_histories(game: FlatGame, refined: _Refined) -> FlatGame:
     """Compile the game with other infosets, without histories."""
     form, order = folded_form(
         game,
-        found.number,
-        np.array(found.players),
-        np.array([len(actions) for actions in found.actions]),
-        np.array(found.before),
+        refined.number,
+        np.array(refined.players),
+        np.array([len(actions) for actions in refined.actions]),
+        np.array(refined.before),
     )
     return FlatGame(
         name=name_of(game),
         form=form,
-        infoset_labels=tuple(found.labels[infoset] for infoset in order.tolist()),
-        infoset_actions=tuple(found.actions[infoset] for infoset in order.tolist()),
+        infoset_labels=tuple(refined.labels[infoset] for infoset in order.tolist()),
+        infoset_actions=tuple(refined.actions[infoset] for infoset in order.tolist()),
         outcome_labels=game.outcome_labels,
         unit=game.unit,
     )
@@ -149,9 +149,11 @@ def abstract_game(
     """Return a compiled game as a read-only abstraction of another; the arguments are its
     fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
-    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
-    made.freeze()
-    return made
+    abstraction = AbstractGame(
+        **{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset
+    )
+    abstraction.freeze()
+    return abstraction
 
 
 def _buckets_of(
@@ -173,8 +175,8 @@ def _buckets_of(
     missing = [i for i in range(game.n_infosets) if i not in known]
     if missing:
         raise ValueError(
-            f"infosets has no bucket for {_named(game, missing)} of {game.name}: every infoset "
-            "needs one"
+            f"infosets has no bucket for {_name_infosets(game, missing)} of {game.name}: "
+            "every infoset needs one"
         )
     return [str(known[infoset]) for infoset in range(game.n_infosets)]
 
@@ -193,15 +195,15 @@ def bucket_of(name: str, function: Callable[..., Hashable], *labels: str) -> str
         ) from error
 
 
-def _named(game: FlatGame, infosets: Iterable[int]) -> str:
+def _name_infosets(game: FlatGame, infosets: Iterable[int]) -> str:
     """Format some infosets for an error: ``infosets 'J', 'Q'`` and the number of the others."""
-    given = list(infosets)
-    labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in given[:SHOWN])
-    more = f" and {len(given) - SHOWN:,} more" if len(given) > SHOWN else ""
-    return f"infoset{'s' * (len(given) > 1)} {labels}{more}"
+    listed = list(infosets)
+    labels = ", ".join(repr(game.infoset_labels[infoset]) for infoset in listed[:SHOWN])
+    more = f" and {len(listed) - SHOWN:,} more" if len(listed) > SHOWN else ""
+    return f"infoset{'s' * (len(listed) > 1)} {labels}{more}"
 
 
-def _check_alike(game: FlatGame, buckets: Sequence[str]) -> None:
+def _check_buckets(game: FlatGame, buckets: Sequence[str]) -> None:
     """Check that all infosets of a bucket have the same player and the same actions.
 
     Raises:
@@ -210,16 +212,17 @@ def _check_alike(game: FlatGame, buckets: Sequence[str]) -> None:
     player, actions = game.infoset_player, game.infoset_actions
     first: dict[str, int] = {}
     for infoset, bucket in enumerate(buckets):
-        other = first.setdefault(bucket, infoset)
-        if player[other] != player[infoset]:
+        first_infoset = first.setdefault(bucket, infoset)
+        if player[first_infoset] != player[infoset]:
             raise ValueError(
-                f"bucket {bucket!r} holds {_named(game, (other, infoset))} of different players: "
-                f"{player[other]} and {player[infoset]}"
+                f"bucket {bucket!r} holds {_name_infosets(game, (first_infoset, infoset))} "
+                f"of different players: {player[first_infoset]} and {player[infoset]}"
             )
-        if actions[other] != actions[infoset]:
+        if actions[first_infoset] != actions[infoset]:
             raise ValueError(
-                f"bucket {bucket!r} holds {_named(game, (other, infoset))} with different actions: "
-                f"{', '.join(actions[other])}; {', '.join(actions[infoset])}"
+                f"bucket {bucket!r} holds {_name_infosets(game, (first_infoset, infoset))} "
+                f"with different actions: {', '.join(actions[first_infoset])}; "
+                f"{', '.join(actions[infoset])}"
             )
 
 
@@ -246,38 +249,43 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
         ImperfectRecallError: A bucket holds an infoset and one after it.
     """
     form = game.form
-    infosets, acts = form.owners
+    infosets, action_of_sequence = form.owners
     # The player's previous infoset and the action taken there; -1 and -1 at the first decision.
-    above = list(zip(*(own[form.infoset_parent].tolist() for own in (infosets, acts)), strict=True))
+    parents = list(
+        zip(
+            *(array[form.infoset_parent].tolist() for array in (infosets, action_of_sequence)),
+            strict=True,
+        )
+    )
     player, actions = game.infoset_player.tolist(), game.infoset_actions
-    found: dict[tuple[str, int, int], int] = {}
-    passed: list[frozenset[str]] = []
+    refined: dict[tuple[str, int, int], int] = {}
+    buckets_on_path: list[frozenset[str]] = []
     number = np.empty(form.n_infosets, dtype=np.int64)
     example: list[int] = []
     # Infosets are numbered from the first level of each player down, so the number of the
     # previous infoset is known.
-    for infoset, (bucket, (parent, action)) in enumerate(zip(buckets, above, strict=True)):
+    for infoset, (bucket, (parent, action)) in enumerate(zip(buckets, parents, strict=True)):
         before = int(number[parent]) if parent >= 0 else -1
         key = bucket, before, action
-        if key not in found:
-            done = passed[before] if before >= 0 else frozenset()
-            if bucket in done:
+        if key not in refined:
+            earlier_buckets = buckets_on_path[before] if before >= 0 else frozenset()
+            if bucket in earlier_buckets:
                 # Go back to the infoset of the same bucket, to name both in the error.
                 while before >= 0 and buckets[example[before]] != bucket:
-                    parent = above[example[before]][0]
+                    parent = parents[example[before]][0]
                     before = int(number[parent])
                 raise ImperfectRecallError(
-                    f"bucket {bucket!r} holds {_named(game, (example[before], infoset))}, and the "
-                    "second comes after the first: a player who cannot tell them apart is "
+                    f"bucket {bucket!r} holds {_name_infosets(game, (example[before], infoset))}, "
+                    "and the second comes after the first: a player who cannot tell them apart is "
                     "absent-minded"
                 )
-            found[key] = len(passed)
-            passed.append(done | {bucket})
+            refined[key] = len(buckets_on_path)
+            buckets_on_path.append(earlier_buckets | {bucket})
             example.append(infoset)
-        number[infoset] = found[key]
-    times = Counter(bucket for bucket, _, _ in found)
+        number[infoset] = refined[key]
+    times = Counter(bucket for bucket, _, _ in refined)
     labels: list[str] = []
-    for bucket, before, action in found:
+    for bucket, before, action in refined:
         if times[bucket] == 1:
             labels.append(bucket)
         elif before < 0:
@@ -290,29 +298,34 @@ def _refine(game: FlatGame, buckets: Sequence[str]) -> _Refined:
         labels=labels,
         players=[player[infoset] for infoset in example],
         actions=[tuple(actions[infoset]) for infoset in example],
-        buckets=[bucket for bucket, _, _ in found],
-        before=[(before, action) for _, before, action in found],
+        buckets=[bucket for bucket, _, _ in refined],
+        before=[(before, action) for _, before, action in refined],
         example=example,
     )
 
 
-def _forgetting(game: FlatGame, buckets: Sequence[str], found: _Refined) -> ImperfectRecallError:
+def _recall_error(
+    game: FlatGame, buckets: Sequence[str], refined: _Refined
+) -> ImperfectRecallError:
     """Return the error for a bucket whose infosets are reached in different ways."""
     first: dict[str, int] = {}
-    for nth, bucket in enumerate(found.buckets):
-        other = first.setdefault(bucket, nth)
-        if other != nth:
+    for nth, bucket in enumerate(refined.buckets):
+        first_nth = first.setdefault(bucket, nth)
+        if first_nth != nth:
             break
-    ways = []
-    for one in (other, nth):
-        before, action = found.before[one]
+    descriptions = []
+    for position in (first_nth, nth):
+        before, action = refined.before[position]
         if before < 0:
-            ways.append("without having acted")
+            descriptions.append("without having acted")
         else:
-            at = found.example[before]
-            ways.append(f"by {game.infoset_actions[at][action]!r} in bucket {buckets[at]!r}")
+            example = refined.example[before]
+            descriptions.append(
+                f"by {game.infoset_actions[example][action]!r} in bucket {buckets[example]!r}"
+            )
     return ImperfectRecallError(
-        f"in bucket {bucket!r} player {found.players[nth]} forgets: the player reaches "
-        f"{_named(game, (found.example[other],))} {ways[0]}, but "
-        f"{_named(game, (found.example[nth],))} {ways[1]}; imperfect_recall=True allows it"
+        f"in bucket {bucket!r} player {refined.players[nth]} forgets: the player reaches "
+        f"{_name_infosets(game, (refined.example[first_nth],))} {descriptions[0]}, but "
+        f"{_name_infosets(game, (refined.example[nth],))} {descriptions[1]}; "
+        "imperfect_recall=True allows it"
     )

@@ -164,8 +164,8 @@ def solve_boards(
         OSError: The table cannot be read or written.
         KeyboardInterrupt: Ctrl-C; the table then holds the finished boards.
     """
-    wanted = _boards(boards, spot)
-    spots = [type(spot)(**(spot.options | {"board": board.board})) for board in wanted]
+    weighted_boards = _boards(boards, spot)
+    spots = [type(spot)(**(spot.options | {"board": board.board})) for board in weighted_boards]
     record = asked_algorithm(algorithm, spot, precision)
     precision = asked_precision(precision, spot, record)
     if isinstance(target, (int, float)):
@@ -175,15 +175,15 @@ def solve_boards(
         raise ValueError(f"target must be above 0, not {target!r}")
     percent = float(f"{chips / spot.usual.units['%']:.12g}")
     # The digest leaves out the board, so that all boards of a table share it.
-    anywhere = spot_text(spots[0])
-    what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)
-    said = hashlib.sha256(repr(what).encode()).hexdigest()[:16]
-    dealt = _dealt(line, wanted, len(spot.cards) - len(spot.dead))
+    first_spot = spot_text(spots[0])
+    key = (first_spot.replace(weighted_boards[0].board, ""), line, str(record), percent, precision)
+    digest = hashlib.sha256(repr(key).encode()).hexdigest()[:16]
+    dealt = _dealt(line, weighted_boards, len(spot.cards) - len(spot.dead))
     path = None if table is None else Path(table)
-    known = {} if path is None else _read(path, said, math.prod(dealt.values()))
-    if path is not None and known:
+    finished = {} if path is None else _read_table(path, digest, math.prod(dealt.values()))
+    if path is not None and finished:
         # Write the table without a board that was left unfinished.
-        save_rows(list(chain.from_iterable(known.values())), path, "csv")
+        save_rows(list(chain.from_iterable(finished.values())), path, "csv")
     options = {
         "algorithm": record,
         "target": chips,
@@ -192,27 +192,29 @@ def solve_boards(
         "memory_limit": memory_limit,
     }
     rows: list[dict[str, Any]] = []
-    for done, (board, rules) in enumerate(zip(wanted, spots, strict=True), start=1):
-        own = known.get(board.board)
-        if own is None:
-            found = _rows(rules, options, line, tuple(dealt), equity)
-            own = [{"board": board.board, **row, "spot": said} for row in found]
-            other = next(iter(known.values()), own)
-            if other[0].keys() != own[0].keys():
-                raise ValueError(f"table: {path} has other columns for {other[0]['board']}")
-            if path is not None and known:
-                _append(path, own, list(other[0]))
+    for done, (board, rules) in enumerate(zip(weighted_boards, spots, strict=True), start=1):
+        board_rows = finished.get(board.board)
+        if board_rows is None:
+            solved_rows = _rows(rules, options, line, tuple(dealt), equity)
+            board_rows = [{"board": board.board, **row, "spot": digest} for row in solved_rows]
+            earlier_rows = next(iter(finished.values()), board_rows)
+            if earlier_rows[0].keys() != board_rows[0].keys():
+                raise ValueError(f"table: {path} has other columns for {earlier_rows[0]['board']}")
+            if path is not None and finished:
+                _append(path, board_rows, list(earlier_rows[0]))
             elif path is not None:
-                save_rows(own, path, "csv")
+                save_rows(board_rows, path, "csv")
         # The table may have been written for other boards, so rescale the weights of its rows.
-        total = sum(row["weight"] for row in own) or 1.0
-        known[board.board] = [row | {"weight": row["weight"] / total * board.weight} for row in own]
-        rows += known[board.board]
+        total = sum(row["weight"] for row in board_rows) or 1.0
+        finished[board.board] = [
+            row | {"weight": row["weight"] / total * board.weight} for row in board_rows
+        ]
+        rows += finished[board.board]
         if progress is not None:
-            progress(done, len(wanted), rows[-1])
+            progress(done, len(weighted_boards), rows[-1])
     if path is not None:
         # Rewrite the table with the current weights. Boards of earlier calls stay in it.
-        save_rows(list(chain.from_iterable(known.values())), path, "csv")
+        save_rows(list(chain.from_iterable(finished.values())), path, "csv")
     actions = tuple(name for name in rows[0] if name not in COLUMNS + LAST_COLUMNS)
     return BoardReport(line, actions, tuple(rows))
 
@@ -228,33 +230,33 @@ def _rows(
     solution = solve(compile_game(rules, memory_limit=options["memory_limit"]), **options)
     if solution.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
-    solved = {
+    solve_columns = {
         "exploitability": solution.exploitability,
         "iterations": solution.iterations,
         "seconds": solution.seconds,
     }
-    shown = SolvedSpot(solution)
+    solved_spot = SolvedSpot(solution)
     if not dealt:
-        table = shown.table(line)
+        table = solved_spot.table(line)
         yield {
             "weight": float(table.share.sum()),
             "player": PLAYERS[table.player],
             "value": table.mean(table.value),
             "equity": table.mean(table.equity) if equity else math.nan,
             **table.frequencies,
-            **solved,
+            **solve_columns,
         }
         return
-    found = shown.runouts(line, equity=equity)
-    for k, cards in enumerate(found.cards):
+    runouts = solved_spot.runouts(line, equity=equity)
+    for k, cards in enumerate(runouts.cards):
         yield {
             **dict(zip(dealt, cards, strict=True)),
-            "weight": float(found.probability[k]),
-            "player": PLAYERS[found.player],
-            "value": float(found.value[k]),
-            "equity": float(found.equity[k]),
-            **dict(zip(found.actions, found.frequency[k].tolist(), strict=True)),
-            **solved,
+            "weight": float(runouts.probability[k]),
+            "player": PLAYERS[runouts.player],
+            "value": float(runouts.value[k]),
+            "equity": float(runouts.equity[k]),
+            **dict(zip(runouts.actions, runouts.frequency[k].tolist(), strict=True)),
+            **solve_columns,
         }
 
 
@@ -264,15 +266,15 @@ def _dealt(line: str, boards: list[Flop], deck: int) -> dict[str, int]:
     Raises:
         ValueError: Boards of the flop and of the turn are mixed.
     """
-    found = dict[str, int]()
+    streets = dict[str, int]()
     on_board = len(boards[0].board) // 2
     for step in steps_of(line):
         if step == ANY_CARD and on_board < 5:
-            found[STREETS[on_board - 2]] = deck - on_board
+            streets[STREETS[on_board - 2]] = deck - on_board
         on_board += step == ANY_CARD or step in CARDS
-    if found and any(len(board.board) != len(boards[0].board) for board in boards):
+    if streets and any(len(board.board) != len(boards[0].board) for board in boards):
         raise ValueError(f"boards must all have the same number of cards if line has {ANY_CARD}")
-    return found
+    return streets
 
 
 def _append(path: Path, rows: list[dict[str, Any]], columns: list[str]) -> None:
@@ -306,24 +308,26 @@ def _boards(boards: Any, spot: Spot) -> list[Flop]:
             f"boards must be a number of flops up to {N_CLASSES:,}, or a list of boards, not "
             f"{brief(boards)}"
         )
-    found = [one if isinstance(one, Flop) else Flop(one, 1.0 / len(boards)) for one in boards]
-    for one in found:
-        if not isinstance(one.board, str):
-            raise TypeError(f"boards: a board is a text such as 'Td9d6h', not {brief(one.board)}")
-        if [other.board for other in found].count(one.board) > 1:
-            raise ValueError(f"boards: {one.board!r} occurs twice")
-    return found
+    weighted_boards = [
+        board if isinstance(board, Flop) else Flop(board, 1.0 / len(boards)) for board in boards
+    ]
+    for board in weighted_boards:
+        if not isinstance(board.board, str):
+            raise TypeError(f"boards: a board is a text such as 'Td9d6h', not {brief(board.board)}")
+        if [flop.board for flop in weighted_boards].count(board.board) > 1:
+            raise ValueError(f"boards: {board.board!r} occurs twice")
+    return weighted_boards
 
 
-def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
+def _read_table(path: Path, digest: str, rows_per_board: int) -> dict[str, list[dict[str, Any]]]:
     """Return the rows of a table by board; empty if there is no file.
 
     A process that was killed may have left the last board unfinished: that board is dropped.
 
     Args:
         path: The table.
-        said: The digest of the spot and the options.
-        each: Number of rows of a board.
+        digest: The digest of the spot and the options.
+        rows_per_board: Number of rows of a board.
 
     Raises:
         ValueError: The file is not such a table, or belongs to another spot.
@@ -339,31 +343,35 @@ def _read(path: Path, said: str, each: int) -> dict[str, list[dict[str, Any]]]:
     # A last line without its end was cut off while it was written.
     if rows and not lines[-1].endswith("\n"):
         rows.pop()
-    found = dict[str, list[dict[str, Any]]]()
+    table_rows = dict[str, list[dict[str, Any]]]()
     for number, row in enumerate(rows, start=2):
-        if row.get("spot") != said:
+        if row.get("spot") != digest:
             raise ValueError(
                 f"table: {path}, line {number}, is of another spot, line, algorithm, target or "
                 "precision; give another file"
             )
         try:
-            read = _row(row)
-            of_board = found.setdefault(read["board"], [])
-            cards = [read.get(street) for street in STREETS]
-            if any(cards == [other.get(street) for street in STREETS] for other in of_board):
+            parsed = _parse_row(row)
+            board_rows = table_rows.setdefault(parsed["board"], [])
+            cards = [parsed.get(street) for street in STREETS]
+            if any(cards == [earlier.get(street) for street in STREETS] for earlier in board_rows):
                 raise ValueError
-            of_board.append(read)
+            board_rows.append(parsed)
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"table: {path}, line {number}, is not a row of a report") from None
-    short = [board for board, of_board in found.items() if len(of_board) != each]
-    if short and short == list(found)[-1:]:
-        del found[short.pop()]
-    for board in short:
-        raise ValueError(f"table: {path} has {len(found[board])} rows of {board}, not {each}")
-    return found
+    incomplete = [
+        board for board, board_rows in table_rows.items() if len(board_rows) != rows_per_board
+    ]
+    if incomplete and incomplete == list(table_rows)[-1:]:
+        del table_rows[incomplete.pop()]
+    for board in incomplete:
+        raise ValueError(
+            f"table: {path} has {len(table_rows[board])} rows of {board}, not {rows_per_board}"
+        )
+    return table_rows
 
 
-def _row(cells: dict[str, str]) -> dict[str, Any]:
+def _parse_row(cells: dict[str, str]) -> dict[str, Any]:
     """Parse the numbers of a row of texts.
 
     Raises:
@@ -373,18 +381,18 @@ def _row(cells: dict[str, str]) -> dict[str, Any]:
             1.
     """
     actions = set(cells).difference(COLUMNS, LAST_COLUMNS)
-    found: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
-    found["iterations"] = int(cells["iterations"])
+    numbers: dict[str, Any] = {name: float(cells[name]) for name in {*NUMBERS, *actions}}
+    numbers["iterations"] = int(cells["iterations"])
     # Equity is NaN if it was not asked for; all numbers are NaN if the line is never reached.
-    unknown = {"equity"} if found["weight"] else {"equity", "value", *actions}
-    finite = [value for name, value in found.items() if name not in unknown or value == value]
-    frequencies = [found[name] for name in actions]
+    unknown = {"equity"} if numbers["weight"] else {"equity", "value", *actions}
+    finite = [value for name, value in numbers.items() if name not in unknown or value == value]
+    frequencies = [numbers[name] for name in actions]
     if (
         cells["player"] not in PLAYERS
         or any(cells.get(street, CARDS[0]) not in CARDS for street in STREETS[1:])
         or not all(map(math.isfinite, finite))
-        or min(found["weight"], found["iterations"], *frequencies) < 0
-        or (found["weight"] and abs(sum(frequencies) - 1.0) > ROUNDING)
+        or min(numbers["weight"], numbers["iterations"], *frequencies) < 0
+        or (numbers["weight"] and abs(sum(frequencies) - 1.0) > ROUNDING)
     ):
         raise ValueError
-    return {name: found.get(name, text) for name, text in cells.items()}
+    return {name: numbers.get(name, text) for name, text in cells.items()}

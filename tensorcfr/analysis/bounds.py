@@ -123,8 +123,8 @@ def sampled_values(
 
     >>> from tensorcfr import solve
     >>> policy = solve("kuhn", "external_sampling", iters=2000, seed=1).policy
-    >>> found = sampled_values("kuhn", policy, plays=2000).values[0]
-    >>> found.low < -1 / 18 < found.high
+    >>> value = sampled_values("kuhn", policy, plays=2000).values[0]
+    >>> value.low < -1 / 18 < value.high
     True
 
     Args:
@@ -141,7 +141,7 @@ def sampled_values(
         ValueError: The policy has no distribution for an infoset; names it.
         GameError: The rules break their contract; names the history.
     """
-    return _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
+    return _profile(_PlaySampler(game, policy, (seed, 0)), plays, confidence)
 
 
 @checked()
@@ -184,18 +184,20 @@ def local_best_response(
         ValueError: The policy has no distribution for an infoset; names it.
         GameError: The rules break their contract; names the history.
     """
-    profile = _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
+    profile = _profile(_PlaySampler(game, policy, (seed, 0)), plays, confidence)
     values, responses, infosets = [], [], []
     for player in range(len(profile.values)):
-        walk = _Walk(game, policy, (seed, 1, player), rollout)
-        after = (
-            walk.strategy if rollout is None else strategy_of(walk.histories, rollout, "rollout")
+        sampler = _PlaySampler(game, policy, (seed, 1, player), rollout)
+        rollout_strategy = (
+            sampler.strategy
+            if rollout is None
+            else strategy_of(sampler.histories, rollout, "rollout")
         )
-        response = _Response(walk, player, after)
+        response = _Response(sampler, player, rollout_strategy)
         for _ in range(tries):
             response.learn()
-        paid = np.array([walk.play(response.at)[player] for _ in range(plays)])
-        values.append(interval_of(paid, confidence))
+        utilities = np.array([sampler.play(response.strategy_at)[player] for _ in range(plays)])
+        values.append(interval_of(utilities, confidence))
         responses.append(response.function(policy if rollout is None else rollout))
         infosets.append(len(response.sums))
     errors = [*(value.standard_error for value in values), profile.total.standard_error]
@@ -209,7 +211,7 @@ def local_best_response(
     )
 
 
-class _Walk:
+class _PlaySampler:
     """Sampler of plays in which every player follows a policy.
 
     Args:
@@ -226,8 +228,8 @@ class _Walk:
             for p in (policy, rollout)
             for name in ("action_probabilities", "at_history")
         )
-        room = 0 if asks_states else ROOM
-        self.histories = Histories(UncompiledGame(game), InfosetTable(groups=0), room)
+        max_cached = 0 if asks_states else ROOM
+        self.histories = Histories(UncompiledGame(game), InfosetTable(groups=0), max_cached)
         self.strategy = strategy_of(self.histories, policy)
         self.draw: Callable[[], float] = partial(next, draws(seeded(seed)))
 
@@ -252,50 +254,50 @@ class _Walk:
 class _Response:
     """Player who looks one action ahead and then plays a rollout."""
 
-    def __init__(self, walk: _Walk, player: int, rollout: Strategy) -> None:
-        self.walk, self.player, self.rollout = walk, player, rollout
+    def __init__(self, sampler: _PlaySampler, player: int, rollout: Strategy) -> None:
+        self.sampler, self.player, self.rollout = sampler, player, rollout
         self.sums: dict[int, list[float]] = {}
         """Sums of the utilities of the plays that tried each action, by row of the infoset
         table."""
 
-    def at(self, node: Node) -> list[float]:
+    def strategy_at(self, node: Node) -> list[float]:
         """Return the strategy at a decision: the response for the player, the policy for the
         others."""
         if node.actor != self.player:
-            return self.walk.strategy(node)
+            return self.sampler.strategy(node)
         sums = self.sums.get(node.row)
         return self.rollout(node) if sums is None else _pure(sums)
 
     def afterwards(self, node: Node) -> list[float]:
         """Return the strategy at a decision after the tried action."""
-        return (self.rollout if node.actor == self.player else self.walk.strategy)(node)
+        return (self.rollout if node.actor == self.player else self.sampler.strategy)(node)
 
     def learn(self) -> None:
         """Play once, and try every action of the player on the way."""
-        walk, node = self.walk, self.walk.histories.root
+        sampler, node = self.sampler, self.sampler.histories.root
         while node.actor != TERMINAL:
             if node.actor != self.player:
-                node = walk.step(node, walk.strategy)
+                node = sampler.step(node, sampler.strategy)
                 continue
             if node.count == 1:
-                node = walk.child(node, 0)
+                node = sampler.child(node, 0)
                 continue
             # Every action is tried once per visit, so sums compare like means and need no counts.
             sums = self.sums.setdefault(node.row, [0.0] * node.count)
             for action in range(node.count):
-                paid = walk.play(self.afterwards, walk.child(node, action))
-                sums[action] += paid[self.player]
-            chosen, number = _pure(sums), walk.draw()
-            if number < EXPLORES:
+                utilities = sampler.play(self.afterwards, sampler.child(node, action))
+                sums[action] += utilities[self.player]
+            best, draw = _pure(sums), sampler.draw()
+            if draw < EXPLORES:
                 # Given ``number < EXPLORES``, the quotient is uniform in [0, 1).
-                index = int(number / EXPLORES * node.count)
+                index = int(draw / EXPLORES * node.count)
             else:
-                index = sample_action(chosen, walk.draw())
-            node = walk.child(node, index)
+                index = sample_action(best, sampler.draw())
+            node = sampler.child(node, index)
 
     def function(self, rollout: Any) -> Callable[[Infoset], list[float]]:
         """Return the response as a function from infosets to probabilities."""
-        rows, sums = self.walk.histories.table.rows, self.sums
+        rows, sums = self.sampler.histories.table.rows, self.sums
 
         def respond(infoset: Infoset) -> Any:
             learned = sums.get(rows.get(infoset, -1))
@@ -312,11 +314,11 @@ def _pure(sums: list[float]) -> list[float]:
     return [float(action == best) for action in range(len(sums))]
 
 
-def _profile(walk: _Walk, plays: int, confidence: float) -> SampledValues:
-    paid = np.array([walk.play(walk.strategy) for _ in range(plays)])
+def _profile(sampler: _PlaySampler, plays: int, confidence: float) -> SampledValues:
+    utilities = np.array([sampler.play(sampler.strategy) for _ in range(plays)])
     return SampledValues(
-        values=tuple(interval_of(own, confidence) for own in paid.T),
-        total=interval_of(paid.sum(axis=1), confidence),
+        values=tuple(interval_of(player_utilities, confidence) for player_utilities in utilities.T),
+        total=interval_of(utilities.sum(axis=1), confidence),
         plays=plays,
     )
 

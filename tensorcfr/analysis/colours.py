@@ -28,8 +28,8 @@ def action_colours(actions: Sequence[str]) -> list[str] | None:
         return None
     steps = max(len(bets) - 1, 1)
     # The largest bet has the second-darkest colour; the darkest is reserved for all-in.
-    found = {
+    bet_colours = {
         bet: AGGRESSIVE[round(k * (len(AGGRESSIVE) - 2) / steps)] for k, bet in enumerate(bets)
     }
-    found |= {bet: AGGRESSIVE[-1] for bet in bets if bet.startswith("all")}
-    return [PASSIVE.get(action) or found[action] for action in actions]
+    bet_colours |= {bet: AGGRESSIVE[-1] for bet in bets if bet.startswith("all")}
+    return [PASSIVE.get(action) or bet_colours[action] for action in actions]

@@ -62,17 +62,17 @@ class HeadToHead(OneLine):
         lines = [f"{'':{width}}  {head}"]
         for name, row in zip(self.names, self.scores.tolist(), strict=True):
             cells = [
-                f"{score + 0.0:+.6f}".rjust(max(10, len(other)))
-                for other, score in zip(self.names, row, strict=True)
+                f"{score + 0.0:+.6f}".rjust(max(10, len(column_name)))
+                for column_name, score in zip(self.names, row, strict=True)
             ]
             lines.append(f"{name:{width}}  {'  '.join(cells)}")
         return "\n".join([*lines, *self._matches()])
 
     def _matches(self) -> Iterator[str]:
         """Yield for each seating a line with player 0's result in the plays."""
-        for seats, found in self.played.items():
+        for seats, adjusted in self.played.items():
             names = " against ".join(self.names[policy] for policy in seats)
-            yield f"{names}: {found.intervals()[0]}; with luck {found.unadjusted()[0]}"
+            yield f"{names}: {adjusted.intervals()[0]}; with luck {adjusted.unadjusted()[0]}"
 
 
 @checked()
@@ -102,34 +102,34 @@ def head_to_head(
         policies = {str(index): policy for index, policy in enumerate(policies)}
     if not policies:
         raise ValueError("policies: there is no policy to play")
-    given = [
+    listed = [
         find_policy(game, policy, f"policies[{brief(name)}]") for name, policy in policies.items()
     ]
-    found = np.empty((len(given),) * game.n_players + (game.n_players,))
+    seating_values = np.empty((len(listed),) * game.n_players + (game.n_players,))
     played = {}
-    for seats in product(range(len(given)), repeat=game.n_players):
-        profile = seated([given[policy] for policy in seats])
-        found[seats] = evaluate_probabilities(game, profile.probabilities).values
+    for seats in product(range(len(listed)), repeat=game.n_players):
+        profile = seated([listed[policy] for policy in seats])
+        seating_values[seats] = evaluate_probabilities(game, profile.probabilities).values
         if plays:
             drawn = simulate(game, profile, plays, seed)
-            played[seats] = aivat(drawn, profile, baseline=given[0], known=[0])
-    return HeadToHead(tuple(policies), found, played)
+            played[seats] = aivat(drawn, profile, baseline=listed[0], known=[0])
+    return HeadToHead(tuple(policies), seating_values, played)
 
 
 def seated(policies: Sequence[Policy]) -> Policy:
     """Combine policies of a game into one profile; each player plays their strategies of their
     policy."""
-    game, found = policies[0].game, policies[0].probabilities.copy()
+    game, probabilities = policies[0].game, policies[0].probabilities.copy()
     for part, (base, buckets) in enumerate(buckets_by_part(game.chunks)):
         ends = own_buckets(game.chunks, part).tolist()
-        for policy, own in zip(policies, pairwise(ends), strict=True):
+        for policy, bucket_range in zip(policies, pairwise(ends), strict=True):
             for first, actions, lanes in zip(
-                *(array[slice(*own)] for array in buckets), strict=True
+                *(array[slice(*bucket_range)] for array in buckets), strict=True
             ):
                 # The numbers of a bucket are contiguous: actions x lanes from its first number on.
-                here = slice(base + first, base + first + actions * lanes)
-                found[here] = policy.probabilities[here]
-    return Policy(game, found)
+                bucket_numbers = slice(base + first, base + first + actions * lanes)
+                probabilities[bucket_numbers] = policy.probabilities[bucket_numbers]
+    return Policy(game, probabilities)
 
 
 class Difference(NamedTuple):
@@ -160,7 +160,7 @@ class Differing(NamedTuple):
     def largest(self, count: int) -> list[Difference]:
         """Return the infosets with the largest reach times total variation, largest first."""
         order = np.argsort(-self.reach * self.total_variation, kind="stable")[:count]
-        labels = [self.infosets.labels[at] for at in order.tolist()]
+        labels = [self.infosets.labels[index] for index in order.tolist()]
         columns = (column[order].tolist() for column in self[1:])
         return [
             Difference(row[0], self.infosets.player, *row[1:])
@@ -194,24 +194,26 @@ class Comparison:
     def evaluations(self) -> tuple[Evaluation, Evaluation]:
         """Values and best-response values of both policies. Best responses to a solution obey its
         locks."""
-        one, other = (
-            evaluate(self.game, found.policy, locks=locks) if locks else found.evaluation
-            for found, locks in zip((self.first, self.second), self.locks, strict=True)
+        first, second = (
+            evaluate(self.game, policy_values.policy, locks=locks)
+            if locks
+            else policy_values.evaluation
+            for policy_values, locks in zip((self.first, self.second), self.locks, strict=True)
         )
-        return one, other
+        return first, second
 
     def all_rows(self) -> Iterator[Differing]:
         """Yield the differences at all infosets, one public node at a time.
 
         The order is that of :meth:`~tensorcfr.analysis.Values.all_rows`.
         """
-        for one, other in zip(self.first.all_rows(), self.second.all_rows(), strict=True):
-            change = other.probability - one.probability
+        for first, second in zip(self.first.all_rows(), self.second.all_rows(), strict=True):
+            change = second.probability - first.probability
             yield Differing(
-                one.infosets,
-                (one.reach + other.reach) / 2,
+                first.infosets,
+                (first.reach + second.reach) / 2,
                 np.abs(change).sum(axis=1) / 2,
-                other.own_reach * (change * one.counterfactual).sum(axis=1),
+                second.own_reach * (change * first.counterfactual).sum(axis=1),
             )
 
     @cached_property
@@ -243,10 +245,10 @@ class Comparison:
     def distance(self) -> tuple[float, ...]:
         """Expected number of decisions, per player, at which the two policies would differ: the sum
         over infosets of reach times total variation."""
-        found = [0.0] * self.game.n_players
+        distances = [0.0] * self.game.n_players
         for rows in self.all_rows():
-            found[rows.infosets.player] += float(rows.reach @ rows.total_variation)
-        return tuple(found)
+            distances[rows.infosets.player] += float(rows.reach @ rows.total_variation)
+        return tuple(distances)
 
     def differences(self, count: int | None = 10) -> list[Difference]:
         """Return the infosets with the largest reach times total variation, largest first.
@@ -255,18 +257,19 @@ class Comparison:
             count: Number of infosets; None for all.
         """
         count = sys.maxsize if count is None else count
-        found = chain.from_iterable(rows.largest(count) for rows in self.all_rows())
-        return nlargest(count, found, key=lambda row: row.reach * row.total_variation)
+        candidates = chain.from_iterable(rows.largest(count) for rows in self.all_rows())
+        return nlargest(count, candidates, key=lambda row: row.reach * row.total_variation)
 
     def __str__(self) -> str:
         lines = [f"{self.game.name}: where two policies differ"]
         for which, evaluation, locks in zip(
             ("first", "second"), self.evaluations, self.locks, strict=True
         ):
-            worth = ", ".join(f"{value + 0.0:+.6g}" for value in evaluation.values)
+            player_values = ", ".join(f"{value + 0.0:+.6g}" for value in evaluation.values)
             locked = f", {len(locks):,} infosets locked" if locks else ""
             lines.append(
-                f"  {which}: value {worth}, exploitability {evaluation.exploitability:.6g}{locked}"
+                f"  {which}: value {player_values}, "
+                f"exploitability {evaluation.exploitability:.6g}{locked}"
             )
         lines += [
             f"  player {player}: parts from the first in {distance:.4g} decisions of a game"
@@ -299,13 +302,15 @@ def compare(first: Solution | PolicyLike, second: Solution | PolicyLike) -> Comp
         TypeError: The first is neither a solution nor a policy.
         ValueError: The second is not for the first one's game.
     """
-    one = policy_of(first)
-    if not isinstance(one, Policy):
+    first_policy = policy_of(first)
+    if not isinstance(first_policy, Policy):
         raise TypeError(f"first must be a Solution or a Policy, not {brief(first)}")
-    game = one.game
-    other = find_policy(game, second, "second")
+    game = first_policy.game
+    second_policy = find_policy(game, second, "second")
     locks = [
-        locks_for(game, given.locks) if isinstance(given, Solution) and given.locks else None
-        for given in (first, second)
+        locks_for(game, solution.locks)
+        if isinstance(solution, Solution) and solution.locks
+        else None
+        for solution in (first, second)
     ]
-    return Comparison(values(game, one), values(game, other), (locks[0], locks[1]))
+    return Comparison(values(game, first_policy), values(game, second_policy), (locks[0], locks[1]))

@@ -30,33 +30,39 @@ def equities(
         hand in the other player's range shares a card with the hand or the board.
     """
     deck, width = np.arange(len(rules.cards)), rules.hands[0].shape[1]
-    has = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
+    has_card = [(hands[:, None] == deck[:, None]).any(axis=2).T for hands in rules.hands]
     sets = [all_sets(hands, len(deck)) for hands in rules.hands]
     signs, sums = signs_of(width), sums_of(len(deck), width)
-    won, met = ([np.zeros(len(own)) for own in weights] for _ in range(2))
-    for rest in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
-        whole, sides = (*board, *rest), []
+    won, opponent_weight = (
+        [np.zeros(len(hand_weights)) for hand_weights in weights] for _ in range(2)
+    )
+    for runout in combinations(np.setdiff1d(rules.free, board).tolist(), dealt):
+        full_board, sides = (*board, *runout), []
         odds: list[float | np.ndarray] = [1.0, 1.0]
         for player, hands in enumerate(rules.hands):
-            live = np.flatnonzero(~has[player][list(whole)].any(axis=0))
+            live = np.flatnonzero(~has_card[player][list(full_board)].any(axis=0))
             strength = np.zeros(len(hands), dtype=np.int64)
-            strength[live] = found = np.asarray(rules.strength(whole, hands[live]))
-            order = live[np.argsort(found, kind="stable")]
+            strength[live] = live_strength = np.asarray(rules.strength(full_board, hands[live]))
+            order = live[np.argsort(live_strength, kind="stable")]
             weight = weights[player]
             if rules.weights_vary:
-                odds[player] = odds_on(rules, player, whole, board)
+                odds[player] = odds_on(rules, player, full_board, board)
                 weight = weight * odds[player]
             sides.append(Side(order, strength, sets[player], weight))
-        for player, own in enumerate(sides):
-            of_hands = np.zeros((len(own.strength), 3))
-            compare(own, sides[1 - player], signs, sums, of_hands)
+        for player, side in enumerate(sides):
+            of_hands = np.zeros((len(side.strength), 3))
+            compare(side, sides[1 - player], signs, sums, of_hands)
             # Column 0 is the weight of weaker hands, column 1 of weaker and equal ones, column 2
             # of all: half the sum of the first two counts ties half.
             won[player] += 0.5 * odds[player] * (of_hands[:, 0] + of_hands[:, 1])
-            met[player] += odds[player] * of_hands[:, 2]
+            opponent_weight[player] += odds[player] * of_hands[:, 2]
     with np.errstate(divide="ignore", invalid="ignore"):
         first, second = (
-            np.where(all_met > 1e-12 * max(all_met.max(initial=0.0), 1e-300), own / all_met, np.nan)
-            for own, all_met in zip(won, met, strict=True)
+            np.where(
+                total_weight > 1e-12 * max(total_weight.max(initial=0.0), 1e-300),
+                won_weight / total_weight,
+                np.nan,
+            )
+            for won_weight, total_weight in zip(won, opponent_weight, strict=True)
         )
     return first, second

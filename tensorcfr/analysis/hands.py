@@ -63,17 +63,17 @@ class Grid(NamedTuple):
             float64 (rows, columns) or (rows, columns, actions); NaN in cells without hands.
         """
         numbers = np.asarray(numbers, dtype=np.float64)
-        here = shares > 0.0
-        at, share = tuple(self.place[here].T), shares[here]
+        has_weight = shares > 0.0
+        cells, share = tuple(self.place[has_weight].T), shares[has_weight]
         sums, count = np.zeros((*self.shape, *numbers.shape[1:])), np.zeros(self.shape)
-        np.add.at(sums, at, share.reshape(-1, *[1] * (numbers.ndim - 1)) * numbers[here])
-        np.add.at(count, at, share)
+        np.add.at(sums, cells, share.reshape(-1, *[1] * (numbers.ndim - 1)) * numbers[has_weight])
+        np.add.at(count, cells, share)
         if total:
             sums[count == 0] = np.nan
             return sums
         with np.errstate(invalid="ignore"):
-            found: np.ndarray = sums / count.reshape(*self.shape, *[1] * (numbers.ndim - 1))
-        return found
+            cell_means: np.ndarray = sums / count.reshape(*self.shape, *[1] * (numbers.ndim - 1))
+        return cell_means
 
 
 def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyType({})) -> Grid:
@@ -95,12 +95,12 @@ def grid_of(cards: np.ndarray, groups: Mapping[str, HandGroups] = MappingProxyTy
     if cards.shape[1] != 2:
         raise ValueError(f"hands of {cards.shape[1]} cards have no grid")
     places = [[grid_label(row, column) for column in range(13)] for row in range(13)]
-    at = np.array([grid_place(hand) for hand in cards], dtype=np.int64).reshape(-1, 2)
-    return Grid(tuple(map(tuple, places)), None, at)
+    cells = np.array([grid_place(hand) for hand in cards], dtype=np.int64).reshape(-1, 2)
+    return Grid(tuple(map(tuple, places)), None, cells)
 
 
 def equities_at(
-    nodes: CardNodes, node: int, own: Sequence[np.ndarray]
+    nodes: CardNodes, node: int, own_reaches: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Compute the equities among the hands that are left at a public node.
 
@@ -110,16 +110,16 @@ def equities_at(
     Args:
         nodes: The public nodes.
         node: The public node.
-        own: For each player float64 (hands,): the own reach of the node.
+        own_reaches: For each player float64 (hands,): the own reach of the node.
     """
-    left = nodes.left(node, 0, own), nodes.left(node, 1, own)
-    if not nodes.betting.round[nodes.at(node)[0]] and (runs := int(nodes.betting.runs.max())):
-        won, tied, _ = shares_of_runouts(nodes.rules, runs)
-        wins, apart = won + tied / 2.0, nodes.dealing.apart
+    remaining = nodes.left(node, 0, own_reaches), nodes.left(node, 1, own_reaches)
+    if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
+        won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
+        wins, disjoint = won + tied / 2.0, nodes.dealing.apart
         with np.errstate(divide="ignore", invalid="ignore"):
-            first = ((apart * wins) @ left[1]) / (apart @ left[1])
-            return first, ((apart * (1.0 - wins)).T @ left[0]) / (apart.T @ left[0])
-    return equities(nodes.rules, nodes.cards(node), left, nodes.to_deal(node))
+            first = ((disjoint * wins) @ remaining[1]) / (disjoint @ remaining[1])
+            return first, ((disjoint * (1.0 - wins)).T @ remaining[0]) / (disjoint.T @ remaining[0])
+    return equities(nodes.rules, nodes.cards(node), remaining, nodes.to_deal(node))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -193,8 +193,8 @@ class HandTable(OneLine):
     def mean(self, numbers: np.ndarray) -> float:
         """Average numbers over the hands, weighted by :attr:`share`; NaN if no hand gets here."""
         share = self.share
-        here = share > 0.0
-        return float(share[here] @ numbers[here]) if here.any() else float("nan")
+        has_share = share > 0.0
+        return float(share[has_share] @ numbers[has_share]) if has_share.any() else float("nan")
 
     @cached_property
     def places(self) -> Grid:
@@ -238,23 +238,23 @@ class HandTable(OneLine):
             known = f"; {suggest(by, self.grouped)}" if self.grouped else ""
             raise ValueError(f"the hands have no groups by {brief(by)}{known}")
         (names, of_hand, _), share = self.grouped[by], self.share
-        found = []
+        rows = []
         for group, name in enumerate(names):
-            own = of_hand == group
-            if not (share[own] > 0).any():
+            in_group = of_hand == group
+            if not (share[in_group] > 0).any():
                 continue
-            part = share * own / (share @ own)
-            here = part > 0
+            group_share = share * in_group / (share @ in_group)
+            has_share = group_share > 0
             row: dict[str, Any] = {
                 by: name,
-                "combos": float(self.weight[own].sum()),
-                "share": float(share @ own),
+                "combos": float(self.weight[in_group].sum()),
+                "share": float(share @ in_group),
             }
-            row |= dict(zip(self.actions, (part @ self.strategy).tolist(), strict=True))
-            row["value"] = float(part[here] @ self.value[here])
-            row["equity"] = float(part[here] @ self.equity[here])
-            found.append(row)
-        return found
+            row |= dict(zip(self.actions, (group_share @ self.strategy).tolist(), strict=True))
+            row["value"] = float(group_share[has_share] @ self.value[has_share])
+            row["equity"] = float(group_share[has_share] @ self.equity[has_share])
+            rows.append(row)
+        return rows
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield a row for each hand: its groups, weight, value, and the probability and value per
@@ -262,7 +262,10 @@ class HandTable(OneLine):
         names = {by: self._names(by) for by in self.grouped}
         value = self.value
         for h, hand in enumerate(self.hands):
-            row: dict[str, Any] = {"hand": hand, **{by: own[h] for by, own in names.items()}}
+            row: dict[str, Any] = {
+                "hand": hand,
+                **{by: group_names[h] for by, group_names in names.items()},
+            }
             row |= {"weight": float(self.weight[h]), "value": float(value[h])}
             for a, action in enumerate(self.actions):
                 row[action] = float(self.strategy[h, a])
@@ -309,8 +312,8 @@ class Runouts(OneLine):
     @property
     def frequencies(self) -> dict[str, float]:
         """Frequency of each action over all runouts."""
-        here = self.probability > 0
-        mean = self.probability[here] @ self.frequency[here]
+        reached = self.probability > 0
+        mean = self.probability[reached] @ self.frequency[reached]
         return dict(zip(self.actions, mean.tolist(), strict=True))
 
     def rows(self) -> Iterator[dict[str, Any]]:
@@ -397,8 +400,8 @@ class SolvedSpot:
             reach; 0 for hands with a card of the board.
         """
         node = self.nodes.find_line(line)
-        own = self._values.own_reaches(node)
-        return self.nodes.left(node, 0, own), self.nodes.left(node, 1, own)
+        own_reaches = self._values.own_reaches(node)
+        return self.nodes.left(node, 0, own_reaches), self.nodes.left(node, 1, own_reaches)
 
     @checked()
     def values(
@@ -436,18 +439,18 @@ class SolvedSpot:
         players' combos after it.
         """
         self.nodes.find_line(line)
-        found, taken = [], ""
+        rows, prefix = [], ""
         for step in steps_of(line):
-            node = self.nodes.find_line(taken)
+            node = self.nodes.find_line(prefix)
             row: dict[str, Any] = {"step": step, "player": None, "frequency": None}
             if self.nodes.player(node) >= 0:
-                table = self._table(taken, node)
+                table = self._table(prefix, node)
                 row |= {"player": table.player, "frequency": table.frequencies[step]}
-            taken = f"{taken} {step}".strip()
-            left = self.ranges(taken)
-            row |= {f"combos {player}": float(left[player].sum()) for player in range(2)}
-            found.append(row)
-        return found
+            prefix = f"{prefix} {step}".strip()
+            remaining = self.ranges(prefix)
+            row |= {f"combos {player}": float(remaining[player].sum()) for player in range(2)}
+            rows.append(row)
+        return rows
 
     @checked()
     def runouts(
@@ -472,8 +475,8 @@ class SolvedSpot:
         for node in nodes:
             labels = [step.label for step in self.nodes.path(node)]
             cards.append(tuple(compress(labels, is_any)))
-            here = " ".join(labels)
-            table = self._table(here, node)
+            node_line = " ".join(labels)
+            table = self._table(node_line, node)
             tables.append(table)
             weights.append(float(table.weight @ table.met))
         first = tables[0]
@@ -535,18 +538,20 @@ class SolvedSpot:
     def _table(self, line: str, node: int) -> HandTable:
         nodes, rules = self.nodes, self.rules
         layout = nodes.layout(node)
-        player, other = layout.player, 1 - layout.player
-        own = self._values.own_reaches(node)
+        player, opponent = layout.player, 1 - layout.player
+        own_reaches = self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
-        met = nodes.met(node, player, nodes.left(node, other, own))[hands]
-        here = self._values.at(layout.numbers(hands))
-        share = rules.weights_on(player, nodes.cards(node))[hands] * met * nodes.share(node)
+        opponent_weight = nodes.met(node, player, nodes.left(node, opponent, own_reaches))[hands]
+        node_values = self._values.at(layout.numbers(hands))
+        others_reach = (
+            rules.weights_on(player, nodes.cards(node))[hands] * opponent_weight * nodes.share(node)
+        )
         # The entry of merged infosets is the sum of their counterfactual values. Dividing it by
         # their count and by the others' reach gives the expected value of one hand.
-        share *= layout.stands_for[hands]
+        others_reach *= layout.stands_for[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = np.where(met > 0.0, here.value.T / share, np.nan).T
-        cards, held = nodes.cards(node), rules.hands[player][hands]
+            values = np.where(opponent_weight > 0.0, node_values.value.T / others_reach, np.nan).T
+        cards, hand_cards = nodes.cards(node), rules.hands[player][hands]
         numbers = numbers_of(rules.cards)
         return HandTable(
             line=line,
@@ -554,16 +559,16 @@ class SolvedSpot:
             player=player,
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
-            cards=held if numbers is None else numbers[held],
-            weight=nodes.left(node, player, own)[hands],
-            met=met,
-            strategy=here.strategy,
+            cards=hand_cards if numbers is None else numbers[hand_cards],
+            weight=nodes.left(node, player, own_reaches)[hands],
+            met=opponent_weight,
+            strategy=node_values.strategy,
             values=values + self._put_in(node, player),
             grouped={
                 by: groups._replace(of_hand=groups.of_hand[hands])
                 for by, groups in rules.groups(player, cards).items()
             },
-            find_equity=lambda: equities_at(nodes, node, own)[player][hands],
+            find_equity=lambda: equities_at(nodes, node, own_reaches)[player][hands],
         )
 
 

@@ -39,8 +39,8 @@ class HistoryValues(OneLine):
     def counterfactual(self) -> np.ndarray:
         """float64 (nodes, players): counterfactual value ``v_i(sigma, h)``, the value times
         ``others_reach``."""
-        found: np.ndarray = self.others_reach * self.value
-        return found
+        counterfactual_values: np.ndarray = self.others_reach * self.value
+        return counterfactual_values
 
     def node(self, *steps: str) -> int:
         """Return the node of a history, by the labels of its outcomes and actions from the start.
@@ -102,14 +102,14 @@ def values_of_profiles(
     reach, others = np.ones((tree.n_nodes, players + 1)), np.ones((tree.n_nodes, players))
     value = np.zeros((tree.n_nodes, players))
     value[tree.terminal] = tree.utility * game.unit
-    below = list(levels_below_root(tree.first_child))
+    levels = list(levels_below_root(tree.first_child))
     for player, strategy in enumerate(profiles):
         step = np.where(mover == CHANCE, chance, step_probabilities(game, strategy))
-        own = mover == player
-        reach[:, player] = reach_by_steps(tree, np.where(own, step, 1.0))
-        others[:, player] = reach_by_steps(tree, np.where(own, 1.0, step))
+        is_own = mover == player
+        reach[:, player] = reach_by_steps(tree, np.where(is_own, step, 1.0))
+        others[:, player] = reach_by_steps(tree, np.where(is_own, 1.0, step))
         # Levels run from the deepest up, because a node adds its value to its parent's.
-        for level in reversed(below):
+        for level in reversed(levels):
             np.add.at(value[:, player], tree.parent[level], step[level] * value[level, player])
     reach[:, players] = reach_by_steps(tree, np.where(mover == CHANCE, chance, 1.0))
     return HistoryValues(game, reach, others, value)

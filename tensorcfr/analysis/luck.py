@@ -47,25 +47,25 @@ class AdjustedPlays:
     def intervals(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
         """Return the expected payoff of each player by the adjusted payoffs; NaN errors for one
         play."""
-        return tuple(interval_of(own, confidence) for own in self.utilities.T)
+        return tuple(interval_of(payoffs, confidence) for payoffs in self.utilities.T)
 
     def unadjusted(self, confidence: Confidence = 0.95) -> tuple[Interval, ...]:
         """Return the expected payoff of each player by the unadjusted payoffs; NaN errors for one
         play."""
-        return tuple(interval_of(own, confidence) for own in self.plays.utilities.T)
+        return tuple(interval_of(payoffs, confidence) for payoffs in self.plays.utilities.T)
 
     @property
     def deviations(self) -> np.ndarray:
         """float64 (players,): ratio of the standard deviations of adjusted and unadjusted
         payoffs."""
-        found: np.ndarray = self.utilities.std(axis=0) / self.plays.utilities.std(axis=0)
-        return found
+        ratios: np.ndarray = self.utilities.std(axis=0) / self.plays.utilities.std(axis=0)
+        return ratios
 
     def __str__(self) -> str:
         pairs = zip(self.intervals(), self.unadjusted(), strict=True)
         lines = [f"{self.plays.game.name}: {len(self.plays):,} plays"]
-        for player, (own, raw) in enumerate(pairs):
-            lines.append(f"  player {player}: {own}; with luck {raw}")
+        for player, (adjusted, raw) in enumerate(pairs):
+            lines.append(f"  player {player}: {adjusted}; with luck {raw}")
         return "\n".join(lines)
 
 
@@ -102,11 +102,11 @@ def aivat(
             sum.
     """
     game = plays.game
-    named = range(game.n_players) if known is None else sorted(set(known))
-    if not named or max(named) >= game.n_players:
+    known_players = range(game.n_players) if known is None else sorted(set(known))
+    if not known_players or max(known_players) >= game.n_players:
         raise ValueError(
             f"known must be one or more players of {game.name}, 0 to {game.n_players - 1}, not "
-            f"{tuple(named)}"
+            f"{tuple(known_players)}"
         )
     played = find_policy(game, policy)
     expected = played if baseline is None else find_policy(game, baseline, "baseline")
@@ -115,11 +115,14 @@ def aivat(
         last = np.take_along_axis(
             plays.nodes, (plays.nodes >= 0).sum(axis=1, keepdims=True) - 1, axis=1
         )
-        luck = _luck_of_histories(tree, played, expected, named)[last[:, 0]]
+        luck = _luck_of_histories(tree, played, expected, known_players)[last[:, 0]]
         return AdjustedPlays(plays, plays.utilities + luck)
-    watched = next((one for one in range(2) if one not in named), 1)
+    watched = next((player for player in range(2) if player not in known_players), 1)
     adjusted = Luck(expected, watched).adjusted(
-        plays.nodes, plays.hands, named, lambda node: strategies_at(played, there(game.nodes), node)
+        plays.nodes,
+        plays.hands,
+        known_players,
+        lambda node: strategies_at(played, there(game.nodes), node),
     )
     return AdjustedPlays(plays, adjusted)
 
@@ -172,81 +175,88 @@ class Luck:
         Returns:
             float64 (plays, 2).
         """
-        held, deal = hands[:, self.watched], self._expected_at(0)
-        own = [np.ones(len(labels)) for labels in self.nodes.hands]
+        seen_hands, deal = hands[:, self.watched], self._expected_at(0)
+        own_reaches = [np.ones(len(labels)) for labels in self.nodes.hands]
         # Minus the luck of the deal: the mean over the hands less the baseline of the hand held.
-        total = (self._reach(0, own) @ deal - deal)[held]
-        left = [(0, 0, np.arange(len(path)), own)]
-        while left:
-            node, depth, here, own = left.pop()
+        total = (self._reach(0, own_reaches) @ deal - deal)[seen_hands]
+        pending = [(0, 0, np.arange(len(path)), own_reaches)]
+        while pending:
+            node, depth, at_node, own_reaches = pending.pop()
             player = self.nodes.player(node)
             if player == TERMINAL:
                 # The payoff, too, is a mean over the hands that the known player may hold.
-                paid = self.nodes.payoffs(node, self.watched, own)
-                total[here] += _divided(paid, self._reach(node, own))[held[here]]
+                paid = self.nodes.payoffs(node, self.watched, own_reaches)
+                total[at_node] += _divide(paid, self._reach(node, own_reaches))[seen_hands[at_node]]
                 continue
-            after = [step.node for step in self.nodes.children(node)]
-            below, likely, luck = [own] * len(after), None, None
+            child_nodes = [step.node for step in self.nodes.children(node)]
+            child_reaches, probabilities, luck = [own_reaches] * len(child_nodes), None, None
             if player in known:
-                given = strategies(node)
-                below = _after(own, player, given)
-                likely = given.T if player == self.watched else None
+                strategy = strategies(node)
+                child_reaches = _reaches_after(own_reaches, player, strategy)
+                probabilities = strategy.T if player == self.watched else None
             if player == CHANCE or player in known:
-                luck = self._of_steps(after, below, likely)
-            for k, child in enumerate(after):
-                some = here[path[here, depth + 1] == child]
-                if len(some):
-                    total[some] += 0.0 if luck is None else luck[k, held[some]]
-                    left.append((child, depth + 1, some, below[k]))
-        found = np.stack([self._sum - total] * 2, axis=1)
-        found[:, self.watched] = total
-        return found
+                luck = self._luck_of_steps(child_nodes, child_reaches, probabilities)
+            for k, child in enumerate(child_nodes):
+                continuing = at_node[path[at_node, depth + 1] == child]
+                if len(continuing):
+                    total[continuing] += 0.0 if luck is None else luck[k, seen_hands[continuing]]
+                    pending.append((child, depth + 1, continuing, child_reaches[k]))
+        adjusted_payoffs = np.stack([self._sum - total] * 2, axis=1)
+        adjusted_payoffs[:, self.watched] = total
+        return adjusted_payoffs
 
-    def _of_steps(
-        self, after: list[int], below: list[list[np.ndarray]], likely: np.ndarray | None
+    def _luck_of_steps(
+        self,
+        child_nodes: list[int],
+        child_reaches: list[list[np.ndarray]],
+        probabilities: np.ndarray | None,
     ) -> np.ndarray:
         """Return the mean of the baseline over the steps from a node, minus the baseline of each
         step.
 
         Args:
-            after: The nodes after each step.
-            below: For each step and player, float64 (hands,): the own reach after it.
-            likely: float64 (steps, hands): the strategies of the watched player, who acts; None if
-                chance or the other player acts.
+            child_nodes: The nodes after each step.
+            child_reaches: For each step and player, float64 (hands,): the own reach after it.
+            probabilities: float64 (steps, hands): the strategies of the watched player, who acts;
+                None if chance or the other player acts.
 
         Returns:
             float64 (steps, hands): by hand of the watched player.
         """
-        expected = np.stack([self._expected_at(node) for node in after])
-        if likely is None:
-            reach = np.stack([self._reach(*pair) for pair in zip(after, below, strict=True)])
-            likely = _divided(reach, reach.sum(axis=0))
-        found: np.ndarray = (likely * expected).sum(axis=0) - expected
-        return found
+        expected = np.stack([self._expected_at(node) for node in child_nodes])
+        if probabilities is None:
+            reach = np.stack(
+                [self._reach(*pair) for pair in zip(child_nodes, child_reaches, strict=True)]
+            )
+            probabilities = _divide(reach, reach.sum(axis=0))
+        step_luck: np.ndarray = (probabilities * expected).sum(axis=0) - expected
+        return step_luck
 
     def _expected_at(self, node: int) -> np.ndarray:
         """Return the baseline of a node, float64 (hands of the watched player,); 0 if it is never
         reached."""
         if node not in self._expected:
-            own = self.values.own_reaches(node)
-            worth = self.values.worth(node, self.watched, own)[0]
-            self._expected[node] = _divided(worth, self._reach(node, own))
+            own_reaches = self.values.own_reaches(node)
+            node_value = self.values.worth(node, self.watched, own_reaches)[0]
+            self._expected[node] = _divide(node_value, self._reach(node, own_reaches))
         return self._expected[node]
 
-    def _reach(self, node: int, own: Sequence[np.ndarray]) -> np.ndarray:
-        return self.nodes.others_reach(node, self.watched, own)
+    def _reach(self, node: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
+        return self.nodes.others_reach(node, self.watched, own_reaches)
 
 
-def _after(own: list[np.ndarray], player: int, given: np.ndarray) -> list[list[np.ndarray]]:
+def _reaches_after(
+    own_reaches: list[np.ndarray], player: int, strategy: np.ndarray
+) -> list[list[np.ndarray]]:
     """Return for each action of a player the own reaches of all players after it, float64
     (hands,)."""
     return [
-        [reach * likely if one == player else reach for one, reach in enumerate(own)]
-        for likely in given.T
+        [reach * probability if seat == player else reach for seat, reach in enumerate(own_reaches)]
+        for probability in strategy.T
     ]
 
 
-def _divided(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
+def _divide(numbers: np.ndarray, reach: np.ndarray) -> np.ndarray:
     return np.divide(numbers, reach, out=np.zeros_like(numbers), where=reach > 0)
 
 
@@ -260,10 +270,10 @@ def _luck_of_histories(
     step, mean = step_probabilities(game, policy.probabilities)[1:], np.zeros_like(expected)
     np.add.at(mean, tree.parent[1:], step[:, None] * expected[1:])
     is_known = np.isin(tree.player, (CHANCE, *known))
-    found = np.zeros_like(expected)
+    total = np.zeros_like(expected)
     # Levels run from the root down, because a history inherits the luck of its parent.
     for level in levels_below_root(tree.first_child):
-        above = tree.parent[level]
-        luck = np.where(is_known[above, None], mean[above] - expected[level], 0.0)
-        found[level] = found[above] + luck
-    return found
+        parent = tree.parent[level]
+        luck = np.where(is_known[parent, None], mean[parent] - expected[level], 0.0)
+        total[level] = total[parent] + luck
+    return total

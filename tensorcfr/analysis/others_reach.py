@@ -56,17 +56,17 @@ class OthersReach:
         """
         begin, end = self.game.form.player_infosets[player : player + 2].tolist()
         if self.game.by_histories:
-            at = self._nodes[player]
-            met = self._chance[at]
-            for other, last in enumerate(self._last):
-                if other != player:
-                    met *= reach[last[at]]
-            return np.bincount(self.game.tree.infoset[at] - begin, met, end - begin)
-        found, others = np.zeros(end - begin), self._last[1 - player]
-        for row, nodes, at, hand, infoset in self._places[player]:
+            histories = self._nodes[player]
+            others_reach = self._chance[histories]
+            for opponent, last in enumerate(self._last):
+                if opponent != player:
+                    others_reach *= reach[last[histories]]
+            return np.bincount(self.game.tree.infoset[histories] - begin, others_reach, end - begin)
+        infoset_reach, opponent_last = np.zeros(end - begin), self._last[1 - player]
+        for row, nodes, index, hand, infoset in self._places[player]:
             joint = np.moveaxis(self.game.public_tree.dealt(row), player, 0)
-            found[infoset - begin] = (joint @ reach[others[:, nodes]])[hand, at]
-        return found
+            infoset_reach[infoset - begin] = (joint @ reach[opponent_last[:, nodes]])[hand, index]
+        return infoset_reach
 
     def everywhere(self, reach: np.ndarray) -> np.ndarray:
         """Return the others' reach of the infosets of all players, float64 (infosets,)."""
@@ -80,26 +80,26 @@ def _last_of_hands(game: FlatGame) -> list[np.ndarray]:
     """
     tree, places = game.public_tree, game.places
     first_child = tree.first_child.astype(np.int64)
-    found = [
+    last_sequences = [
         np.full((hands, tree.n_nodes), empty)
         for hands, empty in zip(tree.prior.shape, game.form.player_sequences[:-1], strict=True)
     ]
     # Levels run from the root down, because a node copies the last sequences of its parent.
     for level in levels_below_root(first_child):
-        up = tree.parent[level].astype(np.int64)
-        for player, last in enumerate(found):
-            last[:, level] = last[:, up]
+        parents = tree.parent[level].astype(np.int64)
+        for player, last in enumerate(last_sequences):
+            last[:, level] = last[:, parents]
             # Public nodes that no deal leads to have no infosets.
-            moved = np.flatnonzero((tree.player[up] == player) & (tree.bucket[up] >= 0))
-            node, above = level.start + moved, up[moved]
-            infoset = places.infosets(above, np.arange(len(last))[:, None])
+            moved = np.flatnonzero((tree.player[parents] == player) & (tree.bucket[parents] >= 0))
+            node, moved_parents = level.start + moved, parents[moved]
+            infoset = places.infosets(moved_parents, np.arange(len(last))[:, None])
             # An impossible hand gets the infoset of a neighbour, because its joint probability
             # is 0; the bounds keep the index valid.
             infoset = np.minimum(infoset, game.n_infosets - 1)
-            action = node - first_child[above]
+            action = node - first_child[moved_parents]
             sequence = game.infoset_sequence[infoset] + action * game.infoset_stride[infoset]
             last[:, node] = np.minimum(sequence, game.n_sequences - 1)
-    return found
+    return last_sequences
 
 
 def _places_of_hands(
@@ -112,12 +112,12 @@ def _places_of_hands(
         infoset, int64 (infosets of the group,), its index among these nodes, its hand and its
         number.
     """
-    tree, form, found = game.public_tree, game.form, []
-    acts = (tree.bucket >= 0) & (tree.player == player)
-    for row in np.unique(tree.weight[acts]).tolist():
-        nodes = np.flatnonzero(acts & (tree.weight == row))
-        for some in np.array_split(nodes, len(nodes) // TOGETHER + 1):
-            held = np.diff(form.hand_rank[form.bucket_mask[tree.bucket[some]]]) > 0
-            at, hand = np.nonzero(held)
-            found.append((row, some, at, hand, game.places.infosets(some[at], hand)))
-    return found
+    tree, form, groups = game.public_tree, game.form, []
+    is_acting = (tree.bucket >= 0) & (tree.player == player)
+    for row in np.unique(tree.weight[is_acting]).tolist():
+        nodes = np.flatnonzero(is_acting & (tree.weight == row))
+        for part in np.array_split(nodes, len(nodes) // TOGETHER + 1):
+            possible = np.diff(form.hand_rank[form.bucket_mask[tree.bucket[part]]]) > 0
+            index, hand = np.nonzero(possible)
+            groups.append((row, part, index, hand, game.places.infosets(part[index], hand)))
+    return groups

@@ -52,8 +52,8 @@ class ValueRows(NamedTuple):
     @property
     def mean(self) -> np.ndarray:
         """float64 (infosets,): the counterfactual value of the infoset."""
-        found: np.ndarray = (self.probability * self.counterfactual).sum(axis=1)
-        return found
+        mean_value: np.ndarray = (self.probability * self.counterfactual).sum(axis=1)
+        return mean_value
 
     @property
     def regret(self) -> np.ndarray:
@@ -77,8 +77,8 @@ class ValueRows(NamedTuple):
     def infoset_expected(self) -> np.ndarray:
         """float64 (infosets,): the expected value of the infoset; NaN if chance and the others
         never lead there."""
-        found: np.ndarray = (self.probability * self.expected).sum(axis=1)
-        return found
+        expected: np.ndarray = (self.probability * self.expected).sum(axis=1)
+        return expected
 
     @property
     def loss(self) -> np.ndarray:
@@ -88,10 +88,10 @@ class ValueRows(NamedTuple):
         response, times the own reach. Over a player's infosets the losses sum to the gain of the
         best response, so they show the origin of the exploitability.
         """
-        found: np.ndarray = self.own_reach * (
+        losses: np.ndarray = self.own_reach * (
             self.best.max(axis=1) - (self.probability * self.best).sum(axis=1)
         )
-        return found
+        return losses
 
     @property
     def conditional_regret(self) -> np.ndarray:
@@ -102,8 +102,8 @@ class ValueRows(NamedTuple):
 
     def select(self, which: np.ndarray) -> ValueRows:
         """Select infosets by a mask, bool (infosets,), or by row numbers."""
-        at = np.arange(len(self.own_reach))[which]
-        return ValueRows(self.infosets.select(at), *(array[at] for array in self[1:]))
+        indices = np.arange(len(self.own_reach))[which]
+        return ValueRows(self.infosets.select(indices), *(array[indices] for array in self[1:]))
 
 
 class Exactness(NamedTuple):
@@ -148,15 +148,18 @@ class Values:
     @property
     def evaluation(self) -> Evaluation:
         """Value and best-response value of each player; best responses ignore locks."""
-        found, unit = self._profile, self.game.unit
-        own, best = ([unit * one for one in v] for v in (found.values, found.best_responses))
-        return Evaluation(tuple(own), tuple(best))
+        profile, unit = self._profile, self.game.unit
+        player_values, best = (
+            [unit * value for value in values]
+            for values in (profile.values, profile.best_responses)
+        )
+        return Evaluation(tuple(player_values), tuple(best))
 
     def at(self, numbers: np.ndarray) -> Actions:
         """Return strategies and values at some numbers of the game, all in one chunk or in the
         trunk."""
-        found, unit = self._profile.at(numbers), self.game.unit
-        return found._replace(value=found.value * unit, best=found.best * unit)
+        actions, unit = self._profile.at(numbers), self.game.unit
+        return actions._replace(value=actions.value * unit, best=actions.best * unit)
 
     def rows(self, player: int) -> Iterator[ValueRows]:
         """Yield the infosets of a player, in the order of :meth:`CompiledGame.rows`."""
@@ -164,33 +167,39 @@ class Values:
 
     def of(self, infosets: InfosetRows) -> ValueRows:
         """Return the values at some infosets, all of one public node if the game is in chunks."""
-        found = self.nodes.find(infosets.labels[0])
-        assert found is not None
-        rows = self.at_node(found.node)
-        place = {label: at for at, label in enumerate(rows.infosets.labels)}
-        return rows.select(np.array([place[label] for label in infosets.labels]))
+        position = self.nodes.find(infosets.labels[0])
+        assert position is not None
+        rows = self.at_node(position.node)
+        row_of_label = {label: row for row, label in enumerate(rows.infosets.labels)}
+        return rows.select(np.array([row_of_label[label] for label in infosets.labels]))
 
     def at_node(self, node: int) -> ValueRows:
         """Return the values at the infosets of a public node."""
         nodes, player = self.nodes, self.nodes.player(node)
         hands = np.flatnonzero(nodes.possible(node, player))
-        infosets, own = nodes.rows(node, hands), self.own_reaches(node)
+        infosets, own_reaches = nodes.rows(node, hands), self.own_reaches(node)
         # The numbers of merged infosets are sums over that many infosets.
-        alike = infosets.stands_for
-        reaches = own[player][hands], nodes.others_reach(node, player, own)[hands]
+        multiplicity = infosets.stands_for
+        reaches = own_reaches[player][hands], nodes.others_reach(node, player, own_reaches)[hands]
         if nodes.layout(node).stride:
             strategy, _, value, best = self.at(infosets.numbers)
             return ValueRows(
-                infosets, *reaches, strategy, value / alike[:, None], best / alike[:, None]
+                infosets,
+                *reaches,
+                strategy,
+                value / multiplicity[:, None],
+                best / multiplicity[:, None],
             )
         # A decision with one action, which a game in chunks leaves out.
-        worth, best = self.worth(node, player, own)[:, hands, None]
-        return ValueRows(infosets, *reaches, np.ones_like(worth), worth, best)
+        node_value, best = self.worth(node, player, own_reaches)[:, hands, None]
+        return ValueRows(infosets, *reaches, np.ones_like(node_value), node_value, best)
 
     def own_reaches(self, node: int) -> list[np.ndarray]:
         """Return for each player the own reach of a public node with every hand, float64
         (hands,)."""
-        return [own_reach(self.nodes, self.at, node, one) for one in range(self.game.n_players)]
+        return [
+            own_reach(self.nodes, self.at, node, player) for player in range(self.game.n_players)
+        ]
 
     def of_players(self, node: int) -> list[np.ndarray]:
         """Return for each player the expected value of a public node with every hand, float64
@@ -199,13 +208,13 @@ class Values:
         Any player or chance may act there. NaN for hands with which chance and the others never
         lead there.
         """
-        own, found = self.own_reaches(node), []
+        own_reaches, expected = self.own_reaches(node), []
         for player in range(self.game.n_players):
-            others = self.nodes.others_reach(node, player, own)
-            worth, _ = self.worth(node, player, own)
+            others = self.nodes.others_reach(node, player, own_reaches)
+            node_value, _ = self.worth(node, player, own_reaches)
             unknown = np.full_like(others, np.nan)
-            found.append(np.divide(worth, others, out=unknown, where=others > 0))
-        return found
+            expected.append(np.divide(node_value, others, out=unknown, where=others > 0))
+        return expected
 
     @property
     def nodes(self) -> PublicNodes:
@@ -218,7 +227,7 @@ class Values:
             raise ValueError(f"{self.game.name} is not a game of private hands and a public tree")
         return nodes
 
-    def worth(self, node: int, player: int, own: list[np.ndarray]) -> np.ndarray:
+    def worth(self, node: int, player: int, own_reaches: list[np.ndarray]) -> np.ndarray:
         """Return the counterfactual values of a public node for each hand of a player.
 
         Any player or chance may act there. The values are added up from the terminals and the
@@ -227,38 +236,45 @@ class Values:
         Args:
             node: The public node.
             player: The player.
-            own: For each player float64 (hands,): their own reach of the node.
+            own_reaches: For each player float64 (hands,): their own reach of the node.
 
         Returns:
             float64 (2, hands): the values under the policy, and under the player's best response
             from there on.
         """
-        nodes, acts = self.nodes, self.nodes.player(node)
-        if acts == TERMINAL:
-            paid = nodes.payoffs(node, player, own)
+        nodes, actor = self.nodes, self.nodes.player(node)
+        if actor == TERMINAL:
+            paid = nodes.payoffs(node, player, own_reaches)
             return np.stack([paid, paid])
-        if acts == player and (layout := nodes.layout(node)).stride:
-            here = self.at(layout.numbers(np.arange(len(layout.lane))))
-            worth = np.stack([(here.strategy * here.value).sum(axis=1), here.best.max(axis=1)])
-            return np.where(layout.lane >= 0, worth / layout.stands_for, 0.0)
-        found = np.zeros((2, len(nodes.hands[player])))
+        if actor == player and (layout := nodes.layout(node)).stride:
+            action_values = self.at(layout.numbers(np.arange(len(layout.lane))))
+            infoset_values = np.stack(
+                [
+                    (action_values.strategy * action_values.value).sum(axis=1),
+                    action_values.best.max(axis=1),
+                ]
+            )
+            return np.where(layout.lane >= 0, infoset_values / layout.stands_for, 0.0)
+        total = np.zeros((2, len(nodes.hands[player])))
         for step in nodes.children(node):
-            reaches = list(own)
-            if acts >= 0:
-                reaches[acts] = own_reach(nodes, self.at, step.node, acts)
+            reaches = list(own_reaches)
+            if actor >= 0:
+                reaches[actor] = own_reach(nodes, self.at, step.node, actor)
             # Counterfactual values include the reach of chance and the others, so children add up.
-            found += self.worth(step.node, player, reaches)
-        return found
+            total += self.worth(step.node, player, reaches)
+        return total
 
     def exactness(self, node: int) -> Exactness:
         """Return the exactness of the policy from a decision on."""
-        own, gains = self.own_reaches(node), []
-        for player, mine in enumerate(own):
-            worth, best = self.worth(node, player, own)
-            reached = float(mine @ self.nodes.others_reach(node, player, own))
-            gains.append(float(mine @ (best - worth)) / reached if reached > 0.0 else math.nan)
+        own_reaches, gains = self.own_reaches(node), []
+        for player, player_reach in enumerate(own_reaches):
+            node_value, best = self.worth(node, player, own_reaches)
+            reached = float(player_reach @ self.nodes.others_reach(node, player, own_reaches))
+            gains.append(
+                float(player_reach @ (best - node_value)) / reached if reached > 0.0 else math.nan
+            )
         chunk = self.nodes.layout(node).chunk
-        raised = self._profile.raised(chunk) if chunk >= 0 else (0.0,) * len(own)
+        raised = self._profile.raised(chunk) if chunk >= 0 else (0.0,) * len(own_reaches)
         return Exactness(tuple(gains), raised)
 
     def worst(self, count: int = 10) -> list[tuple[str, float]]:
@@ -338,9 +354,11 @@ class LaidOutValues(Values):
         return map(self.of, self.game.rows(player))
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
-        at, found = self._infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
-        own, others = self.own_reach[at], self.others_reach[at]
-        return ValueRows(infosets, own, others, found.strategy, found.value, found.best)
+        indices, actions = self._infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
+        own_reach, others_reach = self.own_reach[indices], self.others_reach[indices]
+        return ValueRows(
+            infosets, own_reach, others_reach, actions.strategy, actions.value, actions.best
+        )
 
     @cached_property
     def regret(self) -> np.ndarray:
@@ -368,10 +386,10 @@ class LaidOutValues(Values):
         return self._by_infoset("loss")
 
     def _by_sequence(self, column: str) -> np.ndarray:
-        found = np.zeros(self.game.n_sequences)
+        numbers = np.zeros(self.game.n_sequences)
         for rows in self.all_rows():
-            found[rows.infosets.numbers] = getattr(rows, column)
-        return found
+            numbers[rows.infosets.numbers] = getattr(rows, column)
+        return numbers
 
     def _by_infoset(self, column: str) -> np.ndarray:
         return np.concatenate([np.zeros(0), *(getattr(rows, column) for rows in self.all_rows())])
@@ -400,8 +418,8 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         ValueError: The policy is not for this game.
         MemoryLimitError: There is not enough free memory.
     """
-    found = find_policy(game, policy)
-    return LaidOutValues(found) if game.is_laid_out else Values(found)
+    profile = find_policy(game, policy)
+    return LaidOutValues(profile) if game.is_laid_out else Values(profile)
 
 
 def _bytes_needed(game: FlatGame) -> int:

@@ -49,10 +49,10 @@ def node_of(nodes: PublicNodes, number: int, name: str | None = None) -> PublicN
     """Return a decision of a game of private hands, with the hands in display order."""
     player = nodes.player(number)
     names, order = nodes.shown(player)
-    held = order[nodes.possible(number, player)[order]]
-    hands = tuple(names[hand] for hand in held.tolist())
-    shown = nodes.name(number) if name is None else name
-    return PublicNode(shown, hands, nodes.rows(number, held), number)
+    possible_hands = order[nodes.possible(number, player)[order]]
+    hands = tuple(names[hand] for hand in possible_hands.tolist())
+    node_name = nodes.name(number) if name is None else name
+    return PublicNode(node_name, hands, nodes.rows(number, possible_hands), number)
 
 
 def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
@@ -69,11 +69,11 @@ def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
         numbers = chain.from_iterable(game.nodes.deciding(player) for player in players)
         listed = [node_of(game.nodes, number) for number in numbers]
     owners = Counter(node.name for node in listed)
-    named: dict[str, PublicNode] = {}
+    by_name: dict[str, PublicNode] = {}
     for node in listed:
         name = node.name + (f" (player {node.player})" if owners[node.name] > 1 else "")
-        named[name] = replace(node, name=name)
-    return named
+        by_name[name] = replace(node, name=name)
+    return by_name
 
 
 def _by_labels(game: FlatGame) -> list[PublicNode]:
@@ -101,23 +101,25 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
     Raises:
         ValueError: There is no such node; suggests a similar name, or lists some.
     """
-    wanted = name.strip() or START
+    node_name = name.strip() or START
     if game.nodes is not None and game.n_infosets >= LAZY_LABELS_FROM:
-        return _looked_up(game, game.nodes, wanted)
+        return _find_without_list(game, game.nodes, node_name)
     nodes = public_nodes(game)
-    if wanted in nodes:
-        return nodes[wanted]
+    if node_name in nodes:
+        return nodes[node_name]
     listed = list(nodes)[:MOST_LISTED]
-    hint = suggest(wanted, nodes)
+    hint = suggest(node_name, nodes)
     if hint.startswith("there are"):
         hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, listed))}"
     raise ValueError(f"{game.name} has no public node {name!r}; {hint}")
 
 
-def _looked_up(game: CompiledGame, nodes: PublicNodes, wanted: str) -> PublicNode:
+def _find_without_list(game: CompiledGame, nodes: PublicNodes, node_name: str) -> PublicNode:
     """Return the public node with a name in a game that is too large to list all nodes."""
-    number = nodes.find_node("" if wanted == START else wanted)
+    number = nodes.find_node("" if node_name == START else node_name)
     if number is None or not nodes.decides(number):
-        some = nodes.name(next(nodes.decisions(0)))
-        raise ValueError(f"{game.name} has no public node {wanted!r}; names look like {some!r}")
-    return node_of(nodes, number, wanted)
+        example = nodes.name(next(nodes.decisions(0)))
+        raise ValueError(
+            f"{game.name} has no public node {node_name!r}; names look like {example!r}"
+        )
+    return node_of(nodes, number, node_name)

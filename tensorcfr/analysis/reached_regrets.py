@@ -85,10 +85,10 @@ def conditional_regrets(
     return regrets_of(values(game, policy), own_reach)
 
 
-def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegrets:
+def regrets_of(policy_values: Values, own_reach: float = OWN_REACH) -> ConditionalRegrets:
     """Compute the result of :func:`conditional_regrets` from values."""
-    everywhere, by_mistakes, unreached = _Sums(), _Sums(), 0
-    for rows in found.all_rows():
+    everywhere, by_mistakes, unreached = _RunningSpread(), _RunningSpread(), 0
+    for rows in policy_values.all_rows():
         regret, labels = rows.conditional_regret, rows.infosets.labels
         is_reached = ~np.isnan(regret)
         everywhere.add(labels, regret, is_reached)
@@ -97,20 +97,20 @@ def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegret
     return ConditionalRegrets(everywhere.spread, by_mistakes.spread, unreached, own_reach)
 
 
-class _Sums:
+class _RunningSpread:
     """Running count, sum and maximum of regrets."""
 
     def __init__(self) -> None:
         self.count, self.total, self.largest = 0, 0.0, -np.inf
         self.worst: str | None = None
 
-    def add(self, labels: list[str], regret: np.ndarray, which: np.ndarray) -> None:
-        """Add some of the regrets, float64 (infosets,), selected by ``which``, bool (infosets,)."""
-        self.count += int(which.sum())
-        self.total += float(regret[which].sum())
-        at = int(np.where(which, regret, -np.inf).argmax()) if len(labels) else 0
-        if which.any() and regret[at] > self.largest:
-            self.largest, self.worst = float(regret[at]), labels[at]
+    def add(self, labels: list[str], regret: np.ndarray, mask: np.ndarray) -> None:
+        """Add some of the regrets, float64 (infosets,), selected by ``mask``, bool (infosets,)."""
+        self.count += int(mask.sum())
+        self.total += float(regret[mask].sum())
+        index = int(np.where(mask, regret, -np.inf).argmax()) if len(labels) else 0
+        if mask.any() and regret[index] > self.largest:
+            self.largest, self.worst = float(regret[index]), labels[index]
 
     @property
     def spread(self) -> RegretSpread:

@@ -123,20 +123,20 @@ def regrets(
     request = SolveRequest(game=game, algorithm=record, locks=locked or None, seed=seed, iters=last)
     request.check()
     solver = make_solver(request)
-    sums = _Sums(game, locked)
+    sums = _RegretSums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities
     for begin, end in pairwise([0, *marks]):
         for _ in range(end - begin):
             solver.step()
-            new = solver.current_policy().probabilities
-            sums.add(strategy, new, alternating=solver.algorithm.variant.alternating)
-            strategy = new
+            new_strategy = solver.current_policy().probabilities
+            sums.add(strategy, new_strategy, alternating=solver.algorithm.variant.alternating)
+            strategy = new_strategy
         points.append(sums.point(int(end)))
     return tuple(points)
 
 
-class _Sums:
+class _RegretSums:
     """Sums over iterations from which regrets are read."""
 
     def __init__(self, game: FlatGame, locks: Locks) -> None:
@@ -153,19 +153,19 @@ class _Sums:
         self.earned = np.zeros(game.n_players)
         """float64 (players,): cumulative values of the strategies played."""
 
-    def add(self, strategy: np.ndarray, new: np.ndarray, *, alternating: bool) -> None:
+    def add(self, strategy: np.ndarray, new_strategy: np.ndarray, *, alternating: bool) -> None:
         """Add one iteration.
 
         Args:
             strategy: float64 (sequences,): the strategies at its beginning.
-            new: float64 (sequences,): the strategies at its end.
+            new_strategy: float64 (sequences,): the strategies at its end.
             alternating: Whether players update in turn, so that each faces the new strategies of
                 the players before.
         """
         form = self.game.form
-        reach, reach_new = np.empty(len(strategy)), np.empty(len(strategy))
+        reach, new_reach = np.empty(len(strategy)), np.empty(len(strategy))
         realization_plan(form, strategy, reach)
-        realization_plan(form, new, reach_new)
+        realization_plan(form, new_strategy, new_reach)
         value = np.empty(len(strategy))
         for player in range(self.game.n_players):
             self.earned[player] += add_regrets(
@@ -173,8 +173,10 @@ class _Sums:
             )
             # With alternating updates, the next players face this player's new strategy.
             if alternating:
-                own = slice(form.player_sequences[player], form.player_sequences[player + 1])
-                reach[own] = reach_new[own]
+                own_sequences = slice(
+                    form.player_sequences[player], form.player_sequences[player + 1]
+                )
+                reach[own_sequences] = new_reach[own_sequences]
 
     @np.errstate(over="ignore")
     def point(self, iteration: int) -> RegretPoint:
@@ -191,14 +193,14 @@ class _Sums:
         infoset_bound = np.zeros(game.n_infosets)
         overall_bound, immediate = [], []
         for player in range(game.n_players):
-            own = slice(form.player_infosets[player], form.player_infosets[player + 1])
+            own_infosets = slice(form.player_infosets[player], form.player_infosets[player + 1])
             utilities = game.utilities[:, player]
             spread = float(utilities.max() - utilities.min())
-            bound = spread * float(np.sqrt(actions[own].max(initial=1) * iteration))
-            has_choice = actions[own] > 0
-            infoset_bound[own][has_choice] = bound
+            bound = spread * float(np.sqrt(actions[own_infosets].max(initial=1) * iteration))
+            has_choice = actions[own_infosets] > 0
+            infoset_bound[own_infosets][has_choice] = bound
             overall_bound.append(np.count_nonzero(has_choice) * bound)
-            positive = np.maximum(infoset[own], 0.0).sum() / iteration
+            positive = np.maximum(infoset[own_infosets], 0.0).sum() / iteration
             immediate.append(float(positive * game.unit))
         return RegretPoint(
             iteration=iteration,

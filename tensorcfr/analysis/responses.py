@@ -121,22 +121,22 @@ def robust_responses(
         MemoryLimitError: A linear program would not fit.
         MissingExtraError: scipy is not installed; names the extra to install.
     """
-    other = 1 - player
+    opponent = 1 - player
     start = Policy.uniform(game) if default is None else find_policy(game, default, "default")
     model = np.array(start.probabilities)
-    counted = _counted(game, counts, other, model)
+    counted = _counted(game, counts, opponent, model)
     confidence = np.minimum(1.0, counted / float(full_at))
     played, rows = Policy(game, model), []
     for weight in sorted({0.0, *map(float, weights)}):
         if method == RESTRICTED:
-            reaches = _mixed(game, other, model, weight)
+            reaches = _mix_with_model(game, opponent, model, weight)
         else:
-            reaches = _held(game, other, weight * confidence * model)
-        found = restricted_equilibrium(game, other, reaches)
-        pair = [found, played] if player == 0 else [played, found]
-        earned = evaluate_probabilities(game, seated(pair).probabilities).values[player]
-        best = evaluate_probabilities(game, found.probabilities).best_responses[other]
-        rows.append((weight, found, earned, sum(game.utility_sums) / 2 - best))
+            reaches = _keep_least_probabilities(game, opponent, weight * confidence * model)
+        response = restricted_equilibrium(game, opponent, reaches)
+        pair = [response, played] if player == 0 else [played, response]
+        model_value = evaluate_probabilities(game, seated(pair).probabilities).values[player]
+        best = evaluate_probabilities(game, response.probabilities).best_responses[opponent]
+        rows.append((weight, response, model_value, sum(game.utility_sums) / 2 - best))
     used, policies, against, worst = zip(*rows, strict=True)
     columns = np.array(used), tuple(policies), np.array(against), np.array(worst)
     return RobustResponses(game, player, played, method, *columns)
@@ -154,7 +154,7 @@ def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> 
     Returns:
         float64 (sequences,).
     """
-    found = np.zeros(game.n_sequences)
+    totals = np.zeros(game.n_sequences)
     for label, row in counts.items():
         try:
             infoset = game.locate(label)
@@ -167,19 +167,19 @@ def _counted(game: FlatGame, counts: COUNTS, player: int, model: np.ndarray) -> 
         if not isinstance(row, Mapping):
             raise TypeError(f"counts of {label!r} must map actions to counts, not {brief(row)}")
         refuse_unknown(label, row, infoset.actions)
-        times = np.array(
+        action_counts = np.array(
             [
                 COUNT(f"counts: {action!r} at {label!r}", row.get(action, 0))
                 for action in infoset.actions
             ],
             dtype=np.float64,
         )
-        if (total := float(times.sum())) > 0:
-            found[infoset.numbers], model[infoset.numbers] = total, times / total
-    return found
+        if (total := float(action_counts.sum())) > 0:
+            totals[infoset.numbers], model[infoset.numbers] = total, action_counts / total
+    return totals
 
 
-def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any:
+def _mix_with_model(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any:
     """Return the map from a free plan to own reaches if a model is played with a probability.
 
     Returns:
@@ -188,13 +188,13 @@ def _mixed(game: FlatGame, player: int, model: np.ndarray, weight: float) -> Any
     sparse = needs("scipy.sparse", "lp")
     reach = np.empty(game.n_sequences)
     realization_plan(game.form, model, reach)
-    own = reach[game.form.of_player(player)]
-    size, empty = len(own), np.zeros(len(own), dtype=np.int64)
-    fixed = sparse.coo_array((weight * own, (np.arange(size), empty)), shape=(size, size))
+    own_reach = reach[game.form.of_player(player)]
+    size, empty = len(own_reach), np.zeros(len(own_reach), dtype=np.int64)
+    fixed = sparse.coo_array((weight * own_reach, (np.arange(size), empty)), shape=(size, size))
     return sparse.csc_array((1.0 - weight) * sparse.eye_array(size) + fixed)
 
 
-def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
+def _keep_least_probabilities(game: FlatGame, player: int, least: np.ndarray) -> Any:
     """Return the map from a free plan to own reaches if each action has a least probability.
 
     The free plan of a sequence adds to the least probability times the reach of its parent
@@ -212,13 +212,13 @@ def _held(game: FlatGame, player: int, least: np.ndarray) -> Any:
     form = game.form
     begin, end = form.player_sequences[player : player + 2].tolist()
     parent = form.infoset_parent[form.owners[0][begin + 1 : end]].astype(np.int64) - begin
-    own, size = least[begin + 1 : end], end - begin
-    passed = sparse.coo_array((own, (np.arange(1, size), parent)), shape=(size, size))
-    passed = sparse.csc_array(passed)
-    passed.eliminate_zeros()
-    found = added = sparse.csc_array(sparse.eye_array(size))
-    # Sum the powers of ``passed``. The n-th power leads from a sequence to those n own actions
+    probabilities, size = least[begin + 1 : end], end - begin
+    transition = sparse.coo_array((probabilities, (np.arange(1, size), parent)), shape=(size, size))
+    transition = sparse.csc_array(transition)
+    transition.eliminate_zeros()
+    plan_map = power = sparse.csc_array(sparse.eye_array(size))
+    # Sum the powers of ``transition``. The n-th power leads from a sequence to those n own actions
     # later, so the loop ends after the longest sequence.
-    while (added := passed @ added).nnz:
-        found = found + added
-    return found
+    while (power := transition @ power).nnz:
+        plan_map = plan_map + power
+    return plan_map

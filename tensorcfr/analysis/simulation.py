@@ -62,44 +62,47 @@ class Plays:
             IndexError: There is no such play.
         """
         path = [node for node in self.nodes[play].tolist() if node >= 0]
-        hands, said = [] if self.hands is None else self.hands[play].tolist(), []
+        hands, lines = [] if self.hands is None else self.hands[play].tolist(), []
         if self.game.nodes is not None:
             names = zip(self.game.nodes.hands, hands, strict=False)
-            said = [f"chance: {own[hand]} to player {one}" for one, (own, hand) in enumerate(names)]
-        for above, node in pairwise(path):
-            player, label, step = self._step(above, node, hands)
-            said.append(f"player {player} at {label}: {step}" if label else f"chance: {step}")
-        return said
+            lines = [
+                f"chance: {labels[hand]} to player {seat}"
+                for seat, (labels, hand) in enumerate(names)
+            ]
+        for parent, node in pairwise(path):
+            player, label, step = self._step(parent, node, hands)
+            lines.append(f"player {player} at {label}: {step}" if label else f"chance: {step}")
+        return lines
 
     def counts(self, player: int) -> dict[str, dict[str, int]]:
         """Count how often a player took each action, by infoset label and action label.
 
         Actions that they never took are left out.
         """
-        found: dict[str, dict[str, int]] = {}
+        action_counts: dict[str, dict[str, int]] = {}
         hands = np.zeros((len(self), 0), dtype=np.int64) if self.hands is None else self.hands
-        for above, node in pairwise(self.nodes.T):
-            taken = np.column_stack([above, node, hands])[node >= 0]
+        for parents, nodes in pairwise(self.nodes.T):
+            taken = np.column_stack([parents, nodes, hands])[nodes >= 0]
             rows, times = np.unique(taken, axis=0, return_counts=True)
             for (before, after, *held), count in zip(rows.tolist(), times.tolist(), strict=True):
                 actor, label, step = self._step(before, after, held)
                 if actor == player:
-                    row = found.setdefault(label, {})
+                    row = action_counts.setdefault(label, {})
                     row[step] = row.get(step, 0) + count
-        return found
+        return action_counts
 
-    def _step(self, above: int, node: int, hands: list[int]) -> tuple[int, str, str]:
+    def _step(self, parent: int, node: int, hands: list[int]) -> tuple[int, str, str]:
         """Return the player of a step, the label of their infoset (empty for chance), and the
         step's label."""
         nodes = self.game.nodes
         if self.hands is None or nodes is None:
             game = laid_out(self.game, "a history")
-            player, step = int(game.tree.player[above]), step_label(game, node)
-            infoset = int(game.tree.infoset[above])
+            player, step = int(game.tree.player[parent]), step_label(game, node)
+            infoset = int(game.tree.infoset[parent])
             return player, game.infoset_labels[infoset] if player >= 0 else "", step
-        player = nodes.player(above)
-        step = next(step.label for step in nodes.children(above) if step.node == node)
-        return player, nodes.labels(above, [hands[player]])[0] if player >= 0 else "", step
+        player = nodes.player(parent)
+        step = next(step.label for step in nodes.children(parent) if step.node == node)
+        return player, nodes.labels(parent, [hands[player]])[0] if player >= 0 else "", step
 
     def log(self) -> Iterator[str]:
         """Yield one line for every play: its steps and its payoffs."""
@@ -132,36 +135,36 @@ def simulate(
     Raises:
         ValueError: The policy is not for this game, or ``n`` is not a positive integer.
     """
-    found, rng = find_policy(game, policy), np.random.default_rng(seed)
+    profile, rng = find_policy(game, policy), np.random.default_rng(seed)
     if game.nodes is None or game.by_histories:
-        return _by_histories(laid_out(game, "drawing histories"), found, rng, n)
-    return _by_hands(game, game.nodes, found, rng, n)
+        return _by_histories(laid_out(game, "drawing histories"), profile, rng, n)
+    return _by_hands(game, game.nodes, profile, rng, n)
 
 
 def _by_histories(game: FlatGame, policy: Policy, rng: np.random.Generator, n: int) -> Plays:
     """Draw plays on the history tree."""
     tree = game.tree
-    likely, first_child = step_probabilities(game, policy.probabilities), tree.first_child
+    probabilities, first_child = step_probabilities(game, policy.probabilities), tree.first_child
     first_child = first_child.astype(np.int64)
     node = np.zeros(n, dtype=np.int64)
     path = [node]
     while True:
-        going = np.flatnonzero(first_child[node + 1] > first_child[node])
-        if not len(going):
+        unfinished = np.flatnonzero(first_child[node + 1] > first_child[node])
+        if not len(unfinished):
             break
-        begin = first_child[node[going]]
-        children = first_child[node[going] + 1] - begin
+        begin = first_child[node[unfinished]]
+        children = first_child[node[unfinished] + 1] - begin
         # One row per play that goes on; columns beyond the children of its node stay 0.
-        table = np.zeros((len(going), int(children.max())))
+        table = np.zeros((len(unfinished), int(children.max())))
         for child in range(table.shape[1]):
-            some = np.flatnonzero(child < children)
-            table[some, child] = likely[begin[some] + child]
+            rows = np.flatnonzero(child < children)
+            table[rows, child] = probabilities[begin[rows] + child]
         node = node.copy()
-        node[going] = begin + _drawn(rng, table)
+        node[unfinished] = begin + _draw_steps(rng, table)
         path.append(node)
     terminal = np.full(tree.n_nodes, -1)
     terminal[tree.terminal] = np.arange(len(tree.terminal))
-    return Plays(game, tree.utility[terminal[node]] * game.unit, _ended(path), None)
+    return Plays(game, tree.utility[terminal[node]] * game.unit, _mark_ends(path), None)
 
 
 def _by_hands(
@@ -174,38 +177,40 @@ def _by_hands(
     """
     hands, utilities = deal(nodes, rng, n), np.empty((n, game.n_players))
     node = np.zeros(n, dtype=np.int64)
-    path, left = [node], [(0, np.arange(n))]
-    while left:
-        node, going = node.copy(), []
-        for at, here in left:
-            children = np.array([step.node for step in nodes.children(at)], dtype=np.int64)
+    path, pending = [node], [(0, np.arange(n))]
+    while pending:
+        node, next_pending = node.copy(), []
+        for public_node, plays in pending:
+            children = np.array([step.node for step in nodes.children(public_node)], dtype=np.int64)
             if not len(children):
-                factor, key = nodes.payoff(at)
-                utilities[here] = factor * nodes.matrix(key)[:, *hands[here].T].T
+                factor, key = nodes.payoff(public_node)
+                utilities[plays] = factor * nodes.matrix(key)[:, *hands[plays].T].T
                 continue
-            player = nodes.player(at)
+            player = nodes.player(public_node)
             if player == CHANCE:
-                likely = nodes.outcomes(at, hands[here])
+                probabilities = nodes.outcomes(public_node, hands[plays])
             else:
-                likely = strategies_at(policy, nodes, at)[hands[here, player]]
-            chosen = _drawn(rng, likely)
-            node[here] = children[chosen]
-            going += [(int(children[k]), here[chosen == k]) for k in np.unique(chosen).tolist()]
-        left = going
+                probabilities = strategies_at(policy, nodes, public_node)[hands[plays, player]]
+            chosen = _draw_steps(rng, probabilities)
+            node[plays] = children[chosen]
+            next_pending += [
+                (int(children[k]), plays[chosen == k]) for k in np.unique(chosen).tolist()
+            ]
+        pending = next_pending
         path.append(node)
-    return Plays(game, utilities, _ended(path[:-1]), hands)
+    return Plays(game, utilities, _mark_ends(path[:-1]), hands)
 
 
 def deal(nodes: PublicNodes, rng: np.random.Generator, n: int) -> np.ndarray:
     """Draw hands of two players as chance deals them, int64 (n, 2)."""
     hands = np.empty((n, 2), dtype=np.int64)
-    own = [np.ones(len(labels)) for labels in nodes.hands]
-    hands[:, 0] = _choices(rng, nodes.others_reach(0, 0, own), n)
+    own_reaches = [np.ones(len(labels)) for labels in nodes.hands]
+    hands[:, 0] = _choices(rng, nodes.others_reach(0, 0, own_reaches), n)
     # The second hand is drawn given the first, because hands cannot share a card.
     for first in np.unique(hands[:, 0]).tolist():
-        own[0] = (np.arange(len(own[0])) == first).astype(np.float64)
-        here = np.flatnonzero(hands[:, 0] == first)
-        hands[here, 1] = _choices(rng, nodes.others_reach(0, 1, own), len(here))
+        own_reaches[0] = (np.arange(len(own_reaches[0])) == first).astype(np.float64)
+        plays = np.flatnonzero(hands[:, 0] == first)
+        hands[plays, 1] = _choices(rng, nodes.others_reach(0, 1, own_reaches), len(plays))
     return hands
 
 
@@ -213,26 +218,26 @@ def _choices(rng: np.random.Generator, weights: np.ndarray, n: int) -> np.ndarra
     return rng.choice(len(weights), size=n, p=weights / weights.sum())
 
 
-def _drawn(rng: np.random.Generator, likely: np.ndarray) -> np.ndarray:
+def _draw_steps(rng: np.random.Generator, probabilities: np.ndarray) -> np.ndarray:
     """Draw the step of each play.
 
     Args:
         rng: The random generator.
-        likely: float64 (plays, steps): the probabilities.
+        probabilities: float64 (plays, steps): the probabilities.
 
     Returns:
         int64 (plays,).
     """
-    below = np.cumsum(likely, axis=1)
-    chosen = (below <= rng.random(len(likely))[:, None]).sum(axis=1)
+    cumulative = np.cumsum(probabilities, axis=1)
+    chosen = (cumulative <= rng.random(len(probabilities))[:, None]).sum(axis=1)
     # Rounding may leave the sum of the probabilities a little below the drawn number: then take
     # the last step with a positive probability.
-    last = likely.shape[1] - 1 - (likely[:, ::-1] > 0).argmax(axis=1)
-    found: np.ndarray = np.minimum(chosen, last)
-    return found
+    last = probabilities.shape[1] - 1 - (probabilities[:, ::-1] > 0).argmax(axis=1)
+    steps: np.ndarray = np.minimum(chosen, last)
+    return steps
 
 
-def _ended(path: list[np.ndarray]) -> np.ndarray:
+def _mark_ends(path: list[np.ndarray]) -> np.ndarray:
     """Return the nodes of plays, -1 after the end of each, int64 (plays, steps + 1)."""
     nodes = np.stack(path, axis=1)
     # A play that has ended repeats its last node.

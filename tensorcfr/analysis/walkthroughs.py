@@ -126,10 +126,10 @@ class Iteration:
         for row in self.histories:
             if row.steps == steps:
                 return row
-        asked = " ".join(steps)
-        near = suggest(asked, [" ".join(row.steps) for row in self.histories])
+        wanted = " ".join(steps)
+        near = suggest(wanted, [" ".join(row.steps) for row in self.histories])
         raise UnknownNameError(
-            f"iteration {self.number} does not show the history {asked!r}; {near}"
+            f"iteration {self.number} does not show the history {wanted!r}; {near}"
         )
 
     @property
@@ -150,7 +150,7 @@ class Iteration:
             cells = [
                 [
                     *(" ".join(row.steps) or START, row.infoset or ""),
-                    *_texts(*(x for what in numbers for x in getattr(row, what))),
+                    *_texts(*(x for field in numbers for x in getattr(row, field))),
                 ]
                 for row in self.histories
             ]
@@ -164,9 +164,9 @@ class Iteration:
         for row in self.rows:
             pairs = (row.regret, row.new_regret, row.strategy, row.new_strategy)
             numbers = zip(*pairs, row.strategy_sum, row.new_strategy_sum, strict=True)
-            for a, (action, found) in enumerate(zip(row.actions, numbers, strict=True)):
-                about = [row.infoset, str(row.player)] if a == 0 else ["", ""]
-                lines.append([*about, action, *_texts(*found)])
+            for a, (action, action_numbers) in enumerate(zip(row.actions, numbers, strict=True)):
+                leading = [row.infoset, str(row.player)] if a == 0 else ["", ""]
+                lines.append([*leading, action, *_texts(*action_numbers)])
         return lines
 
 
@@ -191,9 +191,9 @@ class Walkthrough(OneLine):
         widths: dict[tuple[str, ...], list[int]] = {}
         for table in (table for iteration in self.iterations for table in iteration.tables):
             columns = zip(table.headings, *table.cells, strict=True)
-            found = [max(map(len, column)) for column in columns]
-            before = widths.get(table.headings, found)
-            widths[table.headings] = list(map(max, before, found))
+            column_widths = [max(map(len, column)) for column in columns]
+            known_widths = widths.get(table.headings, column_widths)
+            widths[table.headings] = list(map(max, known_widths, column_widths))
 
         def line(table: Shown, cells: Sequence[str]) -> str:
             # Text to the left, numbers to the right.
@@ -227,10 +227,10 @@ def walkthrough(
 
     >>> from tensorcfr import compile_game
     >>> from tensorcfr.algorithms import CHANCE_SAMPLING
-    >>> walked = walkthrough(
+    >>> shown = walkthrough(
     ...     compile_game("kuhn"), CHANCE_SAMPLING(alternating=False), iters=1, deal=("Q", "K")
     ... )
-    >>> walked.iterations[0]["Q"].new_regret
+    >>> shown.iterations[0]["Q"].new_regret
     (-0.375, 0.375)
 
     Args:
@@ -270,8 +270,8 @@ def walkthrough(
     live = np.ones(game.n_histories, bool) if deal is None else fixed_chance(game, deal)[1]
     fixed = None if deal is None else tuple(map(str, deal))
     # Sort infosets by their first histories, which is the order of play.
-    met = game.tree.infoset[live & (game.tree.player >= 0)]
-    infosets, first = np.unique(met, return_index=True)
+    visited = game.tree.infoset[live & (game.tree.player >= 0)]
+    infosets, first = np.unique(visited, return_index=True)
     infosets = infosets[np.argsort(first)]
     iterations = []
     before = _numbers(solver)
@@ -284,10 +284,10 @@ def walkthrough(
             if deal is not None or _changed(game, int(infoset), before, after)
         ]
         dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
-        walked: tuple[HistoryRow, ...] = ()
+        histories: tuple[HistoryRow, ...] = ()
         if dealt is not None or not (record.is_sampled or game.n_histories > MOST_HISTORIES):
-            walked = _histories(game, dealt, _faced(solver, before[1], after[1]))
-        iterations.append(Iteration(number, dealt, tuple(rows), walked))
+            histories = _histories(game, dealt, _update_profiles(solver, before[1], after[1]))
+        iterations.append(Iteration(number, dealt, tuple(rows), histories))
         before = after
     return Walkthrough(game, record, fixed, tuple(iterations))
 
@@ -304,8 +304,8 @@ def _numbers(solver: IterativeSolver) -> Numbers:
 
 def _changed(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> bool:
     """Return whether an iteration changed any number at an infoset."""
-    at = game.sequences(infoset)
-    return any((b[at] != a[at]).any() for b, a in zip(before, after, strict=True))
+    sequences = game.sequences(infoset)
+    return any((b[sequences] != a[sequences]).any() for b, a in zip(before, after, strict=True))
 
 
 def _dealt(game: FlatGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
@@ -315,30 +315,32 @@ def _dealt(game: FlatGame, rows: Sequence[Row]) -> tuple[str, ...] | None:
     """
     tree = game.tree
     shown = {game.infoset_index[row.infoset] for row in rows}
-    left: list[tuple[int, tuple[str, ...]]] = [(0, ())]
-    found = []
-    while left and shown:
-        node, outcomes = left.pop()
+    pending: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    candidates = []
+    while pending and shown:
+        node, outcomes = pending.pop()
         children = range(int(tree.first_child[node]), int(tree.first_child[node + 1]))
         if tree.player[node] == CHANCE:
             labels = game.outcome_labels
-            left += [(child, (*outcomes, labels[tree.outcome[child]])) for child in children]
+            pending += [(child, (*outcomes, labels[tree.outcome[child]])) for child in children]
         elif shown <= set(tree.infoset[_below(tree, node)].tolist()):
-            found.append(outcomes)
-    return found[0] if len(found) == 1 else None
+            candidates.append(outcomes)
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _below(tree: HistoryTree, node: int) -> list[int]:
     """Return a history and all histories after it, parents first."""
-    left, found = [node], []
-    while left:
-        found.append(left.pop())
-        first, end = tree.first_child[found[-1] : found[-1] + 2].tolist()
-        left += range(end - 1, first - 1, -1)
-    return found
+    pending, nodes = [node], []
+    while pending:
+        nodes.append(pending.pop())
+        first, end = tree.first_child[nodes[-1] : nodes[-1] + 2].tolist()
+        pending += range(end - 1, first - 1, -1)
+    return nodes
 
 
-def _faced(solver: IterativeSolver, before: np.ndarray, after: np.ndarray) -> list[np.ndarray]:
+def _update_profiles(
+    solver: IterativeSolver, before: np.ndarray, after: np.ndarray
+) -> list[np.ndarray]:
     """Return for each player the strategies of all players that this player's update uses."""
     starts = solver.game.form.player_sequences[:-1].tolist()
     updated = [start if solver.algorithm.variant.alternating else 0 for start in starts]
@@ -358,32 +360,32 @@ def _histories(
     """
     tree = game.tree
     chance, live = fixed_chance(game, deal or ())
-    found = values_of_profiles(game, profiles, chance)
+    values = values_of_profiles(game, profiles, chance)
     # Labels of the steps after the deal; histories that are part of it have none.
     steps: dict[int, tuple[str, ...]] = {} if deal else {0: ()}
     for node in filter(live.__getitem__, _below(tree, 0)):
-        above = int(tree.parent[node])
-        if node and above in steps:
-            steps[node] = (*steps[above], step_label(game, node))
+        parent = int(tree.parent[node])
+        if node and parent in steps:
+            steps[node] = (*steps[parent], step_label(game, node))
         elif tree.player[node] != CHANCE:
             steps[node] = ()
     return tuple(
         HistoryRow(
-            steps=own,
+            steps=history_steps,
             infoset=game.infoset_labels[tree.infoset[node]] if tree.infoset[node] >= 0 else None,
-            reach=tuple(found.reach[node, :-1].tolist()),
-            value=tuple(found.value[node].tolist()),
-            counterfactual=tuple(found.counterfactual[node].tolist()),
+            reach=tuple(values.reach[node, :-1].tolist()),
+            value=tuple(values.value[node].tolist()),
+            counterfactual=tuple(values.counterfactual[node].tolist()),
         )
-        for node, own in steps.items()
+        for node, history_steps in steps.items()
     )
 
 
 def _row(game: FlatGame, infoset: int, before: Numbers, after: Numbers) -> Row:
-    at, label = game.sequences(infoset), game.infoset_labels[infoset]
+    sequences, label = game.sequences(infoset), game.infoset_labels[infoset]
     # Columns in the order of the fields: each number before and after the iteration.
     columns = [
-        tuple((numbers[at] * unit).tolist())
+        tuple((numbers[sequences] * unit).tolist())
         for *pair, unit in zip(before, after, (game.unit, 1.0, 1.0), strict=True)
         for numbers in pair
     ]

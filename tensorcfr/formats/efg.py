@@ -154,13 +154,13 @@ class _Parser:
             letter = tokens.value
             tokens.advance()
             tokens.expect(TEXT, "the name of the node in quotes")
-            here, before = len(kinds), 0
+            node, previous_sum = len(kinds), 0
             if path:
-                parent, before, _ = path[-1]
-                children[parent].append(here)
+                parent, previous_sum, _ = path[-1]
+                children[parent].append(node)
                 path[-1][2] -= 1
             if letter == "t":
-                kinds.append(self.terminal(self.outcome(before)))
+                kinds.append(self.terminal(self.outcome(previous_sum)))
                 children.append(childless)
                 # A terminal may complete its parent, the parent's parent, and so on.
                 while path and not path[-1][2]:
@@ -169,7 +169,7 @@ class _Parser:
                 infoset = self.infoset(chance=letter == "c")
                 kinds.append(infoset.kind)
                 children.append([])
-                path.append([here, self.outcome(before), len(infoset.actions)])
+                path.append([node, self.outcome(previous_sum), len(infoset.actions)])
         if tokens.kind != END:
             tokens.fail(f"the tree is complete, but {tokens.found()} follows")
         self.name_infosets()
@@ -232,18 +232,18 @@ class _Parser:
         probabilities: list[Fraction] = []
         while not outcomes or tokens.kind == TEXT:
             outcomes.append(tokens.text_here("the name of the chance outcome"))
-            at = tokens.start
+            start = tokens.start
             probabilities.append(tokens.number_here("the probability of the chance outcome"))
             if probabilities[-1] < 0:
-                tokens.fail("this probability is negative", at)
+                tokens.fail("this probability is negative", start)
         tokens.expect_mark("}", "after the chance outcomes")
         return outcomes, probabilities
 
-    def outcome(self, before: int) -> int:
+    def outcome(self, previous_sum: int) -> int:
         """Read the outcome at the end of a node; return the number of the payoffs so far.
 
         Args:
-            before: Number of the sum of payoffs up to the node.
+            previous_sum: Number of the sum of payoffs up to the node.
         """
         tokens = self.tokens
         start = tokens.start
@@ -257,42 +257,42 @@ class _Parser:
             if self.outcomes.setdefault(number, (name, payoffs)) != (name, payoffs):
                 tokens.fail(f"outcome {number} had another name or other payoffs before", start)
         if number == 0:
-            return before
-        found = self.sums.get((before, number))
-        if found is None:
+            return previous_sum
+        new_sum = self.sums.get((previous_sum, number))
+        if new_sum is None:
             if number not in self.outcomes:
                 tokens.fail(f"outcome {number} must be described where it is first used", start)
-            added = zip(self.totals[before], self.outcomes[number][1], strict=True)
-            found = self.sums[before, number] = self.total(tuple(a + b for a, b in added))
-        return found
+            added = zip(self.totals[previous_sum], self.outcomes[number][1], strict=True)
+            new_sum = self.sums[previous_sum, number] = self.total(tuple(a + b for a, b in added))
+        return new_sum
 
     def total(self, payoffs: tuple[Fraction, ...]) -> int:
         """Return the number of a sum of payoffs; a new sum gets the next number."""
-        found = self.total_of.setdefault(payoffs, len(self.totals))
-        if found == len(self.totals):
+        number = self.total_of.setdefault(payoffs, len(self.totals))
+        if number == len(self.totals):
             self.totals.append(payoffs)
-        return found
+        return number
 
     def terminal(self, total: int) -> int:
         """Return the index in the list of nodes of the terminal that pays a sum."""
-        found = self.terminals.get(total)
-        if found is None:
-            found = self.terminals[total] = len(self.nodes)
+        index = self.terminals.get(total)
+        if index is None:
+            index = self.terminals[total] = len(self.nodes)
             self.nodes.append(Terminal(tuple(map(float, self.totals[total]))))
-        return found
+        return index
 
     def name_infosets(self) -> None:
         """Give every infoset of a player a unique label."""
-        own = [
+        player_infosets = [
             (player, infoset)
             for player, infosets in enumerate(self.infosets[:-1])
             for infoset in infosets.values()
         ]
         count: dict[str, int] = {}
-        for _, infoset in own:
+        for _, infoset in player_infosets:
             count[infoset.name] = count.get(infoset.name, 0) + 1
         taken = set(count)
-        for player, infoset in own:
+        for player, infoset in player_infosets:
             label = infoset.name
             if not label or count[label] > 1:
                 place = f"P{player}:{infoset.number}"
@@ -360,33 +360,33 @@ def efg_lines(game: FlatGame, *, plain: bool = False) -> Iterator[str]:
         player = player_of[node]
         if player == TERMINAL:
             number = outcome_at[node]
-            line, about = f't "" {number}', ""
+            line, description = f't "" {number}', ""
             if plain or (TERMINAL, number) not in described:
                 pays = ", ".join(map(decimal, distinct_pay[number - 1].tolist()))
-                about = f' "{number}" {{ {pays} }}'
-            yield f"{line}{about}\n"
+                description = f' "{number}" {{ {pays} }}'
+            yield f"{line}{description}\n"
         elif player == CHANCE:
-            at = slice(children.start, children.stop)
-            outcomes = tuple(tree.outcome[at].tolist())
-            key = outcomes, tuple(tree.probability[at].tolist())
+            child_nodes = slice(children.start, children.stop)
+            outcomes = tuple(tree.outcome[child_nodes].tolist())
+            key = outcomes, tuple(tree.probability[child_nodes].tolist())
             number = chance_number.setdefault(key, len(chance_number) + 1)
-            about = ""
+            description = ""
             if plain or (CHANCE, number) not in described:
                 probabilities = map(decimal, key[1]) if plain else map(str, exact(key[1]))
                 listed = " ".join(
                     f"{quoted(game.outcome_labels[outcome])} {probability}"
                     for outcome, probability in zip(outcomes, probabilities, strict=True)
                 )
-                about = f' "" {{ {listed} }}'
-            yield f'c "" {number}{about} 0\n'
+                description = f' "" {{ {listed} }}'
+            yield f'c "" {number}{description} 0\n'
         else:
             infoset = infoset_of[node]
             number = infoset - offset[player] + 1
-            about = ""
+            description = ""
             if plain or (player, number) not in described:
                 actions = " ".join(map(quoted, game.infoset_actions[infoset]))
-                about = f" {quoted(game.infoset_labels[infoset])} {{ {actions} }}"
-            yield f'p "" {player + 1} {number}{about} 0\n'
+                description = f" {quoted(game.infoset_labels[infoset])} {{ {actions} }}"
+            yield f'p "" {player + 1} {number}{description} 0\n'
         described.add((player, number))
 
 
@@ -403,14 +403,14 @@ def exact(probabilities: Sequence[float]) -> list[Fraction]:
         simple = [_simplest(probability, ulps) for probability in probabilities]
         if sum(simple) == 1:
             return simple
-    found = [Fraction(probability) for probability in probabilities]
+    fractions = [Fraction(probability) for probability in probabilities]
     # Spread the error over the fractions in proportion to the spacing of their floats.
-    missing = 1 - sum(found)
-    room = [Fraction(float(np.spacing(p)) if p else 0.0) for p in probabilities]
-    moved = [f + missing * r / sum(room) for f, r in zip(found, room, strict=True)]
+    missing = 1 - sum(fractions)
+    spacing = [Fraction(float(np.spacing(p)) if p else 0.0) for p in probabilities]
+    moved = [f + missing * r / sum(spacing) for f, r in zip(fractions, spacing, strict=True)]
     if [float(f) for f in moved] == list(probabilities):
         return moved
-    return [f / sum(found) for f in found]
+    return [f / sum(fractions) for f in fractions]
 
 
 @lru_cache(maxsize=4096)
@@ -421,7 +421,7 @@ def _simplest(probability: float, ulps: int) -> Fraction:
     """
     near = ulps * float(np.spacing(probability))
     for power in range(1, 9):
-        found = Fraction(probability).limit_denominator(10**power)
-        if abs(float(found) - probability) <= near:
-            return found
+        fraction = Fraction(probability).limit_denominator(10**power)
+        if abs(float(fraction) - probability) <= near:
+            return fraction
     return Fraction(probability)

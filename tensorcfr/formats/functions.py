@@ -87,9 +87,9 @@ class ByLine:
 
     >>> from tensorcfr import compile_game, evaluate
     >>> def first_action(situation):
-    ...     found = np.zeros((len(situation.hands), len(situation.actions)))
-    ...     found[:, 0] = 1
-    ...     return found
+    ...     probabilities = np.zeros((len(situation.hands), len(situation.actions)))
+    ...     probabilities[:, 0] = 1
+    ...     return probabilities
     >>> round(evaluate(compile_game("leduc"), ByLine(first_action)).exploitability, 6)
     1.0
     """
@@ -148,9 +148,9 @@ class AskedPolicy(PolicyByParts):
         return filling.probabilities
 
 
-def _label(nodes: PublicNodes, node: int, hands: np.ndarray, at: int) -> str:
-    """Return the label of an infoset: hand number ``at`` of some hands at a node."""
-    return nodes.labels(node, [int(hands[at])])[0]
+def _label(nodes: PublicNodes, node: int, hands: np.ndarray, index: int) -> str:
+    """Return the label of an infoset: hand number ``index`` of some hands at a node."""
+    return nodes.labels(node, [int(hands[index])])[0]
 
 
 def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine) -> Policy:
@@ -174,7 +174,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
             raise ValueError(f"size must be a whole number >= 1, not {source.size!r}")
         strategies = partial(_of_batches, source, _width(game, source))
     else:
-        strategies = lambda some: (distribution(one, asked(one, source)) for one in some)  # noqa: E731
+        strategies = lambda infosets: (distribution(i, asked(i, source)) for i in infosets)  # noqa: E731
     if not game.chunks.n_chunks:
         answers, filling = strategies(_infosets(all_rows(game))), Filling(game)
         for rows in all_rows(game):
@@ -201,28 +201,33 @@ def _ask_line(
     Raises:
         ValueError: The function fails, or its answer has the wrong shape or is not a distribution.
     """
-    own, possible = nodes.hands[layout.player], np.zeros(len(nodes.hands[layout.player]), bool)
+    hand_labels, possible = (
+        nodes.hands[layout.player],
+        np.zeros(len(nodes.hands[layout.player]), bool),
+    )
     possible[hands] = True
     board, line = nodes.seen(node)
     where = f"{nodes.name(node)!r}"
     try:
-        given = source.call(Situation(layout.player, layout.actions, board, line, own, possible))
+        returned = source.call(
+            Situation(layout.player, layout.actions, board, line, hand_labels, possible)
+        )
     except Exception as error:
         raise ValueError(f"the policy failed at {where}: {error}") from error
-    answer, tolerance = plain_array(given, f"the probabilities at {where}")
-    if answer.shape != (len(own), len(layout.actions)):
+    answer, tolerance = plain_array(returned, f"the probabilities at {where}")
+    if answer.shape != (len(hand_labels), len(layout.actions)):
         raise ValueError(
-            f"the probabilities at {where} have the shape {answer.shape}, not ({len(own)} hands, "
-            f"{len(layout.actions)} actions)"
+            f"the probabilities at {where} have the shape {answer.shape}, "
+            f"not ({len(hand_labels)} hands, {len(layout.actions)} actions)"
         )
     table = answer[hands]
     sums = table @ np.ones(len(layout.actions))
     # The conditions are negated so that NaN fails them.  The slower check by rows runs only to name
     # the infoset.
     if not (table.min() >= 0.0 and np.abs(sums - 1.0).max() <= tolerance):
-        at = int((~((table >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance))).argmax())
-        label = nodes.labels(node, [int(hands[at])])[0]
-        normalised(table[at], tolerance, Infoset(label, layout.player, layout.actions))
+        row = int((~((table >= 0.0).all(axis=1) & (np.abs(sums - 1.0) <= tolerance))).argmax())
+        label = nodes.labels(node, [int(hands[row])])[0]
+        normalised(table[row], tolerance, Infoset(label, layout.player, layout.actions))
     return table if tolerance == EXACT_TOLERANCE else table / sums[:, None]
 
 
@@ -230,13 +235,17 @@ def _columns(source: Batched, infoset: Infoset) -> list[int]:
     """Return the columns of an infoset's actions."""
     if source.columns is None:
         return list(range(len(infoset.actions)))
-    own = list(source.columns(infoset))
-    if len(own) != len(infoset.actions) or len(set(own)) != len(own) or min(own) < 0:
+    columns = list(source.columns(infoset))
+    if (
+        len(columns) != len(infoset.actions)
+        or len(set(columns)) != len(columns)
+        or min(columns) < 0
+    ):
         raise ValueError(
             f"infoset {str(infoset)!r} has {len(infoset.actions)} actions, but its columns are "
-            f"{brief(own)}"
+            f"{brief(columns)}"
         )
-    return own
+    return columns
 
 
 def _width(game: CompiledGame, source: Batched) -> int:
@@ -272,15 +281,15 @@ def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.nd
             column without an action.
     """
     columns = [_columns(source, infoset) for infoset in infosets]
-    for infoset, own in zip(infosets, columns, strict=True):
-        if max(own) >= width:
+    for infoset, infoset_columns in zip(infosets, columns, strict=True):
+        if max(infoset_columns) >= width:
             raise ValueError(
-                f"infoset {str(infoset)!r} has the columns {own}, but other hands have fewer than "
-                f"{width + 1} there"
+                f"infoset {str(infoset)!r} has the columns {infoset_columns}, but other hands "
+                f"have fewer than {width + 1} there"
             )
     legal = np.zeros((len(infosets), width), dtype=bool)
-    for row, own in zip(legal, columns, strict=True):
-        row[own] = True
+    for row, infoset_columns in zip(legal, columns, strict=True):
+        row[infoset_columns] = True
     batch = Batch(infosets, _features(source, infosets), legal)
     answer, tolerance = plain_array(source.call(batch), "the answer for a batch of infosets")
     if answer.ndim != 2 or len(answer) != len(infosets) or answer.shape[1] < width:
@@ -298,24 +307,27 @@ def _answers(source: Batched, infosets: list[Infoset], width: int) -> list[np.nd
             f"with no action there; its columns are {columns[row]}"
         )
     pairs = zip(infosets, columns, answer, strict=True)
-    return [normalised(row[own], tolerance, infoset) for infoset, own, row in pairs]
+    return [
+        normalised(row[infoset_columns], tolerance, infoset)
+        for infoset, infoset_columns, row in pairs
+    ]
 
 
 def _features(source: Batched, infosets: list[Infoset]) -> np.ndarray:
     """Return the features of some infosets, float32 (infosets, features)."""
     if source.features is None:
         return np.empty((len(infosets), 0), np.float32)
-    found = plain_array(source.features(infosets), "the features of a batch of infosets")[0]
-    if found.ndim != 2 or len(found) != len(infosets):
+    features = plain_array(source.features(infosets), "the features of a batch of infosets")[0]
+    if features.ndim != 2 or len(features) != len(infosets):
         raise ValueError(
-            f"the features of {len(infosets):,} infosets have the shape {found.shape}, not "
+            f"the features of {len(infosets):,} infosets have the shape {features.shape}, not "
             f"({len(infosets)}, features): the first of them is {str(infosets[0])!r}"
         )
-    return found.astype(np.float32)
+    return features.astype(np.float32)
 
 
 def _infosets(rows: Iterable[InfosetRows]) -> Iterator[Infoset]:
     """Yield all infosets of some rows in order."""
-    for some in rows:
-        for label, actions in zip(some.labels, some.actions, strict=True):
-            yield Infoset(label, some.player, actions)
+    for group in rows:
+        for label, actions in zip(group.labels, group.actions, strict=True):
+            yield Infoset(label, group.player, actions)

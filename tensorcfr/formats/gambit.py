@@ -76,17 +76,17 @@ def from_gambit(game: CompiledGame, profile: Any) -> Policy:
         raise ValueError(
             "the policy must be a mixed behaviour profile of a pygambit game with a tree"
         )
-    given = (
+    rows = (
         (infoset, row, row)
         for infoset, node in _match(game, profile.game)
         for row in [[float(profile[action]) for action in node.infoset.actions]]
     )
-    return policy_of_pairs(game, given, "the profile of pygambit has no distribution at")
+    return policy_of_pairs(game, rows, "the profile of pygambit has no distribution at")
 
 
-def _match(game: FlatGame, theirs: Any) -> list[tuple[int, Any]]:
+def _match(game: FlatGame, gambit_game: Any) -> list[tuple[int, Any]]:
     """Return the infosets of our game, each with a node of a game of pygambit."""
-    players = list(theirs.players)
+    players = list(gambit_game.players)
 
     def look(node: Any) -> TheirNode[tuple[int, int]]:
         """Describe a node of pygambit."""
@@ -98,4 +98,4 @@ def _match(game: FlatGame, theirs: Any) -> list[tuple[int, Any]]:
         key = node.player.number, node.infoset.number
         return TheirNode(players.index(node.player), key, children)
 
-    return match_infosets(game, theirs.root, look, theirs.title)
+    return match_infosets(game, gambit_game.root, look, gambit_game.title)

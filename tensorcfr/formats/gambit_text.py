@@ -171,18 +171,18 @@ class Tokens:
 
     def payoffs(self, n_players: int) -> tuple[Fraction, ...]:
         """Read one payoff for each player, with optional commas, and the closing brace."""
-        found = []
+        numbers = []
         for player in range(n_players):
             if self.kind != NUMBER:
                 self.fail(
                     f"expected {n_players} payoffs, one for each player, found {self.found()} "
                     f"after {player}"
                 )
-            found.append(self.number_here("the payoff"))
+            numbers.append(self.number_here("the payoff"))
             if self.at(","):
                 self.advance()
         self.expect_mark("}", f"after {n_players} payoffs, one for each player")
-        return tuple(found)
+        return tuple(numbers)
 
 
 def decoded(data: bytes, path: str | Path) -> str:
@@ -208,17 +208,17 @@ def distinct(labels: Sequence[str]) -> list[str]:
     if "" not in labels and len(set(labels)) == len(labels):
         return list(labels)
     taken = set(labels)
-    found = []
+    unique = []
     for label in labels:
         if label and labels.count(label) == 1:
-            found.append(label)
+            unique.append(label)
             continue
         number = 1
         while (numbered := f"{label}_{number}") in taken:
             number += 1
         taken.add(numbered)
-        found.append(numbered)
-    return found
+        unique.append(numbered)
+    return unique
 
 
 def quoted(label: str) -> str:

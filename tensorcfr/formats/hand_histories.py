@@ -83,14 +83,14 @@ def _first_of_two(history: Any) -> tuple[int, list[Any], Any, list[Any]]:
     Returns:
         Number of players in the hand, board, pot, and the stacks of these players.
     """
-    found: tuple[int, list[Any], Any, list[Any]] = 0, [], 0, []
+    street_start: tuple[int, list[Any], Any, list[Any]] = 0, [], 0, []
     for state in history:
         # PokerKit changes a single state object, so its numbers are copied out at each new board.
         board = list(state.get_board_cards(0))
-        if len(board) >= 3 and len(board) > len(found[1]):
+        if len(board) >= 3 and len(board) > len(street_start[1]):
             active = [player for player, is_in in enumerate(state.statuses) if is_in]
             stacks = [state.stacks[player] for player in active]
-            found = len(active), board, state.total_pot_amount, stacks
+            street_start = len(active), board, state.total_pot_amount, stacks
             if len(active) == 2:
                 break
-    return found
+    return street_start

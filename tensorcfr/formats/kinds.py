@@ -23,5 +23,5 @@ def kind_of(text: str) -> str | None:
     >>> kind_of("set_threads 2")
     'a script of PioSOLVER'
     """
-    found = (kind for kind, form in KINDS.items() if re.search(form, text, re.MULTILINE))
-    return next(found, None)
+    matches = (kind for kind, form in KINDS.items() if re.search(form, text, re.MULTILINE))
+    return next(matches, None)

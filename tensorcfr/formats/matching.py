@@ -27,7 +27,7 @@ class TheirNode(NamedTuple, Generic[Key]):
 
 
 def match_infosets(
-    game: FlatGame, root: Any, look: Callable[[Any], TheirNode[Key]], other: str
+    game: FlatGame, root: Any, look: Callable[[Any], TheirNode[Key]], other_name: str
 ) -> list[tuple[int, Any]]:
     """Traverse two trees together and pair their infosets.
 
@@ -38,7 +38,7 @@ def match_infosets(
         game: Our game.
         root: Root node of the other library's tree.
         look: Function that describes a node of the other library.
-        other: Name of the other library's game in errors.
+        other_name: Name of the other library's game in errors.
 
     Returns:
         Our infosets, each with the first node of the other library in it.
@@ -52,14 +52,14 @@ def match_infosets(
     first_child = tree.first_child.tolist()
     pairs: dict[Key, int] = {}
     named: dict[int, Key] = {}
-    found: list[tuple[int, Any]] = []
+    matched: list[tuple[int, Any]] = []
     stack = [(0, root)]
     while stack:
         node, theirs = stack.pop()
         their, children = look(theirs), range(first_child[node], first_child[node + 1])
         if (player[node], len(children)) != (their.player, len(their.children)):
             raise ValueError(
-                f"{game.name} and {other} are not the same game: at {_where(game, node)} "
+                f"{game.name} and {other_name} are not the same game: at {_where(game, node)} "
                 f"{_describe(player[node], len(children))}, and there "
                 f"{_describe(their.player, len(their.children))}"
             )
@@ -68,26 +68,26 @@ def match_infosets(
             continue
         ours = infoset[node]
         if ours not in named:
-            found.append((ours, theirs))
+            matched.append((ours, theirs))
         # The mapping must be one to one: check it in both directions.
         if pairs.setdefault(their.infoset, ours) != ours or (
             named.setdefault(ours, their.infoset) != their.infoset
         ):
             raise ValueError(
-                f"{game.name} and {other} have different infosets: see infoset "
+                f"{game.name} and {other_name} have different infosets: see infoset "
                 f"{game.infoset_labels[ours]!r} at {_where(game, node)}"
             )
-    return found
+    return matched
 
 
 def policy_of_pairs(
-    game: FlatGame, given: Iterable[tuple[int, Sequence[float], Any]], problem: str
+    game: FlatGame, rows: Iterable[tuple[int, Sequence[float], Any]], problem: str
 ) -> Policy:
     """Return the policy with the probabilities that another library gives for every infoset.
 
     Args:
         game: Our game.
-        given: For each infoset, its index; the probabilities of its actions, followed by those of
+        rows: For each infoset, its index; the probabilities of its actions, followed by those of
             actions that do not exist there; and the object that an error shows.
         problem: Text of an error before the label of the infoset.
 
@@ -95,12 +95,12 @@ def policy_of_pairs(
         ValueError: An infoset has no distribution; names it.
     """
     probabilities = np.ones(game.n_sequences)
-    for infoset, numbers, shown in given:
-        at, row = game.sequences(infoset), np.array(numbers)
-        row, others = np.split(row, [len(game.infoset_actions[infoset])])
-        if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE) or others.any():
+    for infoset, numbers, shown in rows:
+        sequences, row = game.sequences(infoset), np.array(numbers)
+        row, extra = np.split(row, [len(game.infoset_actions[infoset])])
+        if not ((row >= 0).all() and abs(row.sum() - 1.0) <= SUM_TOLERANCE) or extra.any():
             raise ValueError(f"{problem} {game.infoset_labels[infoset]!r}: {shown}")
-        probabilities[at] = row
+        probabilities[sequences] = row
     return Policy(game, probabilities)
 
 

@@ -43,7 +43,7 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
     title = tokens.header("NFG", "1")
     players = tokens.texts("the names of the players")
     strategies = _strategies(tokens, len(players))
-    counts = [len(own) for own in strategies]
+    counts = [len(player_strategies) for player_strategies in strategies]
     if tokens.kind == TEXT:
         tokens.advance()  # A comment.
     if tokens.at("{"):
@@ -53,7 +53,10 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
         payoffs = _listed(tokens, prod(counts) * len(players))
     # The first player's strategy varies fastest, and the players' payoffs faster still.
     table = np.array(payoffs).reshape(len(players), *counts, order="F")
-    actions = [distinct([str(strategy) for strategy in own]) for own in strategies]
+    actions = [
+        distinct([str(strategy) for strategy in player_strategies])
+        for player_strategies in strategies
+    ]
     # MatrixGame takes an array of two axes as a zero-sum matrix, so drop the axis of one player.
     return MatrixGame(table if len(players) > 1 else table[0], actions=actions, title=title)
 
@@ -61,19 +64,19 @@ def parse_nfg(text: str, source: str = "nfg") -> MatrixGame:
 def _strategies(tokens: Tokens, players: int) -> list[Sequence[str | int]]:
     """Read the strategies of each player: ``{ 3 2 }`` or ``{ { "a" "b" "c" } { "d" "e" } }``."""
     tokens.expect_mark("{", "before the strategies")
-    found: list[Sequence[str | int]] = []
+    strategies: list[Sequence[str | int]] = []
     while not tokens.at("}"):
         start = tokens.start
         if tokens.at("{"):
-            found.append(tokens.texts("the names of the strategies"))
+            strategies.append(tokens.texts("the names of the strategies"))
         else:
-            found.append(range(1, tokens.whole_here("the number of strategies") + 1))
-        if not found[-1]:
+            strategies.append(range(1, tokens.whole_here("the number of strategies") + 1))
+        if not strategies[-1]:
             tokens.fail("a player has at least one strategy", start)
-    if len(found) != players:
-        tokens.fail(f"the file names {players} players, and strategies of {len(found)}")
+    if len(strategies) != players:
+        tokens.fail(f"the file names {players} players, and strategies of {len(strategies)}")
     tokens.expect_mark("}", "after the strategies")
-    return found
+    return strategies
 
 
 def _outcomes(tokens: Tokens, players: int) -> list[list[float]]:
@@ -90,36 +93,36 @@ def _outcomes(tokens: Tokens, players: int) -> list[list[float]]:
 
 def _by_outcome(tokens: Tokens, outcomes: list[list[float]], profiles: int) -> list[float]:
     """Read the number of an outcome for every combination of strategies."""
-    found: list[float] = []
-    read = 0
+    payoffs: list[float] = []
+    n_read = 0
     while tokens.kind == NUMBER:
         start = tokens.start
         outcome = tokens.whole_here("the number of the outcome")
         if outcome >= len(outcomes):
             tokens.fail(f"there is no outcome {outcome}; the file has {len(outcomes) - 1}", start)
-        found += outcomes[outcome]
-        read += 1
-    _check_count(tokens, read, profiles, "outcomes")
-    return found
+        payoffs += outcomes[outcome]
+        n_read += 1
+    _check_count(tokens, n_read, profiles, "outcomes")
+    return payoffs
 
 
 def _listed(tokens: Tokens, numbers: int) -> list[float]:
     """Read all payoffs of the payoff version."""
-    found: list[float] = []
+    payoffs: list[float] = []
     while tokens.kind == NUMBER:
-        found.append(float(tokens.number_here("the payoff")))
+        payoffs.append(float(tokens.number_here("the payoff")))
         if tokens.at(","):
             tokens.advance()
-    _check_count(tokens, len(found), numbers, "payoffs")
-    return found
+    _check_count(tokens, len(payoffs), numbers, "payoffs")
+    return payoffs
 
 
-def _check_count(tokens: Tokens, found: int, needed: int, what: str) -> None:
+def _check_count(tokens: Tokens, count: int, needed: int, what: str) -> None:
     """Check that the file ends here and has the needed number of payoffs or outcomes."""
     if tokens.kind != END:
-        tokens.fail(f"expected {needed:,} {what}, found {tokens.found()} after {found:,}")
-    if found != needed:
-        tokens.fail(f"the strategies ask for {needed:,} {what}, and the file has {found:,}")
+        tokens.fail(f"expected {needed:,} {what}, found {tokens.found()} after {count:,}")
+    if count != needed:
+        tokens.fail(f"the strategies ask for {needed:,} {what}, and the file has {count:,}")
 
 
 def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Path:
@@ -194,7 +197,7 @@ def _plans(game: FlatGame, player: int) -> list[Plan]:
         longer: list[Plan] = []
         for plan in plans:
             leads = parent[infoset] in {root, *plan.values()}
-            longer += [{**plan, infoset: one} for one in sequences] if leads else [plan]
+            longer += [{**plan, infoset: sequence} for sequence in sequences] if leads else [plan]
         plans = longer
     return plans
 
@@ -209,11 +212,11 @@ def _payoffs(game: FlatGame, plans: list[list[Plan]]) -> np.ndarray:
     terminal, players = game.tree.terminal, range(game.n_players)
     chance = reach_without(game, players, np.ones(game.n_sequences))[terminal]
     table = chance * (game.tree.utility.T * game.unit)
-    for player, own in enumerate(plans):
-        others = [other for other in players if other != player]
-        plays = np.zeros((len(own), game.n_sequences))
+    for player, player_plans in enumerate(plans):
+        others = [opponent for opponent in players if opponent != player]
+        plays = np.zeros((len(player_plans), game.n_sequences))
         plays[:, game.form.player_sequences[player]] = 1.0
-        for row, plan in zip(plays, own, strict=True):
+        for row, plan in zip(plays, player_plans, strict=True):
             row[list(plan.values())] = 1.0
         reached = [reach_without(game, others, row)[terminal] > 0.0 for row in plays]
         # (players, plans so far, 1, terminals) times (plans, terminals): the last axis stays the
@@ -232,9 +235,10 @@ def _lines(
     """Yield the lines of the file."""
     players = " ".join(quoted(f"Player {player}") for player in range(game.n_players))
     yield f"NFG 1 R {quoted(game.name)} {{ {players} }}\n{{\n"
-    for player, own in enumerate(plans):
-        alone = int(np.diff(game.form.player_infosets)[player]) == 1
-        yield f"  {{ {' '.join(quoted(_plan_label(game, plan, alone)) for plan in own)} }}\n"
+    for player, player_plans in enumerate(plans):
+        has_one_infoset = int(np.diff(game.form.player_infosets)[player]) == 1
+        labels = (quoted(_plan_label(game, plan, has_one_infoset)) for plan in player_plans)
+        yield f"  {{ {' '.join(labels)} }}\n"
     yield "}\n"
     by_profile = table.reshape(game.n_players, -1, order="F").T
     if not outcomes:
@@ -249,12 +253,12 @@ def _lines(
     yield "\n".join(map(str, (number.ravel() + 1).tolist())) + "\n"
 
 
-def _plan_label(game: FlatGame, plan: Plan, alone: bool) -> str:
+def _plan_label(game: FlatGame, plan: Plan, has_one_infoset: bool) -> str:
     """Return the label of a plan: ``bet``, or ``K:bet Kp:call`` if there are several infosets."""
     chosen = [
         (infoset, game.infoset_actions[infoset][_sequences(game, infoset).index(sequence)])
         for infoset, sequence in plan.items()
     ]
-    if alone:
+    if has_one_infoset:
         return chosen[0][1]
     return " ".join(f"{game.infoset_labels[infoset]}:{action}" for infoset, action in chosen) or "-"

@@ -68,7 +68,7 @@ class OpenSpielGame(Game):
         else:
             self._text = str(game).removesuffix("()")
         kind = game.get_type()
-        _refuse_unwalkable(pyspiel, kind, self._text)
+        _refuse_unlistable(pyspiel, kind, self._text)
         if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
             game = pyspiel.convert_to_turn_based(game)
         self.game = game
@@ -109,7 +109,7 @@ class OpenSpielGame(Game):
             legal = state.legal_actions()
             known = self._decisions[player].get(text)
             if known is None:
-                return self._meet(state, player, text, legal)
+                return self._add_infoset(state, player, text, legal)
             if known[0] == legal:
                 return known[1]
             # Histories of an infoset differ in their actions.  Return both tuples, so that the
@@ -142,7 +142,7 @@ class OpenSpielGame(Game):
         state.apply_action(action.number)
         return state
 
-    def _meet(self, state: Any, player: int, text: str, legal: list[int]) -> Decision:
+    def _add_infoset(self, state: Any, player: int, text: str, legal: list[int]) -> Decision:
         """Name an infoset and its actions, at the first of its histories."""
         label = text
         while label in self._labels:
@@ -181,7 +181,7 @@ def _load(pyspiel: Any, text: str) -> Any:
         raise GameError(f"OpenSpiel cannot load {text!r}: {reason}") from error
 
 
-def _refuse_unwalkable(pyspiel: Any, kind: Any, text: str) -> None:
+def _refuse_unlistable(pyspiel: Any, kind: Any, text: str) -> None:
     """Raise GameError if a game's histories cannot be enumerated or its infosets have no names."""
     if kind.dynamics == pyspiel.GameType.Dynamics.MEAN_FIELD:
         raise GameError(f"OpenSpiel's {text!r} is a mean-field game; it has no history tree")

@@ -53,10 +53,10 @@ def policy_to_openspiel(policy: Any, openspiel_game: Any = None) -> Any:
     from open_spiel.python.policy import TabularPolicy
 
     table = TabularPolicy(rules.game, states={text: state for text, (state, _) in rows.items()})
-    for text, (state, given) in rows.items():
+    for text, (state, probabilities) in rows.items():
         row, legal = table.action_probability_array[table.state_lookup[text]], state.legal_actions()
         row[:] = 0.0
-        row[legal] = given
+        row[legal] = probabilities
     return table
 
 
@@ -67,8 +67,8 @@ def policy_to_pyspiel(policy: Any, openspiel_game: Any = None) -> Any:
     """
     rows = _rows(policy, openspiel_game)[1]
     table = {
-        text: list(zip(state.legal_actions(), given, strict=True))
-        for text, (state, given) in rows.items()
+        text: list(zip(state.legal_actions(), probabilities, strict=True))
+        for text, (state, probabilities) in rows.items()
     }
     return needs(*PYSPIEL).TabularPolicy(table)
 
@@ -85,16 +85,16 @@ def _rows(
     policy: Policy = policy_of(source)
     game = laid_out(policy.game, "OpenSpiel")
     rules = _rules(game, openspiel_game, "policy_to_openspiel(policy, openspiel_game)")
-    found: dict[str, tuple[Any, list[float]]] = {}
+    strategies: dict[str, tuple[Any, list[float]]] = {}
     for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
         text = state.information_state_string(state.current_player())
-        if text in found:
+        if text in strategies:
             raise ValueError(
                 f"{rules.name}: two players share an information state string, which OpenSpiel's "
                 f"TabularPolicy does not tell apart: {text!r}"
             )
-        found[text] = state, policy.probabilities[game.sequences(infoset)].tolist()
-    return rules, found
+        strategies[text] = state, policy.probabilities[game.sequences(infoset)].tolist()
+    return rules, strategies
 
 
 def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) -> Policy:
@@ -116,16 +116,16 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
         openspiel_game = getattr(policy, "game", None)
     rules = _rules(game, openspiel_game, "from_openspiel(game, policy, openspiel_game)")
 
-    def given() -> Iterator[tuple[int, list[float], Any]]:
+    def strategies() -> Iterator[tuple[int, list[float], Any]]:
         for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
-            said = policy.action_probabilities(state)
+            answer = policy.action_probabilities(state)
             # Probabilities of illegal actions remain and are reported as an error.
-            others = dict(said)
-            row = [others.pop(action, 0.0) for action in state.legal_actions()]
-            yield infoset, [*row, *others.values()], said
+            illegal = dict(answer)
+            row = [illegal.pop(action, 0.0) for action in state.legal_actions()]
+            yield infoset, [*row, *illegal.values()], answer
 
     problem = "the policy of OpenSpiel has no distribution over the legal actions of"
-    return policy_of_pairs(game, given(), problem)
+    return policy_of_pairs(game, strategies(), problem)
 
 
 def _look(state: Any) -> TheirNode[tuple[int, str]]:

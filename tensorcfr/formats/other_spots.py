@@ -49,10 +49,10 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
     """
     path, name = Path(path), str(path)
     with path.open("rb") as file:
-        read = file.read(MOST_BYTES + 1)
-    if len(read) > MOST_BYTES:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
         raise FormatError(name, 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
-    text = decoded(read, path)
+    text = decoded(content, path)
     if reader := READERS.get(path.suffix.lower()):
         return reader(text, name)
     if kind_of(text) == TEXASSOLVER:

@@ -32,14 +32,14 @@ COLUMNS = ("infoset", "action", PROBABILITY)
 
 def policy_table(policy: Any) -> SequenceTable:
     """Return the table of a policy or of a solution: ``policy.table()``."""
-    found: SequenceTable = policy_of(policy).table()
-    return found
+    table: SequenceTable = policy_of(policy).table()
+    return table
 
 
 def save_policy(policy: Any, path: str | Path, format: str | None = None) -> Path:
     """Write the policy, also of a solution, to a file: ``policy.save(path, format)``."""
-    found: Path = policy_of(policy).save(path, format)
-    return found
+    saved: Path = policy_of(policy).save(path, format)
+    return saved
 
 
 def read_policy(game: CompiledGame, path: str | Path, format: str | None = None) -> Policy:
@@ -84,7 +84,7 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
     source = policy_of(source)
     if isinstance(source, Policy):
         if source.game is not game and source.game.digest != game.digest:
-            raise ValueError(f"{name} is for {_told_apart(source.game, game)}")
+            raise ValueError(f"{name} is for {_describe_difference(source.game, game)}")
         return source
     if isinstance(source, (Batched, ByLine)):
         return policy_of_function(game, source)
@@ -106,14 +106,17 @@ def find_policy(game: CompiledGame, source: Any, name: str = "policy") -> Policy
     )
 
 
-def _told_apart(one: CompiledGame, other: CompiledGame) -> str:
+def _describe_difference(source_game: CompiledGame, target_game: CompiledGame) -> str:
     """Describe in an error the game that a policy is for, and its difference from another game."""
-    if one.name != other.name:
-        return f"{one.name}, not for {other.name}"
-    ours, theirs = ("in chunks" if game.layout == "chunks" else "laid out" for game in (one, other))
+    if source_game.name != target_game.name:
+        return f"{source_game.name}, not for {target_game.name}"
+    ours, theirs = (
+        "in chunks" if game.layout == "chunks" else "laid out"
+        for game in (source_game, target_game)
+    )
     if ours != theirs:
-        return f"{one.name} {ours}, not {theirs}: compile both with the same cut"
-    return f"another game that is called {one.name}: its rules or its cut differ"
+        return f"{source_game.name} {ours}, not {theirs}: compile both with the same cut"
+    return f"another game that is called {source_game.name}: its rules or its cut differ"
 
 
 def is_policy_file(path: Path) -> bool:
@@ -143,21 +146,22 @@ def policy_of_rows(
     """
     filling = Filling(game)
     # Rows in the order of the game need no index of labels, which is slow to build.
-    wanted, rows = _take_in_order(all_rows(game), iter(rows), filling, source)
+    remaining, rows = _take_in_order(all_rows(game), iter(rows), filling, source)
     table = _by_infoset(game, rows, name_row)
-    for infosets in wanted:
-        found = np.zeros(infosets.numbers.shape)
-        pairs = zip(found, infosets.labels, infosets.actions, strict=True)
+    for infosets in remaining:
+        probabilities = np.zeros(infosets.numbers.shape)
+        pairs = zip(probabilities, infosets.labels, infosets.actions, strict=True)
         for row, label, actions in pairs:
             if label not in table:
                 raise ValueError(f"{source}: the policy says nothing about infoset {label!r}")
-            _, said = table.pop(label)
-            row[:] = [said.get(action, 0.0) for action in actions]
-        _check_rows(infosets, found, source)
-        filling.put(infosets, found)
-    for label, (place, said) in table.items():
+            _, by_action = table.pop(label)
+            row[:] = [by_action.get(action, 0.0) for action in actions]
+        _check_rows(infosets, probabilities, source)
+        filling.put(infosets, probabilities)
+    for label, (place, by_action) in table.items():
         raise ValueError(
-            f"{name_row(place)}: action {next(iter(said))!r} of infoset {label!r} is given twice"
+            f"{name_row(place)}: action {next(iter(by_action))!r} of infoset {label!r} "
+            "is given twice"
         )
     return Policy(game, filling.probabilities)
 
@@ -166,9 +170,9 @@ def _by_infoset(
     game: CompiledGame, rows: Iterable[Row], name_row: Callable[[int], str]
 ) -> dict[str, tuple[int, dict[str, float]]]:
     """Group rows by infoset: number of the first row, and probabilities by action."""
-    found: dict[str, tuple[int, dict[str, float]]] = {}
+    by_label: dict[str, tuple[int, dict[str, float]]] = {}
     last: str | None = None
-    spelled, actions, said = "", tuple[str, ...](), dict[str, float]()
+    spelled, actions, by_action = "", tuple[str, ...](), dict[str, float]()
     for place, label, action, number in rows:
         # Rows of an infoset usually follow each other, so look up a label only when it changes.
         if label != last:
@@ -180,36 +184,36 @@ def _by_infoset(
                     f"{name_row(place)}: {game.name} has no infoset {label!r}; {hint}"
                 ) from None
             last = label
-            said = found.setdefault(spelled, (place, {}))[1]
+            by_action = by_label.setdefault(spelled, (place, {}))[1]
         if action not in actions:
             raise ValueError(
                 f"{name_row(place)}: infoset {label!r} has no action {action!r}; "
                 f"{suggest(str(action), actions)}"
             )
-        if action in said:
+        if action in by_action:
             raise ValueError(
                 f"{name_row(place)}: action {action!r} of infoset {label!r} is given twice"
             )
         try:
-            said[action] = float(number)
+            by_action[action] = float(number)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{name_row(place)}: {brief(number)} is not a probability") from None
-    return found
+    return by_label
 
 
 def _take_in_order(
-    wanted: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
+    infoset_rows: Iterator[InfosetRows], rows: Iterator[Row], filling: Filling, source: str
 ) -> tuple[Iterator[InfosetRows], Iterator[Row]]:
     """Read rows in batches as long as they are in the order of the game.
 
     Returns:
         The infosets and the rows that are left.
     """
-    for infosets in wanted:
+    for infosets in infoset_rows:
         taken = list(islice(rows, infosets.numbers.size))
         table = _table_of(infosets, taken)
         if table is None:  # The caller reads the rest row by row, which can name a wrong row.
-            return chain([infosets], wanted), chain(taken, rows)
+            return chain([infosets], infoset_rows), chain(taken, rows)
         _check_rows(infosets, table, source)
         filling.put(infosets, table)
     return iter(()), rows
@@ -238,11 +242,11 @@ def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
     """Check that the probabilities of every infoset are a distribution; errors name the infoset."""
     wrong = ~((table >= 0).all(axis=1) & (np.abs(table.sum(axis=1) - 1) <= SUM_TOLERANCE))
     if wrong.any():
-        at = int(wrong.argmax())
-        said = dict(zip(infosets.actions[at], table[at].tolist(), strict=True))
+        index = int(wrong.argmax())
+        by_action = dict(zip(infosets.actions[index], table[index].tolist(), strict=True))
         raise ValueError(
-            f"{source}: the probabilities of infoset {infosets.labels[at]!r} are not a "
-            f"distribution: {said}"
+            f"{source}: the probabilities of infoset {infosets.labels[index]!r} are not a "
+            f"distribution: {by_action}"
         )
 
 
@@ -252,12 +256,12 @@ def _check_rows(infosets: InfosetRows, table: np.ndarray, source: str) -> None:
 def _read_csv(game: CompiledGame, path: Path) -> Policy:
     def rows(reader: Iterator[list[str]]) -> Iterator[Row]:
         columns = next(reader, [])
-        at = _places(columns, str(path))
+        indices = _column_indices(columns, str(path))
         for cells in reader:
             line: int = reader.line_num  # type: ignore[attr-defined]
             if len(cells) != len(columns):
                 raise ValueError(f"{path}:{line}: {len(cells)} cells, but {len(columns)} columns")
-            yield line, *(cells[index] for index in at)  # type: ignore[misc]
+            yield line, *(cells[index] for index in indices)  # type: ignore[misc]
 
     with open(path, encoding="utf-8-sig", newline="") as file:
         try:
@@ -270,16 +274,16 @@ def _read_csv(game: CompiledGame, path: Path) -> Policy:
 
 def _read_json(game: CompiledGame, path: Path) -> Policy:
     try:
-        given = json.loads(path.read_bytes(), object_pairs_hook=_distinct_keys)
+        content = json.loads(path.read_bytes(), object_pairs_hook=_distinct_keys)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"cannot read {path}: {error}") from error
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         raise ValueError(
-            f"{path}: expected infosets with their actions, found {type(given).__name__}"
+            f"{path}: expected infosets with their actions, found {type(content).__name__}"
         )
 
     def rows() -> Iterator[Row]:
-        for label, row in given.items():
+        for label, row in content.items():
             if not isinstance(row, dict):
                 raise ValueError(f"{path}: infoset {label!r} has {row!r}, not its actions")
             for action, cell in row.items():
@@ -290,12 +294,12 @@ def _read_json(game: CompiledGame, path: Path) -> Policy:
 
 
 def _distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"{twice!r} is given twice")
-    return found
+        repeated = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"{repeated!r} is given twice")
+    return mapping
 
 
 def _read_parquet(game: CompiledGame, path: Path) -> Policy:
@@ -303,7 +307,7 @@ def _read_parquet(game: CompiledGame, path: Path) -> Policy:
     try:
         # With dictionaries, each label is decoded once per batch instead of once per row.
         with parquet.ParquetFile(path, read_dictionary=["infoset", "action"]) as file:
-            _places(file.schema_arrow.names, str(path))
+            _column_indices(file.schema_arrow.names, str(path))
             batches = file.iter_batches(columns=list(COLUMNS))
             return policy_of_rows(
                 game, _arrow_rows(batches), str(path), lambda row: f"{path}: row {row}"
@@ -374,7 +378,7 @@ FORMATS: Mapping[str, Callable[[CompiledGame, Path], Policy]] = {
 """Reader of a policy, by format."""
 
 
-def _places(columns: list[str], source: str) -> list[int]:
+def _column_indices(columns: list[str], source: str) -> list[int]:
     """Return the indices of :data:`COLUMNS` among the columns of a table."""
     for name in COLUMNS:
         if name not in columns:
@@ -389,7 +393,7 @@ def _of_table(game: CompiledGame, table: Any) -> Policy:
     if hasattr(table, "validate"):
         table.validate(full=True)  # pyarrow does not check the indices of dictionaries.
     columns, values = columns_of(table)
-    _places(columns, "the table")
+    _column_indices(columns, "the table")
     rows = ((row, *cells) for row, cells in enumerate(zip(*map(values, COLUMNS), strict=True)))
     return policy_of_rows(game, rows, "the table", lambda row: f"the table: row {row}")
 

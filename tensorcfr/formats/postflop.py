@@ -52,19 +52,19 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         FormatError: The text is not such a configuration, or has several; names missing keys.
     """
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
         raise FormatError(name, line, getattr(error, "colno", 1), f"no JSON: {error}") from None
-    if isinstance(found, dict) and isinstance(found.get("data"), list):
-        if found.get("name") == "ranges":
+    if isinstance(content, dict) and isinstance(content.get("data"), list):
+        if content.get("name") == "ranges":
             problem = "the export has ranges, and no configuration of a tree"
             raise FormatError(name, 1, 1, problem)
-        found = found["data"]
-    if isinstance(found, list):
-        found = _only_one(found, name)
-    whole = found if isinstance(found, dict) else {}
-    config = whole.get("config", whole)
+        content = content["data"]
+    if isinstance(content, list):
+        content = _only_one(content, name)
+    record = content if isinstance(content, dict) else {}
+    config = record.get("config", record)
     keys = set(config) if isinstance(config, dict) else set()
     if VERSION_1 in keys:
         problem = "a configuration of version 1, which the program itself does not import"
@@ -76,18 +76,18 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         problem = f"the configuration has no {', '.join(missing[:3])}"
         raise FormatError(name, 1, 1, problem)
 
-    def of(key: str) -> str:
+    def sizes_of(key: str) -> str:
         """Return the sizes of a key in the notation of this library: ``3e200%`` for ``3e200``."""
         words = re.split(r"[,\s]+", str(config.get(key, "")).strip().lower())
         return ",".join(re.sub(r"e(\d+)$", r"e\1%", word) for word in words if word)
 
     def number(key: str) -> float:
         """Return the number of a key; 0 if the key is missing."""
-        given = config.get(key, 0)
+        value = config.get(key, 0)
         try:
-            return float(given)
+            return float(value)
         except (TypeError, ValueError, OverflowError):
-            problem = f"{key} must be a number, not {brief(given)}"
+            problem = f"{key} must be a number, not {brief(value)}"
             raise FormatError(name, 1, 1, problem) from None
 
     options: dict[str, Any] = {
@@ -95,7 +95,9 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         "stacks": number("effectiveStack"),
         **{
             option: {
-                street: {player: of(f"{player}{street.capitalize()}{kind}") for player in PLAYERS}
+                street: {
+                    player: sizes_of(f"{player}{street.capitalize()}{kind}") for player in PLAYERS
+                }
                 for street in STREETS
             }
             for option, kind in (("bets", "Bet"), ("raises", "Raise"))
@@ -109,45 +111,49 @@ def postflop_options(text: str, name: str = "configuration") -> dict[str, Any]:
         "remove": _lines(config.get("removedLines", ""), name),
     }
     if config.get("donkOption"):
-        options["donk"] = {street: of(f"oop{street.capitalize()}Donk") for street in STREETS[1:]}
+        options["donk"] = {
+            street: sizes_of(f"oop{street.capitalize()}Donk") for street in STREETS[1:]
+        }
     if board := config.get("board"):
         options["board"] = "".join(map(str, board)) if isinstance(board, list) else str(board)
-    if "oopRange" in whole and "ipRange" in whole:
-        options["ranges"] = tuple(_range(whole, key, name) for key in ("oopRange", "ipRange"))
+    if "oopRange" in record and "ipRange" in record:
+        options["ranges"] = tuple(_range(record, key, name) for key in ("oopRange", "ipRange"))
     return options
 
 
 def _only_one(items: list[Any], name: str) -> Any:
     """Return the only configuration of an export; groups of an export do not hold one."""
-    found = [one for one in items if isinstance(one, dict) and isinstance(one.get("value"), dict)]
-    if len(found) == 1:
-        return found[0]["value"]
-    names = ["/".join(map(str, one.get("path") or ["?"])) for one in found[:3]]
-    problem = f"the export has {len(found)} configurations" + (
-        f" ({', '.join(names)}{', ...' if len(found) > 3 else ''}): leave one in it"
-        if found
+    configurations = [
+        item for item in items if isinstance(item, dict) and isinstance(item.get("value"), dict)
+    ]
+    if len(configurations) == 1:
+        return configurations[0]["value"]
+    names = ["/".join(map(str, item.get("path") or ["?"])) for item in configurations[:3]]
+    problem = f"the export has {len(configurations)} configurations" + (
+        f" ({', '.join(names)}{', ...' if len(configurations) > 3 else ''}): leave one in it"
+        if configurations
         else ""
     )
     raise FormatError(name, 1, 1, problem)
 
 
-def _range(whole: dict[str, Any], key: str, name: str) -> str:
+def _range(record: dict[str, Any], key: str, name: str) -> str:
     """Rewrite a range so that it has the same hands by the rules of this library."""
     groups = []
-    for group in str(whole[key]).split(","):
+    for group in str(record[key]).split(","):
         if not group.strip():
             continue
         match = _GROUP.fullmatch("".join(group.split()))
         if match is None:
             problem = f"{key}: {brief(group.strip())} is not a group of hands of the program"
             raise FormatError(name, 1, 1, problem)
-        hands, more, weight = (part or "" for part in match.groups())
+        hands, suffix, weight = (part or "" for part in match.groups())
         second = 1 if len(hands) < 4 else 2
-        first_rank, second_rank = (RANKS.index(hands[at].upper()) for at in (0, second))
-        if more == "+" and first_rank == second_rank + 1:
+        first_rank, second_rank = (RANKS.index(hands[index].upper()) for index in (0, second))
+        if suffix == "+" and first_rank == second_rank + 1:
             # In that program both ranks rise up to ace and king; here only the lower one would.
-            more = f"-A{hands[1:second]}K{hands[second + 1 :]}"
-        groups.append(hands + more + weight)
+            suffix = f"-A{hands[1:second]}K{hands[second + 1 :]}"
+        groups.append(hands + suffix + weight)
     # If two groups contain the same hand, the first one counts there and the last one here.
     return ",".join(reversed(groups))
 

@@ -171,15 +171,15 @@ def _text_of(rules: Rules) -> str | None:
 
     Games of OpenSpiel that this library reads as built-in games have no such text either.
     """
-    theirs = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
-    return rules.name if theirs else None
+    is_openspiel = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
+    return rules.name if is_openspiel else None
 
 
 def _built_in_name(source: str, parameters: dict[str, Any]) -> str:
     """Return a built-in game with its parameters as text: ``leduc(ranks=4)``."""
     try:
-        base, given = parse_spec(source)
+        base, arguments = parse_spec(source)
     except ValueError:
         return source  # make_game rejects it.
-    listed = [f"{key}={value!r}" for key, value in (given | parameters).items()]
+    listed = [f"{key}={value!r}" for key, value in (arguments | parameters).items()]
     return f"{base}({', '.join(listed)})" if listed else base

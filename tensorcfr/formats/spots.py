@@ -49,10 +49,10 @@ def read_spot(path: Annotated[str | Path, Where()]) -> Spot:
     """
     path = Path(path)
     with path.open("rb") as file:
-        read = file.read(MOST_BYTES + 1)
-    if len(read) > MOST_BYTES:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
         raise FormatError(str(path), 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
-    return parse_spot(decoded(read, path), str(path))
+    return parse_spot(decoded(content, path), str(path))
 
 
 @checked()
@@ -69,34 +69,34 @@ def parse_spot(
         FormatError: The text is not valid TOML, or not a spot; names line and column.
     """
     try:
-        given = tomllib.loads(text)
+        options = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError, since huge numbers raise it too.
         _refuse_other(text, name)
-        what = str(error) or "it is nested too deeply"
-        match = re.search(r" \(at line (\d+), column (\d+)\)", what)
+        message = str(error) or "it is nested too deeply"
+        match = re.search(r" \(at line (\d+), column (\d+)\)", message)
         line, column = (int(match[1]), int(match[2])) if match else _end(text)
-        what = what.partition(" (at ")[0]
-        raise FormatError(name, line, column, what[0].lower() + what[1:]) from None
-    ranges = given.get("ranges")
+        message = message.partition(" (at ")[0]
+        raise FormatError(name, line, column, message[0].lower() + message[1:]) from None
+    ranges = options.get("ranges")
     if isinstance(ranges, Mapping):
         if set(ranges) != set(PLAYERS):
-            found = brief(list(ranges))
-            problem = f"[ranges] has the keys oop and ip, not {found}"
+            keys = brief(list(ranges))
+            problem = f"[ranges] has the keys oop and ip, not {keys}"
             raise FormatError(name, *_place(text, "ranges"), problem)
-        given["ranges"] = tuple(ranges[player] for player in PLAYERS)
+        options["ranges"] = tuple(ranges[player] for player in PLAYERS)
     known = ("game", *GAMES[Holdem.game].parameters)
-    if not given.keys() & {*known}:
+    if not options.keys() & {*known}:
         _refuse_other(text, name)
-    for key in given:
+    for key in options:
         if key not in known:
             problem = f"there is no option {brief(key)}; {suggest(key, known)}"
             raise FormatError(name, *_place(text, key), problem)
     try:
-        return make_spot(**given)
+        return make_spot(**options)
     except GameError as error:
         # Messages begin with the option: "holdem: ranges[1]: ..." or "stacks must be ...".
         named = re.match(rf"(?:(?:{'|'.join(SPOTS)}): )?(\w+)(?:\[(\d)\])?", str(error))
-        key = named[1] if named and named[1] in given else ""
+        key = named[1] if named and named[1] in options else ""
         if named and key == "ranges" and named[2] and isinstance(ranges, Mapping):
             place = _place(text, PLAYERS[int(named[2])], below=key)
         else:
@@ -157,7 +157,7 @@ def spot_text(spot: Spot | CompiledGame) -> str:
             continue
         if isinstance(value, Mapping):
             # TOML has no null value, so leave out None.
-            tables[key] = {name: one for name, one in value.items() if one is not None}
+            tables[key] = {name: entry for name, entry in value.items() if entry is not None}
         else:
             lines.append(f"{key} = {_toml(value)}")
     for key, table in tables.items():
@@ -200,10 +200,10 @@ ENDINGS = (".toml", ".txt")
 def _toml(value: Any) -> str:
     """Format a text, a number, or a list or table of them as TOML."""
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{key} = {_toml(one)}" for key, one in value.items())
+        inside = ", ".join(f"{key} = {_toml(entry)}" for key, entry in value.items())
         return f"{{ {inside} }}"
     if isinstance(value, (tuple, list)):
-        return f"[{', '.join(_toml(one) for one in value)}]"
+        return f"[{', '.join(_toml(entry) for entry in value)}]"
     if isinstance(value, float):
         return repr(value)
     return json.dumps(value)

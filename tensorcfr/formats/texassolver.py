@@ -60,52 +60,55 @@ def texassolver_options(text: str, name: str = "script") -> dict[str, Any]:
     Raises:
         FormatError: A line is not a command of TexasSolver; names the line.
     """
-    given: dict[str, tuple[str, int]] = {}
+    commands: dict[str, tuple[str, int]] = {}
     sizes: dict[tuple[str, str, str], list[str]] = {}
-    by_window = False
+    from_window = False
     for number, line in enumerate(text.splitlines(), start=1):
         command, _, rest = line.strip().partition(" ")
         if command == SIZES:
-            key, found, has_empty = _sizes(rest, name, number)
-            sizes[key] = found
-            by_window |= has_empty
+            key, listed, has_empty = _sizes(rest, name, number)
+            sizes[key] = listed
+            from_window |= has_empty
         elif command in NEEDED or command == RAISE_LIMIT:
-            given[command] = rest.strip(), number
+            commands[command] = rest.strip(), number
         elif command and command not in PASSED_OVER and not command.startswith(("#", "//")):
             known = (*NEEDED, SIZES, RAISE_LIMIT, *PASSED_OVER)
             problem = f"there is no command {brief(command)}; {suggest(command, known)}"
             raise FormatError(name, number, 1, problem)
-    if missing := [command for command in NEEDED if command not in given]:
+    if missing := [command for command in NEEDED if command not in commands]:
         raise FormatError(name, 1, 1, f"the script has no {', '.join(missing)}")
-    by_window |= RAISE_LIMIT in given
-    has_allin_by_default = not by_window and not any(kind == "allin" for _, _, kind in sizes)
+    from_window |= RAISE_LIMIT in commands
+    has_allin_by_default = not from_window and not any(kind == "allin" for _, _, kind in sizes)
     limit = USUAL_RAISE_LIMIT
-    if RAISE_LIMIT in given:
-        limit = int(_amount(given, RAISE_LIMIT, name, whole=True))
-    pot, stacks = (_amount(given, command, name) for command in NEEDED[:2])
+    if RAISE_LIMIT in commands:
+        limit = int(_amount(commands, RAISE_LIMIT, name, whole=True))
+    pot, stacks = (_amount(commands, command, name) for command in NEEDED[:2])
 
-    def of(kind: str, street: str, player: str) -> str:
+    def sizes_of(kind: str, street: str, player: str) -> str:
         """Return the sizes of a player on a street, in the notation of this library."""
         # The bet counts as the first raise of the limit.
         cap = f"{limit - 1}r" if kind == "raise" else ""
         if kind == "raise" and limit <= 1:
             return ""
         has_allin = has_allin_by_default or (street, player, "allin") in sizes
-        found = [f"{size}%{cap}" for size in sizes.get((street, player, kind), ())]
-        return ",".join([*found, f"a{cap}"] if has_allin else found)
+        percents = [f"{size}%{cap}" for size in sizes.get((street, player, kind), ())]
+        return ",".join([*percents, f"a{cap}"] if has_allin else percents)
 
     parts = lcm(pot.denominator, stacks.denominator)
     return {
-        "board": given["set_board"][0].replace(",", ""),
-        "ranges": (given["set_range_oop"][0], given["set_range_ip"][0]),
+        "board": commands["set_board"][0].replace(",", ""),
+        "ranges": (commands["set_range_oop"][0], commands["set_range_ip"][0]),
         "pot": float(pot),
         "stacks": float(stacks),
         **({} if parts == 1 else {"chip": 1.0 / parts}),
         **{
-            option: {street: {one: of(kind, street, one) for one in PLAYERS} for street in STREETS}
+            option: {
+                street: {player: sizes_of(kind, street, player) for player in PLAYERS}
+                for street in STREETS
+            }
             for option, kind in (("bets", "bet"), ("raises", "raise"))
         },
-        "donk": {street: of("donk", street, "oop") for street in STREETS[1:]},
+        "donk": {street: sizes_of("donk", street, "oop") for street in STREETS[1:]},
         "add_allin": 0.0,
         "force_allin": 0.0,
         "merging": 0.0,
@@ -136,10 +139,10 @@ def _sizes(rest: str, name: str, number: int) -> tuple[tuple[str, str, str], lis
 
 
 def _amount(
-    given: dict[str, tuple[str, int]], command: str, name: str, *, whole: bool = False
+    commands: dict[str, tuple[str, int]], command: str, name: str, *, whole: bool = False
 ) -> Fraction:
     """Read the number after a command."""
-    text, number = given[command]
+    text, number = commands[command]
     try:
         # TexasSolver keeps seven digits; a script may have 16.400000000000002.
         return Fraction(int(text)) if whole else Fraction(f"{float(text):.7g}")

@@ -61,29 +61,29 @@ def poker_of(text: str) -> str | None:
     if name != NAME or not inside.endswith(")"):
         return None
     parts = [part.partition("=") for part in inside[:-1].split(",")]
-    given = {key.strip(): value.strip() for key, _, value in parts}
-    said = {**DEFAULTS, **given}
-    if len(given) < len(parts) or len(said) > len(DEFAULTS):
+    arguments = {key.strip(): value.strip() for key, _, value in parts}
+    parameters = {**DEFAULTS, **arguments}
+    if len(arguments) < len(parts) or len(parameters) > len(DEFAULTS):
         return None
-    if any(said[key] != DEFAULTS[key] for key in UNTOUCHED):
+    if any(parameters[key] != DEFAULTS[key] for key in UNTOUCHED):
         return None
     try:
-        rounds, ranks = int(said["numRounds"]), int(said["numRanks"])
+        rounds, ranks = int(parameters["numRounds"]), int(parameters["numRanks"])
         # Like OpenSpiel, ignore numbers beyond the number of rounds.
-        board, first = _numbers(said, rounds, "numBoardCards", "firstPlayer")
+        board, first = _numbers(parameters, rounds, "numBoardCards", "firstPlayer")
         options = {
             "ranks": RANKS[: max(ranks, 0)],
-            "suits": int(said["numSuits"]),
-            "hand": int(said["numHoleCards"]),
+            "suits": int(parameters["numSuits"]),
+            "hand": int(parameters["numHoleCards"]),
             "deals": board[1:],
         }
         if rounds < 1 or len(board) != rounds or board[0] or ranks > len(RANKS):
             return None
-        big, small = map(int, said["blind"].split())
-        added = BETTING[said["betting"]](said, rounds, first, (small, big))
-        if added is None:
+        big, small = map(int, parameters["blind"].split())
+        converted = BETTING[parameters["betting"]](parameters, rounds, first, (small, big))
+        if converted is None:
             return None
-        built_in, more = added
+        built_in, more = converted
         options |= more
         make_game(built_in, **options)
     except (KeyError, ValueError):
@@ -95,23 +95,23 @@ Rest = tuple[str, dict[str, Any]]
 
 
 def _limit(
-    said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
+    parameters: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
 ) -> Rest | None:
     """Return the name of the built-in limit game, and the parameters that only it has.
 
     Return None if the rules cannot be expressed.
     """
-    bets, raises = _numbers(said, rounds, "raiseSize", "maxRaises")
-    untouched = said["bettingAbstraction"] == DEFAULTS["bettingAbstraction"]
+    bets, raises = _numbers(parameters, rounds, "raiseSize", "maxRaises")
+    untouched = parameters["bettingAbstraction"] == DEFAULTS["bettingAbstraction"]
     if not untouched or max(raises) > MOST_RAISES:
         return None
     players = tuple(player - 1 for player in first)
-    own = {"bets": bets, "raises": raises, "blinds": blinds, "first": players}
-    return "limit_poker", own
+    options = {"bets": bets, "raises": raises, "blinds": blinds, "first": players}
+    return "limit_poker", options
 
 
 def _no_limit(
-    said: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
+    parameters: Mapping[str, str], rounds: int, first: tuple[int, ...], blinds: tuple[int, int]
 ) -> Rest | None:
     """Return the name of the built-in no-limit game, and the parameters that only it has.
 
@@ -119,23 +119,25 @@ def _no_limit(
     big blind all later ones.
     """
     small, big = blinds
-    stacks = tuple(map(int, said["stack"].split()))
+    stacks = tuple(map(int, parameters["stack"].split()))
     # In OpenSpiel the larger stack may bet more than the smaller one can call.
-    even = len(stacks) == 2 and stacks[0] == stacks[1]
-    if not even or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
+    has_equal_stacks = len(stacks) == 2 and stacks[0] == stacks[1]
+    if not has_equal_stacks or not 0 < small < big or first != (2, *[1] * (rounds - 1)):
         return None
-    raises = _numbers(said, rounds, "maxRaises")[0] if said["maxRaises"] else (UNCAPPED,)
+    raises = (
+        _numbers(parameters, rounds, "maxRaises")[0] if parameters["maxRaises"] else (UNCAPPED,)
+    )
     if len(set(raises)) > 1:
         return None
-    board = _numbers(said, rounds, "numBoardCards")[0]
-    sizes = SIZES[said["bettingAbstraction"]]
-    own = {"stacks": stacks[0], "raises": sizes, "bets": sizes, "blinds": blinds}
-    return "nolimit_poker", {**own, "most_raises": raises[0], "runout": sum(board), "chip": 1}
+    board = _numbers(parameters, rounds, "numBoardCards")[0]
+    sizes = SIZES[parameters["bettingAbstraction"]]
+    options = {"stacks": stacks[0], "raises": sizes, "bets": sizes, "blinds": blinds}
+    return "nolimit_poker", {**options, "most_raises": raises[0], "runout": sum(board), "chip": 1}
 
 
 BETTING = {"limit": _limit, "nolimit": _no_limit}
 
 
-def _numbers(said: Mapping[str, str], rounds: int, *keys: str) -> list[tuple[int, ...]]:
+def _numbers(parameters: Mapping[str, str], rounds: int, *keys: str) -> list[tuple[int, ...]]:
     """Return the numbers of each round, for some parameters of OpenSpiel."""
-    return [tuple(map(int, said[key].split()))[: max(rounds, 0)] for key in keys]
+    return [tuple(map(int, parameters[key].split()))[: max(rounds, 0)] for key in keys]

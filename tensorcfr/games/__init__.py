@@ -123,7 +123,7 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         GameError: The game or a parameter does not exist, or the value of a parameter is invalid.
     """
     try:
-        name, given = parse_spec(spec)
+        name, arguments = parse_spec(spec)
     except ValueError:
         raise GameError(
             f"cannot read the game {brief(spec)}; write it as name(parameter=value, ...)"
@@ -133,24 +133,26 @@ def make_game(spec: str, **parameters: Any) -> Rules:
         raise GameError(f"there is no game {brief(name)}: {_NOT_BUILT[name]}; 'omaha' is")
     if entry is None:
         raise GameError(f"there is no game {brief(name)}; {suggest(name, GAMES)}")
-    given |= parameters
-    for parameter in given:
+    arguments |= parameters
+    for parameter in arguments:
         if parameter not in entry.parameters:
             raise GameError(
                 f"{name} has no parameter {brief(parameter)}; "
                 f"{suggest(parameter, entry.parameters)}"
             )
-    missing = [p for p, default in entry.parameters.items() if default is ... and p not in given]
+    missing = [
+        p for p, default in entry.parameters.items() if default is ... and p not in arguments
+    ]
     if missing:
         raise GameError(f"{name} needs the parameter {missing[0]!r}")
     try:
-        return entry.make(**given)
+        return entry.make(**arguments)
     except GameError:
         raise
     except ValueError as error:
         raise GameError(str(error)) from error
     except TypeError as error:
-        raise GameError(f"{name} cannot take {brief(given)}: {error}") from error
+        raise GameError(f"{name} cannot take {brief(arguments)}: {error}") from error
 
 
 def make_spot(*, game: str = Holdem.game, **options: Any) -> Spot:

@@ -35,8 +35,10 @@ def deal_without_replacement(cards: int, players: int) -> np.ndarray:
         float64 ``(cards,) * players``, with sum 1; 0 where two players have the same card.
     """
     reserve(2 * 8 * cards**players)
-    held = np.ogrid[(slice(cards),) * players]
-    distinct = reduce(np.logical_and, (one != other for one, other in combinations(held, 2)))
+    card_axes = np.ogrid[(slice(cards),) * players]
+    distinct = reduce(
+        np.logical_and, (card != other_card for card, other_card in combinations(card_axes, 2))
+    )
     prior: np.ndarray = distinct / distinct.sum()
     return prior
 
@@ -50,9 +52,9 @@ def dealt_to_board(cards: int, players: int) -> Iterator[np.ndarray]:
     """
     # Callers keep the arrays of all cards, so reserve memory for all of them.
     reserve(8 * cards ** (players + 1) + 2 * cards**players)
-    held = np.ogrid[(slice(cards),) * players]
+    card_axes = np.ogrid[(slice(cards),) * players]
     for card in range(cards):
-        yield reduce(np.logical_and, (own != card for own in held)) / (cards - players)
+        yield reduce(np.logical_and, (hand != card for hand in card_axes)) / (cards - players)
 
 
 def share_pot(

@@ -81,10 +81,10 @@ class Goofspiel(Game):
         self.prizes = prizes
         self.payoff = payoff
         # Many histories share few infosets, announcements and endings, so each is built once.
-        self._told = Memo(self._tell)
-        self._news = Memo(Told)
+        self._announcements = Memo(self._announce)
+        self._shared_announcements = Memo(Told)
         self._endings = Memo(self._last_bids)
-        self._ends = Memo(self._end)
+        self._terminals = Memo(self._terminal)
 
     def root(self) -> State:
         """Return the first round, or the chance node that draws its prize."""
@@ -127,7 +127,7 @@ class Goofspiel(Game):
     def _bidding(self, seats: tuple[Seat, ...], bids: Cards, prize: int) -> State:
         """Announce the last round and the new prize, and return the first bidder's state."""
         if seats:
-            seats = tuple(map(getitem, seats, self._told[bids, prize]))
+            seats = tuple(map(getitem, seats, self._announcements[bids, prize]))
         else:
             hand, prizes = tuple(range(1, self.cards + 1)), self._all_prizes()
             points = (0,) * self.n_players
@@ -141,15 +141,15 @@ class Goofspiel(Game):
         prizes = tuple(range(1, self.cards + 1))
         return prizes[::-1] if self.prizes == "descending" else prizes
 
-    def _tell(self, bids: Cards, prize: int) -> tuple[Told, ...]:
+    def _announce(self, bids: Cards, prize: int) -> tuple[Told, ...]:
         """Return the announcement to each player; equal announcements are the same object."""
         winner = _winner(bids)
         return tuple(
-            self._news[self._words(player, bids), bid, winner, prize]
+            self._shared_announcements[self._round_label(player, bids), bid, winner, prize]
             for player, bid in enumerate(bids)
         )
 
-    def _words(self, player: int, bids: Cards) -> str:
+    def _round_label(self, player: int, bids: Cards) -> str:
         """Return the round as the player's infoset labels show it."""
         winner, bid = _winner(bids), bids[player]
         if not self.imperfect_information:
@@ -166,31 +166,33 @@ class Goofspiel(Game):
         The players hold two cards here: the bid, and the card that is then played automatically
         for the last prize.
         """
-        found = {}
+        states = {}
         for bids in product(*hands):
             # The card left over is the sum of the two minus the bid.
-            kept = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])
-            before = _award(points, prize, _winner(bids))
-            found[bids] = self._ends[(_award(before, last_prize, _winner(kept)),)]
-        return found
+            last_bids = tuple([sum(hand) - bid for hand, bid in zip(hands, bids, strict=True)])
+            points_before = _award(points, prize, _winner(bids))
+            states[bids] = self._terminals[(_award(points_before, last_prize, _winner(last_bids)),)]
+        return states
 
-    def _end(self, points: Cards) -> State:
+    def _terminal(self, points: Cards) -> State:
         """Return the final state with these points; many histories share it."""
         return Terminal(self._utilities(points)), (), ()
 
     def _utilities(self, points: Cards) -> tuple[float, ...]:
         """Return the utility of each player, given the final points."""
         if self.payoff == "total_points":
-            return tuple(float(own) for own in points)
+            return tuple(float(player_points) for player_points in points)
         if self.payoff == "point_difference":
             mean = sum(points) / self.n_players
-            return tuple(own - mean for own in points)
-        most = max(points)
-        winners = points.count(most)
+            return tuple(player_points - mean for player_points in points)
+        best_points = max(points)
+        winners = points.count(best_points)
         losers = self.n_players - winners
         if not losers:
             return (0.0,) * self.n_players
-        return tuple(1 / winners if own == most else -1 / losers for own in points)
+        return tuple(
+            1 / winners if player_points == best_points else -1 / losers for player_points in points
+        )
 
 
 class Memo(dict[Any, Any]):
@@ -231,12 +233,12 @@ class Seat(dict[Told, "Seat"]):
         self.to_come = _without(prizes, prize)
         self.decision = Decision(player, f"{past} {prize}?", hand)
 
-    def __missing__(self, told: Told) -> Seat:
-        past = f"{self.past} {self.prize}:{told.words}"
-        hand = _without(self.hand, told.bid)
-        points = _award(self.points, self.prize, told.winner)
-        seat = Seat(self.decision.player, past, hand, points, told.prize, self.to_come)
-        self[told] = seat
+    def __missing__(self, announcement: Told) -> Seat:
+        past = f"{self.past} {self.prize}:{announcement.words}"
+        hand = _without(self.hand, announcement.bid)
+        points = _award(self.points, self.prize, announcement.winner)
+        seat = Seat(self.decision.player, past, hand, points, announcement.prize, self.to_come)
+        self[announcement] = seat
         return seat
 
 

@@ -78,10 +78,14 @@ class LeducCards(PublicTreeGame):
             float64 (players, cards, cards, ...): chips, with one axis of cards per player.
         """
         board, paid, folded = key
-        held = np.indices(self.prior.shape) // self.suits
+        hand_ranks = np.indices(self.prior.shape) // self.suits
         ranks = len(self.cards) // self.suits
         # A bonus of `ranks` lifts a pair above every unpaired card.
-        strength = held if board is None else held + ranks * (held == board // self.suits)
+        strength = (
+            hand_ranks
+            if board is None
+            else hand_ranks + ranks * (hand_ranks == board // self.suits)
+        )
         return share_pot(strength, paid, folded)
 
 
@@ -168,16 +172,16 @@ class LeducPoker(LeducCards):
                 paid[player] += self.bets[state.board is not None]
                 raises += 1
                 to_act = self.n_players - len(folded) - 1  # All others must answer the raise.
-        alone = self.n_players - len(folded) == 1
-        over = alone or (to_act == 0 and state.board is not None)
+        all_folded = self.n_players - len(folded) == 1
+        is_over = all_folded or (to_act == 0 and state.board is not None)
         turn = (player + 1) % self.n_players
         while turn in folded:
             turn = (turn + 1) % self.n_players
         return Betting(
             label=state.label + action[0],
             board=state.board,
-            to_deal=to_act == 0 and not over,
-            player=-1 if over else turn,
+            to_deal=to_act == 0 and not is_over,
+            player=-1 if is_over else turn,
             paid=tuple(paid),
             folded=folded,
             raises=raises,

@@ -79,9 +79,9 @@ class LiarsDice(PublicTreeGame):
         counts = _dice_of_each(dice, players)
         self.n_players = len(counts)
         for n in counts:
-            if (made := comb(faces + n - 1, n)) > MOST_ROLLS:
+            if (n_hands := comb(faces + n - 1, n)) > MOST_ROLLS:
                 raise ValueError(
-                    f"liars_dice: dice = {n} with faces = {faces} make {made:,} hands, "
+                    f"liars_dice: dice = {n} with faces = {faces} make {n_hands:,} hands, "
                     f"more than {MOST_ROLLS:,}"
                 )
         if not wild and not bid_wild:
@@ -96,8 +96,12 @@ class LiarsDice(PublicTreeGame):
         self.rolls = [list(combinations_with_replacement(range(1, faces + 1), n)) for n in counts]
         rolls = self.rolls
         separator = "" if faces < 10 else "."
-        self.hands = [[separator.join(map(str, roll)) for roll in own] for own in rolls]
-        probabilities = [[_probability(roll, faces) for roll in own] for own in rolls]
+        self.hands = [
+            [separator.join(map(str, roll)) for roll in player_rolls] for player_rolls in rolls
+        ]
+        probabilities = [
+            [_probability(roll, faces) for roll in player_rolls] for player_rolls in rolls
+        ]
         reserve(2 * 8 * prod(map(len, rolls)))
         self.prior = reduce(np.multiply.outer, map(np.array, probabilities))
         names = [f"{quantity}x{face}" for quantity, face in self.bids]
@@ -137,8 +141,8 @@ class LiarsDice(PublicTreeGame):
         quantity, face = self.bids[bid]
         # For each roll of each player, the number of dice that count for the bid.
         showing = [
-            np.array([sum(die in (face, self.wild) for die in roll) for roll in own])
-            for own in self.rolls
+            np.array([sum(die in (face, self.wild) for die in roll) for roll in player_rolls])
+            for player_rolls in self.rolls
         ]
         reserve((self.n_players + 2) * 8 * self.prior.size)
         wins = np.zeros((self.n_players, *self.prior.shape))
@@ -166,15 +170,16 @@ class Bluff(LiarsDice):
 
 def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, ...]:
     """Return the number of dice of each player."""
-    given = (dice,) if isinstance(dice, int) else tuple(dice)
-    if len(given) == 1:
-        return given * (players or 2)
-    if not 2 <= len(given) <= MOST_PLAYERS or players not in (None, len(given)):
-        wanted = players or f"2 to {MOST_PLAYERS}"
+    counts = (dice,) if isinstance(dice, int) else tuple(dice)
+    if len(counts) == 1:
+        return counts * (players or 2)
+    if not 2 <= len(counts) <= MOST_PLAYERS or players not in (None, len(counts)):
+        n_players = players or f"2 to {MOST_PLAYERS}"
         raise ValueError(
-            f"liars_dice: dice must be one number, or one for each of {wanted} players, not {given}"
+            f"liars_dice: dice must be one number, or one for each of {n_players} players, "
+            f"not {counts}"
         )
-    return given
+    return counts
 
 
 def _probability(roll: tuple[int, ...], faces: int) -> float:

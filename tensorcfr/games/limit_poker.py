@@ -39,7 +39,7 @@ class DeckOfPoker(CardGame):
     suits: int
     """Number of suits."""
 
-    def _take_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
+    def _set_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
         """Set the deck, and all hands of ``hand`` cards with equal weights.
 
         Args:
@@ -56,19 +56,19 @@ class DeckOfPoker(CardGame):
         self.cards = [rank + suit for rank in ranks for suit in SUITS[:suits]]
         lowest = RANKS.index(ranks[0])
         # The hand evaluator knows the cards of the full deck, 4 * rank + suit.
-        self._known = np.array(
+        self._full_deck_cards = np.array(
             [4 * (lowest + rank) + suit for rank in range(len(ranks)) for suit in range(suits)]
         )
-        every = combinations(range(len(self.cards) - 1, -1, -1), hand)
-        hands = np.array(sorted(every, reverse=True), dtype=np.int64)
+        combos = combinations(range(len(self.cards) - 1, -1, -1), hand)
+        hands = np.array(sorted(combos, reverse=True), dtype=np.int64)
         self.suits, self.hands = suits, [hands, hands]
         self.weights = [np.ones(len(hands))] * 2
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of the best five cards of each hand and the board, int64 (hands,)."""
-        cards = self._known
-        found: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
-        return found
+        cards = self._full_deck_cards
+        hand_strengths: np.ndarray = strengths(cards[np.array(board, dtype=np.int64)], cards[hands])
+        return hand_strengths
 
     def symmetries(self) -> np.ndarray:
         """Return all permutations of the suits, int64 (permutations, cards)."""
@@ -111,7 +111,7 @@ class LimitPoker(DeckOfPoker):
         ante: Annotated[float, Number(0, 1e9)] = 0,
         first: Annotated[tuple[int, ...] | None, Several(Whole(0, 1))] = None,
     ) -> None:
-        self._take_deck("limit_poker", ranks, suits, hand)
+        self._set_deck("limit_poker", ranks, suits, hand)
         if not len(bets) == len(raises) == len(deals) + 1:
             raise ValueError(
                 f"limit_poker: {len(deals)} deals mean {len(deals) + 1} rounds: give as many bets "
@@ -155,12 +155,12 @@ class LimitPoker(DeckOfPoker):
                 return Deal(self.deals[state.round])
             won = state.paid[0]
             return Showdown((won, -won), (0.0, 0.0), (-won, won))
-        faces = state.paid[state.player] < max(state.paid)
-        actions = [FOLD, CALL] if faces else [CHECK]
+        faces_bet = state.paid[state.player] < max(state.paid)
+        actions = [FOLD, CALL] if faces_bet else [CHECK]
         if state.raises < self.raises[state.round]:
             # A blind counts as a bet, so the big blind raises after the small blind has called.
             blind = state.round == 0 and self.posted[0] != self.posted[1]
-            actions.append(RAISE if faces or blind else BET)
+            actions.append(RAISE if faces_bet or blind else BET)
         return Decision(state.player, None, tuple(actions))
 
     def next(self, state: Table, action: str | None) -> Table:
@@ -170,8 +170,8 @@ class LimitPoker(DeckOfPoker):
         player, raised = state.player, action in (BET, RAISE)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
-        own = max(state.paid) + (self.bets[state.round] if raised else 0)
-        paid = (own, state.paid[1]) if player == 0 else (state.paid[0], own)
+        player_paid = max(state.paid) + (self.bets[state.round] if raised else 0)
+        paid = (player_paid, state.paid[1]) if player == 0 else (state.paid[0], player_paid)
         if state.acted and not raised:
             return Table(state.round, paid, -1)
         return Table(state.round, paid, 1 - player, state.raises + raised, True)
@@ -296,5 +296,5 @@ class RhodeIsland(LimitPoker):
             np.where(wheel, 1, high),
             np.where(pair, 169 * middle + low + high, 169 * high + 13 * middle + low),
         )
-        found: np.ndarray = category * 13**3 + ranks
-        return found
+        hand_strengths: np.ndarray = category * 13**3 + ranks
+        return hand_strengths

@@ -52,7 +52,10 @@ class MatrixGame(Game):
         self._decisions = [
             Decision(player, f"P{player}", labels) for player, labels in enumerate(self.actions)
         ]
-        self._rows = [{action: row for row, action in enumerate(own)} for own in self.actions]
+        self._rows = [
+            {action: row for row, action in enumerate(player_actions)}
+            for player_actions in self.actions
+        ]
 
     @property
     def name(self) -> str:
@@ -213,8 +216,8 @@ def _symmetric(title: str, payoffs: ArrayLike, actions: Sequence[str]) -> Matrix
         payoffs: Utilities by the player's action (rows) and the opponent's action (columns).
         actions: Labels of the actions, the same for both players.
     """
-    own = np.array(payoffs)
-    return MatrixGame([own, own.T], actions=[actions] * 2, title=title)
+    row_payoffs = np.array(payoffs)
+    return MatrixGame([row_payoffs, row_payoffs.T], actions=[actions] * 2, title=title)
 
 
 def _check_payoffs(payoffs: ArrayLike) -> np.ndarray:
@@ -269,13 +272,13 @@ def _check_actions(
         return [tuple(range(count)) for count in counts]
     if len(actions) != len(counts):
         raise ValueError(f"matrix: actions must label {len(counts)} players, not {len(actions)}")
-    labels = [tuple(own) for own in actions]
-    for player, (own, count) in enumerate(zip(labels, counts, strict=True)):
-        if len(own) != count:
+    labels = [tuple(player_labels) for player_labels in actions]
+    for player, (player_labels, count) in enumerate(zip(labels, counts, strict=True)):
+        if len(player_labels) != count:
             raise ValueError(
                 f"matrix: actions must hold {count} labels for player {player},"
-                f" not {len(own)}: {own!r}"
+                f" not {len(player_labels)}: {player_labels!r}"
             )
-        if len({str(action) for action in own}) != count:
-            raise ValueError(f"matrix: actions of player {player} must differ: {own!r}")
+        if len({str(action) for action in player_labels}) != count:
+            raise ValueError(f"matrix: actions of player {player} must differ: {player_labels!r}")
     return labels

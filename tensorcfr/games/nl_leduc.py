@@ -85,8 +85,10 @@ class NoLimitLeduc(LeducCards):
 
     def _new_round(self, board: int | None, paid: tuple[int, int]) -> Table:
         """Return the first state of a round; player 0 opens unless all chips are in."""
-        over = paid[0] == self.stack
-        return Table(board, over and board is None, -1 if over else 0, paid, frozenset(), 0)
+        is_all_in = paid[0] == self.stack
+        return Table(
+            board, is_all_in and board is None, -1 if is_all_in else 0, paid, frozenset(), 0
+        )
 
     def node(self, table: Table) -> Decision | Chance | Payoff:
         """Return the decision, the deal of the board card, or the payoff.
@@ -98,12 +100,12 @@ class NoLimitLeduc(LeducCards):
         if table.player < 0:
             board = None if table.folded else table.board
             return Payoff(float(min(table.paid)), (board, (1, 1), table.folded))
-        own, other = table.paid[table.player], table.paid[1 - table.player]
-        left, call = self.stack - own, other - own
-        sizes = range(max(1, 2 * call), left + 1)
+        paid, opponent_paid = table.paid[table.player], table.paid[1 - table.player]
+        remaining, call = self.stack - paid, opponent_paid - paid
+        sizes = range(max(1, 2 * call), remaining + 1)
         # With fewer chips than a full raise needs, all-in is the only raise.
-        if call < left < 2 * call:
-            sizes = range(left, left + 1)
+        if call < remaining < 2 * call:
+            sizes = range(remaining, remaining + 1)
         if table.acted + 1 >= self.cap:
             sizes = range(0)
         first = (FOLD, CALL) if call else (CALL,)
@@ -121,10 +123,10 @@ class NoLimitLeduc(LeducCards):
             paid[player] += int(action)
             return table._replace(player=1 - player, paid=(paid[0], paid[1]), acted=acted)
         paid[player] = paid[1 - player]
-        settled = (paid[0], paid[1])
+        matched = (paid[0], paid[1])
         # The first action of a round is a check here, since there was no bet to call.
         if acted == 1:
             return table._replace(player=1 - player, acted=acted)
         if table.board is None:
-            return Table(None, True, -1, settled, frozenset(), 0)
-        return table._replace(player=-1, paid=settled, acted=acted)
+            return Table(None, True, -1, matched, frozenset(), 0)
+        return table._replace(player=-1, paid=matched, acted=acted)

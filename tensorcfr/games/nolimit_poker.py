@@ -106,9 +106,9 @@ class NoLimitPoker(DeckOfPoker):
         short: Annotated[bool, Flag()] = False,
     ) -> None:
         lowest = SIX if short else 0
-        self._take_deck("nolimit_poker", RANKS[lowest:] if ranks is None else ranks, suits, hand)
+        self._set_deck("nolimit_poker", RANKS[lowest:] if ranks is None else ranks, suits, hand)
         self.short = short
-        if self._known.min() < 4 * lowest:
+        if self._full_deck_cards.min() < 4 * lowest:
             raise ValueError("nolimit_poker: a short deck has no rank below the six")
         self.deals, rounds = tuple(deals), len(deals) + 1
         if len(stacks) not in (1, 2):
@@ -129,35 +129,37 @@ class NoLimitPoker(DeckOfPoker):
             raise ValueError("nolimit_poker: hand and board have at most 7 cards")
         self.least = float(max(blinds[1], 0) or ante)
         self.usual = Usual(units={"chips": 1.0, "mbb": self.least / 1000.0})
-        self.boards = None if flops is None else self._chosen(flops)
+        self.boards = None if flops is None else self._read_boards(flops)
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
-    def _chosen(self, given: Any) -> dict[tuple[int, ...], float]:
+    def _read_boards(self, boards: Any) -> dict[tuple[int, ...], float]:
         """Return the weight of each board of the first deal: the given boards in all suits."""
         if not self.deals:
             raise ValueError("nolimit_poker: flops needs a game with deals")
-        if isinstance(given, int) and not 1 <= given <= N_CLASSES:
+        if isinstance(boards, int) and not 1 <= boards <= N_CLASSES:
             raise ValueError(
-                f"nolimit_poker: flops must be a number up to {N_CLASSES:,} or boards, not {given}"
+                f"nolimit_poker: flops must be a number up to {N_CLASSES:,} or boards, not {boards}"
             )
-        named = flops(given) if isinstance(given, int) else given
-        found: dict[tuple[int, ...], float] = {}
-        for one in named:
-            text, weight = one if isinstance(one, tuple) and len(one) == 2 else (one, 1.0)
+        entries = flops(boards) if isinstance(boards, int) else boards
+        weights: dict[tuple[int, ...], float] = {}
+        for entry in entries:
+            text, weight = entry if isinstance(entry, tuple) and len(entry) == 2 else (entry, 1.0)
             WEIGHT(f"nolimit_poker: flops: the weight of {brief(text)}", weight)
             cards = self._read_board(text)
             rank, suit = np.divmod(cards, self.suits)
             orders = np.array(list(permutations(range(self.suits))))
             # All permutations of the suits of this board; they share its weight equally.
-            alike = {tuple(sorted(own)) for own in (rank * self.suits + orders[:, suit]).tolist()}
-            if alike & found.keys():
+            suit_images = {
+                tuple(sorted(images)) for images in (rank * self.suits + orders[:, suit]).tolist()
+            }
+            if suit_images & weights.keys():
                 raise ValueError(
                     f"nolimit_poker: flops: {text!r} differs from another only in suits"
                 )
-            found |= dict.fromkeys(alike, float(weight) / len(alike))
-        if not found:
+            weights |= dict.fromkeys(suit_images, float(weight) / len(suit_images))
+        if not weights:
             raise ValueError("nolimit_poker: flops must contain a board")
-        return found
+        return weights
 
     def _read_board(self, text: Any) -> np.ndarray:
         """Return the indices of the cards of a board of the first deal, int64 (cards,)."""
@@ -177,8 +179,8 @@ class NoLimitPoker(DeckOfPoker):
 
     def root(self) -> Table:
         """Return the state after the blinds."""
-        opens = int(self.posted[0] > 0)
-        return Table(0, 0.0, self.posted, opens, self.least)
+        opener = int(self.posted[0] > 0)
+        return Table(0, 0.0, self.posted, opener, self.least)
 
     def node(self, state: Table) -> Decision | Deal | Fold | Showdown | Runout:
         """Return the decision, the next deal, or the payoffs at the end."""
@@ -196,87 +198,95 @@ class NoLimitPoker(DeckOfPoker):
 
     def _actions(self, state: Table) -> tuple[str, ...]:
         """Return the actions of the player who acts, with bets and raises in ascending order."""
-        faced = max(state.here)
-        faces = state.here[state.player] < faced
-        found = [FOLD, CALL] if faces else [CHECK]
+        current_bet = max(state.here)
+        faces_bet = state.here[state.player] < current_bet
+        actions = [FOLD, CALL] if faces_bet else [CHECK]
         # Only the first call before the flop is a limp; a call of a raise stays legal.
-        if faces and not self.limps and state.round == 0 and not state.raises and not state.acted:
-            found.remove(CALL)
-        most = round(self.stack - state.before, DECIMALS)
-        if faced >= most or state.raises >= self.most_raises:
-            return tuple(found)
+        if (
+            faces_bet
+            and not self.limps
+            and state.round == 0
+            and not state.raises
+            and not state.acted
+        ):
+            actions.remove(CALL)
+        all_in = round(self.stack - state.before, DECIMALS)
+        if current_bet >= all_in or state.raises >= self.most_raises:
+            return tuple(actions)
         # A blind counts as a bet, so the big blind raises after the small blind has called.
-        sizes = self.raises if faced > 0.0 else self.bets
-        word = RAISE if faced > 0.0 else BET
-        amounts = {self._amount(size, state, most) for size in sizes[state.round]}
+        sizes = self.raises if current_bet > 0.0 else self.bets
+        word = RAISE if current_bet > 0.0 else BET
+        amounts = {self._amount(size, state, all_in) for size in sizes[state.round]}
         for amount in sorted(amount for amount in amounts if amount is not None):
-            found.append(ALL_IN if amount == most else f"{word}{_said(amount)}")
-        return tuple(found)
+            actions.append(ALL_IN if amount == all_in else f"{word}{_format_chips(amount)}")
+        return tuple(actions)
 
-    def _amount(self, size: Size, state: Table, most: float) -> float | None:
+    def _amount(self, size: Size, state: Table, all_in: float) -> float | None:
         """Return the amount to which a size bets or raises in this round.
 
         Args:
             size: The size.
             state: State in which the player bets or raises.
-            most: Amount in this round that is all-in.
+            all_in: Amount in this round that is all-in.
 
         Returns:
-            Chips, at least the smallest legal raise and at most ``most``; None if the size's cap on
-            raises forbids it.
+            Chips, at least the smallest legal raise and at most ``all_in``; None if the size's cap
+            on raises forbids it.
         """
-        faced = max(state.here)
-        pot = 2.0 * (self.ante + state.before + faced)
+        current_bet = max(state.here)
+        pot = 2.0 * (self.ante + state.before + current_bet)
         if state.raises > size.bets:
             return None
         if size.kind == "all-in":
-            return most
-        amount = faced
+            return all_in
+        amount = current_bet
         if size.kind == "times":
-            amount = faced * size.number
+            amount = current_bet * size.number
         elif size.kind == "chips":
-            amount = faced + size.number
+            amount = current_bet + size.number
         elif size.kind == "pot":
-            amount = faced + size.number * pot
+            amount = current_bet + size.number * pot
         elif size.kind == "geometric":
-            left = len(self.deals) + 1 - state.round
-            streets = max((size.number or left) - (state.raises if faced else 0), 1)
-            ratio = (most - faced) / pot
+            streets_left = len(self.deals) + 1 - state.round
+            streets = max((size.number or streets_left) - (state.raises if current_bet else 0), 1)
+            ratio = (all_in - current_bet) / pot
             # A bet of `share` pots multiplies the pot by 1 + 2 * share when it is called; after
             # all `streets` such bets the pot has grown by the factor 1 + 2 * ratio.
             share = ((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0
-            amount = faced + pot * min(share, size.limit)
+            amount = current_bet + pot * min(share, size.limit)
         amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
-        return min(max(amount, round(faced + state.least, DECIMALS)), most)
+        return min(max(amount, round(current_bet + state.least, DECIMALS)), all_in)
 
     def next(self, state: Table, action: str | None) -> Table:
         """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
             before = round(state.before + state.here[0], DECIMALS)
-            opens = -1 if before == self.stack else 0
-            return Table(state.round + 1, before, (0.0, 0.0), opens, self.least)
-        player, faced = state.player, max(state.here)
+            opener = -1 if before == self.stack else 0
+            return Table(state.round + 1, before, (0.0, 0.0), opener, self.least)
+        player, current_bet = state.player, max(state.here)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
         if action in (CHECK, CALL):
-            here = (faced, faced)
-            if state.acted or round(state.before + faced, DECIMALS) == self.stack:
-                return state._replace(here=here, player=-1)
-            return state._replace(here=here, player=1 - player, acted=True)
+            bets = (current_bet, current_bet)
+            if state.acted or round(state.before + current_bet, DECIMALS) == self.stack:
+                return state._replace(here=bets, player=-1)
+            return state._replace(here=bets, player=1 - player, acted=True)
         amount = round(self.stack - state.before, DECIMALS)
         if action != ALL_IN:
             amount = float(action.removeprefix(BET).removeprefix(RAISE))
-        here = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
-        least = max(state.least, round(amount - faced, DECIMALS))
+        bets = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
+        least = max(state.least, round(amount - current_bet, DECIMALS))
         return Table(
-            state.round, state.before, here, 1 - player, least, state.raises + 1, acted=True
+            state.round, state.before, bets, 1 - player, least, state.raises + 1, acted=True
         )
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of the best five cards of each hand and the board, int64 (hands,)."""
         if not self.short:
             return super().strength(board, hands)
-        return short_strengths(self._known[np.array(board, dtype=np.int64)], self._known[hands])
+        return short_strengths(
+            self._full_deck_cards[np.array(board, dtype=np.int64)], self._full_deck_cards[hands]
+        )
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """Count the boards on which each hand wins and ties against each other hand.
@@ -286,8 +296,8 @@ class NoLimitPoker(DeckOfPoker):
         if cards not in self._runouts:
             if len(self.cards) == 52 and self.hands[0].shape[1] == 2 and cards == BOARD:
                 return holdem_runouts()
-            counted = count_runouts(self.strength, self.hands[0], self.symmetries(), cards)
-            self._runouts[cards] = counted
+            counts = count_runouts(self.strength, self.hands[0], self.symmetries(), cards)
+            self._runouts[cards] = counts
         return self._runouts[cards]
 
 
@@ -312,16 +322,17 @@ def push_or_fold(
     return NoLimitPoker(stacks=stacks, blinds=blinds, ante=ante, limps=False)
 
 
-def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
+def _by_round(parameter: str, sizes: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
     """Return the sizes of each round."""
-    if len(given) not in (1, rounds):
-        raise ValueError(f"nolimit_poker: {what} has {len(given)} texts for {rounds} rounds")
-    texts = [*given] * rounds if len(given) == 1 else given
+    if len(sizes) not in (1, rounds):
+        raise ValueError(f"nolimit_poker: {parameter} has {len(sizes)} texts for {rounds} rounds")
+    texts = [*sizes] * rounds if len(sizes) == 1 else sizes
     return tuple(
-        read_sizes(text, f"nolimit_poker: {what}", raises=what == "raises") for text in texts
+        read_sizes(text, f"nolimit_poker: {parameter}", raises=parameter == "raises")
+        for text in texts
     )
 
 
-def _said(amount: float) -> str:
+def _format_chips(amount: float) -> str:
     """Format an amount of chips: ``"120"``, ``"2.5"``."""
     return f"{round(amount, DECIMALS):.9f}".rstrip("0").rstrip(".")

@@ -170,10 +170,10 @@ def _family(alpha: float) -> dict[str, tuple[float, float, float]]:
 def _draw_family(ax: Axes, stage: str, alpha: float, width: float) -> None:
     """Draw all equilibria as brackets, and the equilibrium with the strategy's ``alpha`` as
     diamonds."""
-    least, most = _family(0.0)[stage], _family(1 / 3)[stage]
+    lowest, highest = _family(0.0)[stage], _family(1 / 3)[stage]
     member = _family(min(max(alpha, 0.0), 1 / 3))[stage]
     half = width / 2 + 0.06
-    for place, (low, high) in enumerate(zip(least, most, strict=True)):
+    for place, (low, high) in enumerate(zip(lowest, highest, strict=True)):
         for end in {low, high}:
             ax.plot([place - half, place + half], [end, end], color="black", lw=1.5, clip_on=False)
         if high > low:
@@ -236,14 +236,16 @@ def strategy_chart(
     """
     check_format(path)
     policy = solution.policy if isinstance(solution, Solution) else solution
-    found = find_node(policy.game, node)
+    public_node = find_node(policy.game, node)
     drawn = _Table(
-        title=f"{game_title(policy.game.name)}, player {found.player} at {found.name!r}",
-        rows_are="hand" if any(found.hands) else "",
-        rows=tuple(hand or found.name for hand in found.hands),
-        actions=found.actions,
-        probability=policy.at(found.infosets.numbers),
-        reach=values(policy.game, policy).of(found.infosets).own_reach,
+        title=(
+            f"{game_title(policy.game.name)}, player {public_node.player} at {public_node.name!r}"
+        ),
+        rows_are="hand" if any(public_node.hands) else "",
+        rows=tuple(hand or public_node.name for hand in public_node.hands),
+        actions=public_node.actions,
+        probability=policy.at(public_node.infosets.numbers),
+        reach=values(policy.game, policy).of(public_node.infosets).own_reach,
         reach_is="own reach",
     )
     return _heat_map(solution, drawn, path, ax)
@@ -285,11 +287,11 @@ def infoset_chart(
         raise ValueError(f"player must be from 0 to {game.n_players - 1}, not {brief(player)}")
     if most < 1:
         raise ValueError(f"most must be at least 1, not {brief(most)}")
-    found = values(game, policy)
+    policy_values = values(game, policy)
     reached = [
-        (reach, one, label, dict(zip(actions, row, strict=True)))
-        for one in (range(game.n_players) if player is None else [player])
-        for rows in found.rows(one)
+        (reach, actor, label, dict(zip(actions, row, strict=True)))
+        for actor in (range(game.n_players) if player is None else [player])
+        for rows in policy_values.rows(actor)
         for reach, label, actions, row in zip(
             rows.reach.tolist(),
             rows.infosets.labels,
@@ -299,13 +301,15 @@ def infoset_chart(
         )
     ]
     # If all infosets are avoided, show them nevertheless.
-    often = [at for at, row in enumerate(reached) if row[0] >= NEVER] or list(range(len(reached)))
+    indices = [index for index, row in enumerate(reached) if row[0] >= NEVER] or list(
+        range(len(reached))
+    )
     # The inner sort selects by reach, the outer one restores the game's order.
-    often = sorted(sorted(often, key=lambda at: -reached[at][0])[:most])
-    shown = [reached[at] for at in often]
+    indices = sorted(sorted(indices, key=lambda index: -reached[index][0])[:most])
+    shown = [reached[index] for index in indices]
     actions = tuple(dict.fromkeys(action for *_, row in shown for action in row))
     table = np.array([[row.get(action, np.nan) for action in actions] for *_, row in shown])
-    labels = tuple(f"{label}  (player {one})" for _, one, label, _ in shown)
+    labels = tuple(f"{label}  (player {actor})" for _, actor, label, _ in shown)
     title = game_title(game.name)
     if len(shown) < len(reached):
         title += f": {len(shown)} of {len(reached):,} infosets, those reached most often"
@@ -338,7 +342,7 @@ class _Table(NamedTuple):
 
 
 def _heat_map(
-    solution: Solution | Policy, drawn: _Table, path: str | Path | None, given: Axes | None
+    solution: Solution | Policy, drawn: _Table, path: str | Path | None, axes: Axes | None
 ) -> Figure:
     """Draw a table of rows by actions; darker cells are more probable."""
     table = drawn.probability
@@ -346,7 +350,7 @@ def _heat_map(
     cell = max(0.62, 0.085 * max(map(len, drawn.actions)))
     names = 0.075 * max(map(len, drawn.rows))
     width = max(5.0, 1.9 + names + cell * actions, 0.085 * len(drawn.title))
-    figure, ax = axes_in(given, width, 1.75 + 0.29 * rows)
+    figure, ax = axes_in(axes, width, 1.75 + 0.29 * rows)
     avoided = drawn.reach < NEVER
     shown = np.ma.masked_array(table, np.repeat(avoided[:, None], actions, axis=1))
     from matplotlib import colormaps
@@ -370,14 +374,14 @@ def _heat_map(
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
     right = ax.secondary_yaxis("right")
-    right.set_yticks(range(rows), [_percent(own) for own in drawn.reach])
+    right.set_yticks(range(rows), [_percent(reach) for reach in drawn.reach])
     right.tick_params(length=0, labelsize=8, labelcolor="#555555")
     right.spines[:].set_visible(False)
     right.set_ylabel(drawn.reach_is, fontsize=8, color="#555555")
     note = "Cells: probability of each action, blank below .005."
     if avoided.any():
         note += f" Grey: never comes here ({drawn.reach_is} 0)."
-    if given is None:
+    if axes is None:
         figure.suptitle(drawn.title, x=0.01, ha="left", fontsize=TITLE_SIZE)
         caption(figure, f"{note} {_caption(solution)}")
     else:

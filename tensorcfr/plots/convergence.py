@@ -119,8 +119,10 @@ def _name(algorithm: Record) -> str:
     published = ALGORITHMS.get(algorithm.name)
     if published is None or not algorithm.options:
         return str(algorithm)
-    usual = published.options
+    published_options = published.options
     changes = [
-        describe(key, value) for key, value in algorithm.options.items() if value != usual.get(key)
+        describe(key, value)
+        for key, value in algorithm.options.items()
+        if value != published_options.get(key)
     ]
     return f"{algorithm.name} ({', '.join(changes)})" if changes else algorithm.name

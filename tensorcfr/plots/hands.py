@@ -68,8 +68,8 @@ def hand_grid(
         _draw_numbers(panel, table, 100.0 * table.grid(table.equity), "RdYlGn", 0.0, 100.0)
     else:
         values = table.grid(table.value)
-        most = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
-        _draw_numbers(panel, table, values, "RdYlGn", -most, most)
+        limit = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else 1.0
+        _draw_numbers(panel, table, values, "RdYlGn", -limit, limit)
     rows, columns = table.places.shape
     panel.set_xlim(0, columns)
     panel.set_ylim(rows, 0)
@@ -118,10 +118,10 @@ def runout_grid(
         if (name == action if action else name not in PASSIVE)
     ]
     numbers = np.full((4, 13), np.nan)
-    for (card,), share, likely in zip(
+    for (card,), share, probability in zip(
         runouts.cards, runouts.frequency[:, chosen].sum(axis=1), runouts.probability, strict=True
     ):
-        if likely > 0:
+        if probability > 0:
             numbers["shdc".index(card[1]), 12 - RANKS.index(card[0])] = 100.0 * share
     figure, panel = axes_in(ax, 9.0, 3.6)
     panel.imshow(np.nan_to_num(numbers, nan=-1.0), cmap=_with_gap("OrRd"), vmin=0, vmax=100)
@@ -139,11 +139,11 @@ def runout_grid(
     return written(figure, path)
 
 
-def draw_line(found: HandTable | Runouts, path: str | Path) -> Figure:
+def draw_line(result: HandTable | Runouts, path: str | Path) -> Figure:
     """Draw a table with :func:`hand_grid`, or runouts with :func:`runout_grid`."""
-    if isinstance(found, Runouts):
-        return runout_grid(found, path=path)
-    return hand_grid(found, path=path)
+    if isinstance(result, Runouts):
+        return runout_grid(result, path=path)
+    return hand_grid(result, path=path)
 
 
 _NAMES = ("OOP", "IP")
@@ -163,28 +163,28 @@ def _draw_strategy(panel: Any, table: HandTable, combos: np.ndarray) -> None:
         COLOURS[k % len(COLOURS)] for k in range(len(table.actions))
     ]
     mean = table.grid(table.strategy)
-    held = table.grid(np.ones(len(table.hands)), total=True)
+    n_hands = table.grid(np.ones(len(table.hands)), total=True)
     for row, column in np.ndindex(table.places.shape):
         panel.add_patch(Rectangle((column, row), 1, 1, facecolor=EMPTY, edgecolor="white"))
-        here = mean[row, column]
-        if not np.isnan(here).any():
+        frequencies = mean[row, column]
+        if not np.isnan(frequencies).any():
             # All hands of a range may have small weights, so the height is relative to the weights.
-            height = float(combos[row, column] / held[row, column])
-            left = column
-            for share, colour in zip(here.tolist(), colours, strict=True):
+            height = float(combos[row, column] / n_hands[row, column])
+            left_edge = column
+            for share, colour in zip(frequencies.tolist(), colours, strict=True):
                 panel.add_patch(
                     Rectangle(
-                        (left, row + 1 - height), share, height, facecolor=colour, linewidth=0
+                        (left_edge, row + 1 - height), share, height, facecolor=colour, linewidth=0
                     )
                 )
-                left += share
+                left_edge += share
         panel.add_patch(Rectangle((column, row), 1, 1, fill=False, edgecolor="white"))
         panel.text(
             column + 0.06,
             row + 0.28,
             _label(table, row, column),
             fontsize=8,
-            color="#999999" if np.isnan(here).any() else "black",
+            color="#999999" if np.isnan(frequencies).any() else "black",
             path_effects=[withStroke(linewidth=1.5, foreground="#ffffffb0")],
         )
     handles = [

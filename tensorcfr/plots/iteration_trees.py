@@ -45,40 +45,48 @@ def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> F
     height, ends = _heights(rows)
     detailed = ends <= MOST_DETAILED
     depth = max(map(len, rows))
-    width, high = (2.8, 0.7) if detailed else (1.5, 0.25)
-    figure = new_figure(width * (depth + 0.6), max(2.5, high * ends))
+    width, row_height = (2.8, 0.7) if detailed else (1.5, 0.25)
+    figure = new_figure(width * (depth + 0.6), max(2.5, row_height * ends))
     ax = figure.add_subplot()
     infosets = {row.infoset: row for row in iteration.rows}
-    met: dict[str, list[tuple[str, ...]]] = {}
+    infoset_histories: dict[str, list[tuple[str, ...]]] = {}
     for steps, row in rows.items():
-        at = len(steps), height[steps]
+        position = len(steps), height[steps]
         if steps:
-            above = rows[steps[:-1]]
-            here = len(steps) - 1, height[steps[:-1]]
-            ax.plot(*zip(here, at, strict=True), color="#b0b0b0", linewidth=0.8, zorder=1)
+            parent = rows[steps[:-1]]
+            parent_position = len(steps) - 1, height[steps[:-1]]
+            ax.plot(
+                *zip(parent_position, position, strict=True),
+                color="#b0b0b0",
+                linewidth=0.8,
+                zorder=1,
+            )
             text = steps[-1]
-            if above.infoset in infosets:
-                known = infosets[above.infoset]
-                text += f" {known.strategy[known.actions.index(text)]:.3g}"
-            middle = 0.42 * here[0] + 0.58 * at[0], 0.42 * here[1] + 0.58 * at[1]
+            if parent.infoset in infosets:
+                parent_row = infosets[parent.infoset]
+                text += f" {parent_row.strategy[parent_row.actions.index(text)]:.3g}"
+            middle = (
+                0.42 * parent_position[0] + 0.58 * position[0],
+                0.42 * parent_position[1] + 0.58 * position[1],
+            )
             ax.annotate(text, middle, ha="center", va="center", **_SMALL)
         colour = "#404040"
         if row.infoset in infosets:
             colour = COLOURS[infosets[row.infoset].player % len(COLOURS)]
-            met.setdefault(row.infoset, []).append(steps)
+            infoset_histories.setdefault(row.infoset, []).append(steps)
         text = _numbers(row.value) if row.infoset is None else row.infoset
         if detailed and row.infoset in infosets:
-            own = infosets[row.infoset]
+            infoset_row = infosets[row.infoset]
             text += f":  {_numbers(row.value)}"
             for name, before, after in (
-                ("regret", own.regret, own.new_regret),
-                ("strategy", own.strategy, own.new_strategy),
-                ("sum", own.strategy_sum, own.new_strategy_sum),
+                ("regret", infoset_row.regret, infoset_row.new_regret),
+                ("strategy", infoset_row.strategy, infoset_row.new_strategy),
+                ("sum", infoset_row.strategy_sum, infoset_row.new_strategy_sum),
             ):
                 text += f"\n{name} {_numbers(before)} \N{RIGHTWARDS ARROW} {_numbers(after)}"
         ax.annotate(
             text,
-            at,
+            position,
             ha="center",
             va="center",
             fontsize=LABEL_SIZE - (2 if detailed else 1),
@@ -91,7 +99,7 @@ def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> F
     # Dotted lines that would overlap get different lanes: a line takes the first lane whose last
     # line ends above its top (heights are negative and fall).
     lanes: dict[tuple[int, int], float] = {}
-    for label, places in met.items():
+    for label, places in infoset_histories.items():
         top, bottom = height[places[0]], height[places[-1]]
         lane = next(k for k in count() if lanes.get((len(places[0]), k), 1.0) > top)
         lanes[len(places[0]), lane] = bottom
@@ -124,7 +132,7 @@ def _heights(rows: dict[tuple[str, ...], HistoryRow]) -> tuple[dict[tuple[str, .
     height = {steps: -float(k) for k, steps in enumerate(s for s in rows if s not in inner)}
     ends = len(height)
     for steps in sorted(inner, key=len, reverse=True):
-        below = [height[other] for other in rows if len(other) and other[:-1] == steps]
+        below = [height[child] for child in rows if len(child) and child[:-1] == steps]
         height[steps] = (below[0] + below[-1]) / 2
     return height, ends
 

@@ -45,17 +45,18 @@ def gain_against_risk(
     check_format(path)
     figure, ax = axes_in(ax, 6.4, 4.2)
     styles = line_styles(responses)
-    for name, found in responses.items():
-        ax.plot(found.risk, found.gain, marker="o", markersize=4, label=name, **styles[name])
-        for weight, risk, gain in zip(found.weights, found.risk, found.gain, strict=True):
+    for name, result in responses.items():
+        ax.plot(result.risk, result.gain, marker="o", markersize=4, label=name, **styles[name])
+        for weight, risk, gain in zip(result.weights, result.risk, result.gain, strict=True):
             ax.annotate(
                 f"{weight:g}", (risk, gain), (3, -9), textcoords="offset points", fontsize=7
             )
-    one = next(iter(responses.values()))
+    first_result = next(iter(responses.values()))
     ax.set_xlabel("risk: value lost against a best response")
     ax.set_ylabel("gain against the model")
     ax.set_title(
-        f"{game_title(one.game.name)}: responses of player {one.player}", fontsize=TITLE_SIZE
+        f"{game_title(first_result.game.name)}: responses of player {first_result.player}",
+        fontsize=TITLE_SIZE,
     )
     ax.legend(frameon=False)
     light_grid(ax)

@@ -182,17 +182,21 @@ def name_lines(ends: Mapping[Axes, Sequence[End]]) -> None:
     """
     from matplotlib.text import Text
 
-    labels = {ax: [_label(ax, end) for end in own] for ax, own in ends.items() if own}
+    labels = {
+        ax: [_label(ax, end) for end in axes_ends] for ax, axes_ends in ends.items() if axes_ends
+    }
     if not labels:
         return
     # Sizes of texts are known only after the layout, and the layout must reserve space for the
     # names. So write them first, and move them to their final heights afterwards.
     figure_of(next(iter(labels))).draw_without_rendering()
-    for ax, own in labels.items():
+    for ax, axes_labels in labels.items():
         height = ax.get_window_extent().height
-        rooms = [Text.get_window_extent(label).height * LINE_SPACING / height for label in own]
-        points = [_in_axes(ax, *label.xy) for label in own]
-        for label, place in zip(own, uncrossed(points, rooms), strict=True):
+        rooms = [
+            Text.get_window_extent(label).height * LINE_SPACING / height for label in axes_labels
+        ]
+        points = [_in_axes(ax, *label.xy) for label in axes_labels]
+        for label, place in zip(axes_labels, uncrossed(points, rooms), strict=True):
             label.xyann = (LABEL_X, place)
 
 
@@ -278,8 +282,8 @@ def save_picture(
 def _in_axes(ax: Axes, x: float, y: float) -> tuple[float, float]:
     """Return a data point in axes coordinates: 0 at the left and lower edges, 1 at the opposite
     ones."""
-    found = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
-    return float(found[0]), float(found[1])
+    point = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
+    return float(point[0]), float(point[1])
 
 
 def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> list[float]:
@@ -294,15 +298,15 @@ def uncrossed(points: Sequence[tuple[float, float]], rooms: Sequence[float]) -> 
     wanted = [y for _, y in points]
     order = sorted(range(len(points)), key=lambda i: wanted[i])
     places = spread(wanted, rooms, order)
-    least = _crossings(points, places)
+    fewest = _crossings(points, places)
     improves = True
-    while least and improves:
+    while fewest and improves:
         improves = False
         for k in range(len(order) - 1):
             tried = [*order[:k], order[k + 1], order[k], *order[k + 2 :]]
-            moved = spread(wanted, rooms, tried)
-            if (found := _crossings(points, moved)) < least:
-                order, places, least, improves = tried, moved, found, True
+            new_places = spread(wanted, rooms, tried)
+            if (crossings := _crossings(points, new_places)) < fewest:
+                order, places, fewest, improves = tried, new_places, crossings, True
     return places
 
 
@@ -313,12 +317,12 @@ def _crossings(points: Sequence[tuple[float, float]], places: Sequence[float]) -
         own_x, own_y = points[k]
         return own_y + (places[k] - own_y) * (x - own_x) / (LABEL_X - own_x)
 
-    found = 0
+    count = 0
     for i, j in combinations(range(len(points)), 2):
         # Compare the leaders where both exist: from the later start up to the names.
         x = max(points[i][0], points[j][0])
-        found += (height(i, x) - height(j, x)) * (places[i] - places[j]) < 0.0
-    return found
+        count += (height(i, x) - height(j, x)) * (places[i] - places[j]) < 0.0
+    return count
 
 
 def spread(

@@ -113,7 +113,9 @@ def sweep_curves(
         for effort, ax in zip(x, line, strict=True):
             ends[ax] = _draw(ax, lines, effort, styles)
             ax.set_xlabel(X_AXES[effort][1])
-        players = {row.players for seeds in lines.values() for own in seeds for row in own}
+        players = {
+            row.players for seeds in lines.values() for seed_rows in seeds for row in seed_rows
+        }
         exact = any(seeds[0][-1].status == EXACT for seeds in lines.values())
         line[0].set_ylabel(metric(players))
         pad = TITLE_PAD if exact else None
@@ -160,12 +162,15 @@ def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
 
     Points with effort or exploitability 0, which a log scale cannot show, are omitted.
     """
-    by_iteration = [{row.iteration: row for row in own} for own in seeds]
+    by_iteration = [{row.iteration: row for row in seed_rows} for seed_rows in seeds]
     common = set(by_iteration[0]).intersection(*by_iteration[1:])
-    groups = [[own[iteration] for own in by_iteration] for iteration in sorted(common)]
+    groups = [
+        [seed_by_iteration[iteration] for seed_by_iteration in by_iteration]
+        for iteration in sorted(common)
+    ]
     # A budget in nodes or seconds ends seeds at different iterations, which are not in common.
-    if len({own[-1].iteration for own in seeds}) > 1:
-        groups.append([own[-1] for own in seeds])
+    if len({seed_rows[-1].iteration for seed_rows in seeds}) > 1:
+        groups.append([seed_rows[-1] for seed_rows in seeds])
     curve = _Curve([], [], [], [])
     for group in groups:
         effort = statistics.median(getattr(row, attribute) for row in group)
@@ -214,17 +219,17 @@ def _caption(
     def all_of(attribute: str) -> str:
         return "; ".join(dict.fromkeys(getattr(row, attribute) for row in rows))
 
-    said = [
+    sentences = [
         "nash_conv: sum over players of best-response value minus value, of the average strategy."
     ]
     counts = sorted({len(seeds) for seeds in by_line.values()} - {1})
     if counts:
-        said.append(
+        sentences.append(
             f"Line: median of {' or '.join(map(str, counts))} seeds; band: smallest to largest."
         )
     if note:
-        said.append(note)
+        sentences.append(note)
     budget = re.sub(r"\d{5,}", lambda number: f"{int(number[0]):,}", all_of("budget"))
-    said.append(f"Each run to {budget}.")
-    said.append(f"{all_of('machine')}; {all_of('versions')}; {all_of('date')}.")
-    return " ".join(said)
+    sentences.append(f"Each run to {budget}.")
+    sentences.append(f"{all_of('machine')}; {all_of('versions')}; {all_of('date')}.")
+    return " ".join(sentences)

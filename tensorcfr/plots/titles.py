@@ -24,14 +24,14 @@ GAMES = {
 FEW = ("no", "one", "two", "three", "four", "five", "six")
 
 
-def _count(number: Any, one: str, many: str) -> str:
+def _count(number: Any, singular: str, plural: str) -> str:
     word = FEW[number] if isinstance(number, int) and 0 <= number < len(FEW) else f"{number}"
-    return f"{word} {one if number == 1 else many}"
+    return f"{word} {singular if number == 1 else plural}"
 
 
 def _dice(dice: Any) -> str:
     first, *others = dice if isinstance(dice, tuple) else (dice,)
-    if all(other == first for other in others):
+    if all(number == first for number in others):
         return f"{_count(first, 'die', 'dice')} each"
     return f"{', '.join(map(str, dice[:-1]))} and {dice[-1]} dice"
 
@@ -68,8 +68,8 @@ def game_title(spec: str) -> str:
         return spec
     if name in ("bluff", "liars_dice"):
         settings = {"dice": settings.pop("dice", 1)} | settings
-    said = (
+    words = (
         SETTINGS[key](value) if key in SETTINGS else f"{key} {value}".replace("_", " ")
         for key, value in settings.items()
     )
-    return ", ".join([GAMES[name], *said])
+    return ", ".join([GAMES[name], *words])

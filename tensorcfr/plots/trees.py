@@ -117,10 +117,10 @@ def _lines(game: FlatGame, policy: Policy | None) -> Iterator[str]:
                 f'  {node} [shape=box, style=rounded, color="{colour}", fontcolor="{colour}", '
                 f"label={_quoted(label)}, tooltip={_quoted(f'player {player}')}];"
             )
-            before = first_of.setdefault(int(tree.infoset[node]), node)
-            if before != node:
+            first_node = first_of.setdefault(int(tree.infoset[node]), node)
+            if first_node != node:
                 yield (
-                    f"  {before} -> {node} [dir=none, style=dotted, constraint=false, "
+                    f"  {first_node} -> {node} [dir=none, style=dotted, constraint=false, "
                     f'color="{colour}"];'
                 )
         for child in range(int(tree.first_child[node]), int(tree.first_child[node + 1])):

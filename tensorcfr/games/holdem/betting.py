@@ -100,41 +100,42 @@ class Betting:
         Raises:
             ValueError: A line cannot be added or removed at this state.
         """
-        player, here = table.player, table.here
-        faced = max(here)
-        most = self.stack - table.put[player]
-        top = self._top(table, faced, most)
-        facing = here[player] < faced
-        found = [FOLD, CALL] if facing else [CHECK]
+        player, round_bets = table.player, table.here
+        current_bet = max(round_bets)
+        all_in = self.stack - table.put[player]
+        top = self._top(table, current_bet, all_in)
+        facing = round_bets[player] < current_bet
+        labels = [FOLD, CALL] if facing else [CHECK]
         removed = {line[0] for line in table.removed if len(line) == 1}
         # An all-in cannot be raised.
-        if faced < most:
-            amounts = self._amounts(table, faced, most)
+        if current_bet < all_in:
+            amounts = self._amounts(table, current_bet, all_in)
             for line in table.added:
                 if len(line) == 1:
-                    amounts.add(self._added(line[0], facing, faced, top, most))
-            found += [self._label(amount, facing, most) for amount in sorted(amounts)]
+                    amounts.add(self._added_amount(line[0], facing, current_bet, top, all_in))
+            labels += [self._label(amount, facing, all_in) for amount in sorted(amounts)]
         elif any(len(line) == 1 for line in table.added):
             raise ValueError(f"{self.game}: add: nobody can raise an all-in")
         for label in removed:
-            if label not in found:
+            if label not in labels:
                 raise ValueError(
-                    f"{self.game}: remove: there is no {label!r} to remove, only {', '.join(found)}"
+                    f"{self.game}: remove: there is no {label!r} to remove, only "
+                    f"{', '.join(labels)}"
                 )
-        found = [label for label in found if label not in removed]
-        if not found:
+        labels = [label for label in labels if label not in removed]
+        if not labels:
             raise ValueError(f"{self.game}: remove: a player would have no action left")
         # Longer lines are applied at later states, so only their first action is checked here.
         for line in (*table.added, *table.removed):
-            if len(line) > 1 and line[0] not in found:
+            if len(line) > 1 and line[0] not in labels:
                 raise ValueError(
                     f"{self.game}: lines to add or remove: there is no {line[0]!r} before "
-                    f"{' '.join(line[1:])!r}, only {', '.join(found)}"
+                    f"{' '.join(line[1:])!r}, only {', '.join(labels)}"
                 )
-        return tuple(found)
+        return tuple(labels)
 
-    def _label(self, amount: int, facing: bool, most: int) -> str:
-        if amount == most:
+    def _label(self, amount: int, facing: bool, all_in: int) -> str:
+        if amount == all_in:
             return ALL_IN
         return f"{'raise' if facing else 'bet'}{self.said(amount)}"
 
@@ -157,125 +158,133 @@ class Betting:
             return -1
         return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
-    def _pot(self, table: Table, faced: int) -> int:
+    def _pot(self, table: Table, current_bet: int) -> int:
         """Return the pot after a call."""
-        return self.pot + 2 * (table.put[table.player] + faced)
+        return self.pot + 2 * (table.put[table.player] + current_bet)
 
-    def _top(self, table: Table, faced: int, most: int) -> int:
+    def _top(self, table: Table, current_bet: int, all_in: int) -> int:
         """Return the highest amount that the stack and the pot limit allow."""
-        return min(most, faced + self._pot(table, faced)) if self.pot_limit else most
+        return (
+            min(all_in, current_bet + self._pot(table, current_bet)) if self.pot_limit else all_in
+        )
 
-    def _added(self, label: str, facing: bool, faced: int, top: int, most: int) -> int:
+    def _added_amount(
+        self, label: str, facing: bool, current_bet: int, top: int, all_in: int
+    ) -> int:
         """Return the amount of an action that is added by hand.
 
         Raises:
             ValueError: The label is not a bet or raise with a legal amount.
         """
         kind = "raise" if facing else "bet"
-        if label == ALL_IN and top == most:
-            return most
+        if label == ALL_IN and top == all_in:
+            return all_in
         amount = self._read(label.removeprefix(kind)) if label.startswith(kind) else -1
-        if not faced < amount <= top:
-            all_in = f"{ALL_IN!r} or " if top == most else ""
+        if not current_bet < amount <= top:
+            all_in_label = f"{ALL_IN!r} or " if top == all_in else ""
             raise ValueError(
-                f"{self.game}: add: {label!r} must be {all_in}{kind!r} and an amount from "
-                f"{self.said(faced + 1)} to {self.said(top)}"
+                f"{self.game}: add: {label!r} must be {all_in_label}{kind!r} and an amount from "
+                f"{self.said(current_bet + 1)} to {self.said(top)}"
             )
         return amount
 
-    def _amounts(self, table: Table, faced: int, most: int) -> set[int]:
+    def _amounts(self, table: Table, current_bet: int, all_in: int) -> set[int]:
         """Return the amounts of bets or raises that follow from the sizes."""
         player, street = table.player, table.street
-        pot, top = self._pot(table, faced), self._top(table, faced, most)
-        facing = faced > 0
+        pot, top = self._pot(table, current_bet), self._top(table, current_bet, all_in)
+        facing = current_bet > 0
         if facing:
             sizes = self.raises[street][player]
         else:
             donks = self.donks[street] if table.leads and player == 0 else None
             sizes = self.bets[street][player] if donks is None else donks
-        amounts = [self._amount(size, table, faced, most, pot) for size in sizes]
+        amounts = [self._amount(size, table, current_bet, all_in, pot) for size in sizes]
         wanted = {amount for amount in amounts if amount is not None}
-        if most <= faced + _round(self.add_allin * pot) and top == most:
-            wanted.add(most)
+        if all_in <= current_bet + _round(self.add_allin * pot) and top == all_in:
+            wanted.add(all_in)
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        least = max(faced + faced - min(table.here), 1)
-        found = set()
+        smallest_raise = max(current_bet + current_bet - min(table.here), 1)
+        amounts_in_limits = set()
         for amount in wanted:
-            amount = max(min(amount, top), min(least, top))
-            left = pot + 2 * (amount - faced)
-            forced = most <= amount + _round(self.force_allin * left) and top == most
-            found.add(most if forced else amount)
-        return self._merged(found, faced, pot)
+            amount = max(min(amount, top), min(smallest_raise, top))
+            pot_after_call = pot + 2 * (amount - current_bet)
+            forced = all_in <= amount + _round(self.force_allin * pot_after_call) and top == all_in
+            amounts_in_limits.add(all_in if forced else amount)
+        return self._drop_close(amounts_in_limits, current_bet, pot)
 
-    def _amount(self, size: Size, table: Table, faced: int, most: int, pot: int) -> int | None:
+    def _amount(
+        self, size: Size, table: Table, current_bet: int, all_in: int, pot: int
+    ) -> int | None:
         """Return the amount of one size, before limits; None if its cap on raises forbids it."""
         kind, number, limit, bets = size
         if table.bets > bets:
             return None
         if kind == "all-in":
-            return most
+            return all_in
         if kind == "times":
-            return _round(faced * number)
+            return _round(current_bet * number)
         if kind == "least":
-            return faced
+            return current_bet
         if kind == "chips":
-            return faced + _round(number / float(self.chip))
+            return current_bet + _round(number / float(self.chip))
         share = number
         if kind == "geometric":
             streets = number or len(STREETS) - table.street
-            if faced:
+            if current_bet:
                 streets = max(streets - table.bets + 1, 1)
             # A bet of `share` pots multiplies the pot by 1 + 2 * share when it is called; after
             # all `streets` such bets the pot has grown by the factor 1 + 2 * ratio.
-            ratio = (most - faced) / pot
+            ratio = (all_in - current_bet) / pot
             share = min(((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0, limit)
-        return faced + _round(pot * share)
+        return current_bet + _round(pot * share)
 
-    def _merged(self, amounts: set[int], faced: int, pot: int) -> set[int]:
+    def _drop_close(self, amounts: set[int], current_bet: int, pot: int) -> set[int]:
         """Return the amounts without those that are close to a larger amount that is kept."""
-        kept: list[int] = []
+        distinct: list[int] = []
         for amount in sorted(amounts, reverse=True):
             # Amounts descend, so the last amount kept is the nearest; all others are further away.
-            if kept:
-                ratio = (1.0 + (kept[-1] - faced) / pot) / (1.0 + (amount - faced) / pot)
-            if not kept or ratio >= 1.0 + self.merging:
-                kept.append(amount)
-        return set(kept)
+            if distinct:
+                ratio = (1.0 + (distinct[-1] - current_bet) / pot) / (
+                    1.0 + (amount - current_bet) / pot
+                )
+            if not distinct or ratio >= 1.0 + self.merging:
+                distinct.append(amount)
+        return set(distinct)
 
     def next(self, table: Table, action: str) -> Table:
         """Return the state after an action, or after the next card is dealt (:data:`DEAL`)."""
         if table.player == TO_DEAL:
-            return self._opened(table)
-        player, other = table.player, 1 - table.player
+            return self._open_street(table)
+        player, opponent = table.player, 1 - table.player
         acted = table._replace(
             added=after(table.added, action), removed=after(table.removed, action)
         )
-        faced = max(table.here)
+        current_bet = max(table.here)
         if action == FOLD:
-            return acted._replace(player=WON - other)
+            return acted._replace(player=WON - opponent)
         if action == CHECK:
             if player == 0:
                 return acted._replace(player=1)
-            return self._closed(acted, leads=False)
+            return self._close_street(acted, leads=False)
         if action == CALL:
-            acted = acted._replace(here=(faced, faced))
-            return self._closed(acted, leads=player == 0)
+            acted = acted._replace(here=(current_bet, current_bet))
+            return self._close_street(acted, leads=player == 0)
         amount = self.stack - table.put[player] if action == ALL_IN else self.amount_of(action)
-        here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
-        return acted._replace(here=here, player=other, bets=table.bets + 1)
+        round_bets = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
+        return acted._replace(here=round_bets, player=opponent, bets=table.bets + 1)
 
-    def _closed(self, table: Table, *, leads: bool) -> Table:
+    def _close_street(self, table: Table, *, leads: bool) -> Table:
         """Return the state at the end of a street."""
         last = table.street == len(STREETS) - 1
         return table._replace(player=TO_SHOW if last else TO_DEAL, leads=leads)
 
-    def _opened(self, table: Table) -> Table:
+    def _open_street(self, table: Table) -> Table:
         """Return the first state of the next street, which is over at once after an all-in."""
         put = (table.put[0] + table.here[0], table.put[1] + table.here[1])
         opened = table._replace(street=table.street + 1, put=put, here=(0, 0), bets=0)
         if put[0] < self.stack:
             return opened._replace(player=0)
-        return self._closed(opened, leads=False)
+        return self._close_street(opened, leads=False)
 
     def paid(self, table: Table) -> tuple[int, int]:
         """Return the amount that each player has put in since the start of the spot."""

@@ -27,8 +27,8 @@ HAND_NUMBER = {(int(a), int(b)): number for number, (a, b) in enumerate(HANDS)}
 def numbers_of(labels: Iterable[str]) -> np.ndarray | None:
     """Return the numbers of the cards, int64 (cards,); None if a label is not that of a card."""
     numbers = {label: card for card, label in enumerate(CARDS)}
-    found = [numbers.get(str(label), -1) for label in labels]
-    return None if -1 in found else np.array(found, dtype=np.int64)
+    cards = [numbers.get(str(label), -1) for label in labels]
+    return None if -1 in cards else np.array(cards, dtype=np.int64)
 
 
 def read_cards(text: str, what: str) -> tuple[int, ...]:
@@ -44,24 +44,26 @@ def read_cards(text: str, what: str) -> tuple[int, ...]:
     Raises:
         ValueError: The text is not a list of cards, or a card occurs twice; names the position.
     """
-    found: list[int] = []
-    at = 0
-    while at < len(text):
-        if text[at] in " ,":
-            at += 1
+    cards: list[int] = []
+    index = 0
+    while index < len(text):
+        if text[index] in " ,":
+            index += 1
             continue
-        label = text[at : at + 2]
+        label = text[index : index + 2]
         card = label[:1].upper() + label[1:].lower()
         if card not in CARDS:
             raise ValueError(
-                f"{what}: {label!r} at character {at + 1} of {brief(text)} is not a card; "
+                f"{what}: {label!r} at character {index + 1} of {brief(text)} is not a card; "
                 "cards are written like Td or 9s"
             )
-        if CARDS.index(card) in found:
-            raise ValueError(f"{what}: {card} at character {at + 1} of {brief(text)} occurs twice")
-        found.append(CARDS.index(card))
-        at += 2
-    return tuple(found)
+        if CARDS.index(card) in cards:
+            raise ValueError(
+                f"{what}: {card} at character {index + 1} of {brief(text)} occurs twice"
+            )
+        cards.append(CARDS.index(card))
+        index += 2
+    return tuple(cards)
 
 
 def hand_label(hand: tuple[int, int] | np.ndarray) -> str:

@@ -35,11 +35,12 @@ def _classes() -> tuple[list[tuple[int, ...]], np.ndarray]:
     cards = np.array(list(combinations(range(len(CARDS)), 3)))
     orders = np.array(list(permutations(range(4))))
     # (flops, permutations of suits, cards): the flop with the largest code represents its class.
-    alike = np.sort(cards[:, None] // 4 * 4 + orders[:, cards % 4].swapaxes(0, 1))[..., ::-1]
-    codes = (alike @ np.array([len(CARDS) ** 2, len(CARDS), 1])).max(axis=1)
-    found, sizes = np.unique(codes, return_counts=True)
+    images = np.sort(cards[:, None] // 4 * 4 + orders[:, cards % 4].swapaxes(0, 1))[..., ::-1]
+    codes = (images @ np.array([len(CARDS) ** 2, len(CARDS), 1])).max(axis=1)
+    class_codes, sizes = np.unique(codes, return_counts=True)
     flops_ = [
-        (c // len(CARDS) ** 2, c // len(CARDS) % len(CARDS), c % len(CARDS)) for c in found.tolist()
+        (c // len(CARDS) ** 2, c // len(CARDS) % len(CARDS), c % len(CARDS))
+        for c in class_codes.tolist()
     ]
     order = sorted(range(len(flops_)), key=lambda k: _texture(flops_[k]))
     return [flops_[k] for k in order], sizes[order]

@@ -80,67 +80,75 @@ class Folded:
         orders = orders_of_suits(len(RANKS), len(SUITS))
         number = np.zeros(len(CARDS) ** 2, dtype=np.int64)
         number[_codes(hands)] = np.arange(len(hands))
-        moved = number[_codes(orders[:, hands])]  # (permutations, hands): number of the image.
-        same = np.logical_and.reduce([(own[moved] == own).all(axis=1) for own in ranges])
-        self.symmetries = orders[same]
+        images = number[_codes(orders[:, hands])]  # (permutations, hands): number of the image.
+        preserves_ranges = np.logical_and.reduce(
+            [(weights[images] == weights).all(axis=1) for weights in ranges]
+        )
+        self.symmetries = orders[preserves_ranges]
         """int64 (permutations, cards): the permutations of suits that preserve the ranges."""
         live = np.setdiff1d(np.arange(len(CARDS)), known)
-        self._place = np.full(len(CARDS), -1, dtype=np.int8)
-        self._place[live] = np.arange(len(live))
-        places = self._place[self.symmetries[:, live]]
+        self._position = np.full(len(CARDS), -1, dtype=np.int8)
+        self._position[live] = np.arange(len(live))
+        positions = self._position[self.symmetries[:, live]]
         # Permutations that also preserve the known cards.  Shares of sets that they map to each
         # other are made equal to the last bit, so that the compiler can merge these sets.
-        self._permutations = places[(places >= 0).all(axis=1)]
+        self._permutations = positions[(positions >= 0).all(axis=1)]
         self.free = len(live) - 2 * len(ranges)
         """Number of cards that are neither known nor folded."""
-        can = [self._live_hands(hands, own) for own in ranges]
-        count = DEALS if len(can) > 2 else prod(len(own) for own, _ in can)
+        live_ranges = [self._live_hands(hands, weights) for weights in ranges]
+        count = (
+            DEALS
+            if len(live_ranges) > 2
+            else prod(len(live_hands) for live_hands, _ in live_ranges)
+        )
         sets = len(self._permutations) * MOST_CARDS * comb(len(live), MOST_CARDS)
-        self.nbytes = max((BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets)
+        self.nbytes = max(
+            (BYTES_OF_DEAL + BYTES_OF_CARDS * len(live_ranges)) * count, BYTES_OF_SET * sets
+        )
         """Peak scratch memory of the constructor, in bytes."""
         reserve(self.nbytes, "folded: deals and sets of cards")
-        deals = _deals(can)
-        self._shares = self._of_sets(deals, len(live))
+        deals = _deals(live_ranges)
+        self._shares = self._shares_of_sets(deals, len(live))
 
     def _live_hands(self, hands: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the hands that a player can have folded and their weights, float64 (hands,).
 
         A hand is given by the positions of its cards among the live cards, int8 (hands, 2).
         """
-        places = self._place[hands]
-        found = np.flatnonzero((weights > 0.0) & (places >= 0).all(axis=1))
-        if not len(found):
+        positions = self._position[hands]
+        possible = np.flatnonzero((weights > 0.0) & (positions >= 0).all(axis=1))
+        if not len(possible):
             raise ValueError("the board and the dead cards leave no hand of a range")
-        return places[found], weights[found]
+        return positions[possible], weights[possible]
 
-    def _of_sets(self, deals: tuple[np.ndarray, np.ndarray], live: int) -> list[np.ndarray]:
+    def _shares_of_sets(self, deals: tuple[np.ndarray, np.ndarray], live: int) -> list[np.ndarray]:
         """Return the share of every set of up to four live cards: float64 (sets,) for each size."""
         dealt, weight = deals
         dealt, total = np.sort(dealt, axis=1), weight.sum()
         if total <= 0.0:
             raise ValueError("no deal gives all of them different cards")
-        shares, held = [np.ones(1)], [np.ones(1)]
+        shares, all_held = [np.ones(1)], [np.ones(1)]
         for size in range(1, 1 + MOST_CARDS):
             # Probability that the folded hands contain all cards of a set.
-            here = np.zeros(comb(live, size))
+            weight_sums = np.zeros(comb(live, size))
             for columns in combinations(range(dealt.shape[1]), size):
-                which = _number(dealt[:, columns])
-                here += np.bincount(which, weight, minlength=len(here))
-            held.append(here / total)
+                set_number = _number(dealt[:, columns])
+                weight_sums += np.bincount(set_number, weight, minlength=len(weight_sums))
+            all_held.append(weight_sums / total)
             sets = np.array(list(combinations(range(live), size)), dtype=np.int8)
             sets = sets[np.argsort(_number(sets))]
             # Inclusion and exclusion: from "contain all of a subset" to "contain none of the set".
-            none = np.zeros(len(sets))
-            for some in range(size + 1):
-                for columns in combinations(range(size), some):
-                    none += (-1) ** some * held[some][_number(sets[:, columns])]
-            none[none < ROUNDING] = 0.0
+            none_held = np.zeros(len(sets))
+            for n_held in range(size + 1):
+                for columns in combinations(range(size), n_held):
+                    none_held += (-1) ** n_held * all_held[n_held][_number(sets[:, columns])]
+            none_held[none_held < ROUNDING] = 0.0
             # Average over each orbit of the permutations, named by its smallest set.
-            least = _number(np.sort(self._permutations[:, sets], axis=2)).min(axis=0)
-            alike = np.bincount(least, none, minlength=len(none)) / np.maximum(
-                np.bincount(least, minlength=len(none)), 1
+            orbit = _number(np.sort(self._permutations[:, sets], axis=2)).min(axis=0)
+            orbit_mean = np.bincount(orbit, none_held, minlength=len(none_held)) / np.maximum(
+                np.bincount(orbit, minlength=len(none_held)), 1
             )
-            shares.append(alike[least])
+            shares.append(orbit_mean[orbit])
         return shares
 
     def share(self, sets: np.ndarray) -> np.ndarray:
@@ -152,8 +160,8 @@ class Folded:
         Returns:
             float64 (sets,).
         """
-        places = np.sort(self._place[sets], axis=1)
-        return self._shares[sets.shape[1]][_number(places)]
+        positions = np.sort(self._position[sets], axis=1)
+        return self._shares[sets.shape[1]][_number(positions)]
 
     def likelihood(self, dealt: Sequence[int], hands: np.ndarray) -> np.ndarray:
         """Return the factor by which folded hands change the weight of each hand on a board.
@@ -170,19 +178,19 @@ class Folded:
             float64 (hands,), :data:`LEAST` where the folded hands rule out the board with the hand;
             meaningless for hands with a card of the board.
         """
-        count, every = len(dealt), len(self._permutations[0])
+        count, n_live = len(dealt), len(self._permutations[0])
         board = np.array([dealt], dtype=np.int64)
-        apart = ~np.isin(hands, board).any(axis=1)
+        disjoint = ~np.isin(hands, board).any(axis=1)
         sets = np.column_stack([np.repeat(board, len(hands), axis=0), hands])
-        found = np.ones(len(hands))
+        factors = np.ones(len(hands))
         # A board with share 0 cannot occur; divide its shares by 1 to avoid 0 / 0.
-        found[apart] = self.share(sets[apart]) / np.sqrt(self.share(board)[0] or 1.0)
+        factors[disjoint] = self.share(sets[disjoint]) / np.sqrt(self.share(board)[0] or 1.0)
         # Keep weights above 0, because the infosets of a hand are the same on all boards.
-        found = np.maximum(found, LEAST)
+        factors = np.maximum(factors, LEAST)
         # Boards are dealt uniformly from the cards that nobody holds.  Folded cards are not among
         # them, so there are fewer boards than without folded players.
-        evenly, really = (comb(n - 4, count) for n in (every, self.free))
-        return found * np.sqrt(evenly / really)
+        boards_of_live, boards_of_free = (comb(n - 4, count) for n in (n_live, self.free))
+        return factors * np.sqrt(boards_of_live / boards_of_free)
 
     def of_deal(self, hands: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> OfDeal:
         """Fit the factors that make both players' marginal ranges exact, and measure the error.
@@ -198,43 +206,56 @@ class Folded:
             np.broadcast_arrays(first.astype(np.int8)[:, None], second.astype(np.int8)[None]),
             axis=2,
         )
-        apart = (np.diff(np.sort(pairs, axis=2), axis=2) > 0).all(axis=2)
-        exact = np.zeros(apart.shape)
-        exact[apart] = self.share(pairs[apart])
-        alone = [self.likelihood((), own) for own in hands]
-        made = np.outer(*alone) * apart
-        one, other = (np.ones(len(own)) for own in hands)
+        disjoint = (np.diff(np.sort(pairs, axis=2), axis=2) > 0).all(axis=2)
+        exact = np.zeros(disjoint.shape)
+        exact[disjoint] = self.share(pairs[disjoint])
+        likelihoods = [self.likelihood((), player_hands) for player_hands in hands]
+        approximation = np.outer(*likelihoods) * disjoint
+        first_factors, second_factors = (np.ones(len(player_hands)) for player_hands in hands)
         # Plain sums instead of `@`: a linear algebra library rounds differently on each machine.
-        wanted = [(exact * weights[1]).sum(axis=1), (exact.T * weights[0]).sum(axis=1)]
+        marginals = [(exact * weights[1]).sum(axis=1), (exact.T * weights[0]).sum(axis=1)]
         # Alternate between the players (iterative proportional fitting) until both marginals fit.
         for _ in range(ROUNDS):
-            one = self._evened(first, wanted[0], (made * (weights[1] * other)).sum(axis=1))
-            other = self._evened(second, wanted[1], (made.T * (weights[0] * one)).sum(axis=1))
-        off, given = np.abs(np.outer(one, other) * made - exact), np.outer(*weights)
-        lost = float((given * off).sum() / (given * exact).sum())
-        can = exact > 0.0
-        most = float((off[can] / exact[can]).max())
-        return OfDeal((one, other), lost, most, max(needed, self.nbytes))
+            first_factors = self._fit_factors(
+                first, marginals[0], (approximation * (weights[1] * second_factors)).sum(axis=1)
+            )
+            second_factors = self._fit_factors(
+                second, marginals[1], (approximation.T * (weights[0] * first_factors)).sum(axis=1)
+            )
+        error, pair_weights = (
+            np.abs(np.outer(first_factors, second_factors) * approximation - exact),
+            np.outer(*weights),
+        )
+        mean_error = float((pair_weights * error).sum() / (pair_weights * exact).sum())
+        possible = exact > 0.0
+        largest_error = float((error[possible] / exact[possible]).max())
+        return OfDeal(
+            (first_factors, second_factors), mean_error, largest_error, max(needed, self.nbytes)
+        )
 
-    def _evened(self, hands: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> np.ndarray:
-        """Return ``wanted / has`` for each hand; 1 where ``has`` is 0.
+    def _fit_factors(
+        self, hands: np.ndarray, target: np.ndarray, current: np.ndarray
+    ) -> np.ndarray:
+        """Return ``target / current`` for each hand; 1 where ``current`` is 0.
 
         Both are first summed over hands that a permutation maps to each other, so that these hands
         get the same bits.
 
         Args:
             hands: int64 (hands, 2).
-            wanted: float64 (hands,): marginal weights to reach.
-            has: float64 (hands,): current marginal weights.
+            target: float64 (hands,): marginal weights to reach.
+            current: float64 (hands,): current marginal weights.
 
         Returns:
             float64 (hands,).
         """
-        moved = np.sort(self._permutations[:, self._place[hands]], axis=2)
-        _, alike = np.unique(_number(moved).min(axis=0), return_inverse=True)
-        wanted, has = (np.bincount(alike, own) for own in (wanted, has))
-        found: np.ndarray = np.divide(wanted, has, out=np.ones(len(has)), where=has > 0.0)[alike]
-        return found
+        images = np.sort(self._permutations[:, self._position[hands]], axis=2)
+        _, orbit = np.unique(_number(images).min(axis=0), return_inverse=True)
+        target, current = (np.bincount(orbit, weights) for weights in (target, current))
+        ratios: np.ndarray = np.divide(
+            target, current, out=np.ones(len(current)), where=current > 0.0
+        )[orbit]
+        return ratios
 
 
 def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
@@ -244,18 +265,18 @@ def _deals(hands: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, 
         int8 (deals, 2 * players): positions of the cards; and float64 (deals,): weights.
     """
     if len(hands) <= 2:
-        numbers = np.meshgrid(*(np.arange(len(own)) for own, _ in hands), indexing="ij")
+        numbers = np.meshgrid(*(np.arange(len(cards)) for cards, _ in hands), indexing="ij")
         rows = [number.ravel() for number in numbers]
         weight = np.prod([w[row] for row, (_, w) in zip(rows, hands, strict=True)], axis=0)
     else:
         draw = np.random.default_rng(SEED)
-        rows = [draw.choice(len(own), DEALS, p=w / w.sum()) for own, w in hands]
+        rows = [draw.choice(len(cards), DEALS, p=w / w.sum()) for cards, w in hands]
         weight = np.ones(DEALS)
     dealt = np.column_stack(
-        [own.astype(np.int8)[row] for row, (own, _) in zip(rows, hands, strict=True)]
+        [cards.astype(np.int8)[row] for row, (cards, _) in zip(rows, hands, strict=True)]
     )
-    apart = (np.diff(np.sort(dealt, axis=1), axis=1) > 0).all(axis=1)
-    return dealt[apart], weight[apart]
+    distinct = (np.diff(np.sort(dealt, axis=1), axis=1) > 0).all(axis=1)
+    return dealt[distinct], weight[distinct]
 
 
 def _number(sets: np.ndarray) -> np.ndarray:
@@ -267,10 +288,10 @@ def _number(sets: np.ndarray) -> np.ndarray:
     Returns:
         int64 (...,).
     """
-    found = np.zeros(sets.shape[:-1], dtype=np.int64)
+    numbers = np.zeros(sets.shape[:-1], dtype=np.int64)
     for column in range(sets.shape[-1]):
-        found += _WAYS[sets[..., column], column + 1]
-    return found
+        numbers += _BINOMIALS[sets[..., column], column + 1]
+    return numbers
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
@@ -278,5 +299,5 @@ def _codes(hands: np.ndarray) -> np.ndarray:
     return hands.max(axis=-1) * len(CARDS) + hands.min(axis=-1)
 
 
-_WAYS = np.array([[comb(n, k) for k in range(5)] for n in range(len(CARDS))])
+_BINOMIALS = np.array([[comb(n, k) for k in range(5)] for n in range(len(CARDS))])
 """int64 (52, 5): the binomial coefficients n over k, up to k = MOST_CARDS."""

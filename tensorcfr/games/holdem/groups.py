@@ -49,7 +49,7 @@ def made_hands(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
     """
     category = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
     number = np.where(category < STRAIGHT, kinds_by_rank(board, hands), STRAIGHT_FLUSH - category)
-    return [MADE[one] for one in number.tolist()]
+    return [MADE[index] for index in number.tolist()]
 
 
 def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
@@ -62,27 +62,27 @@ def kinds_by_rank(board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
     """
     ranks, on_board = hands // 4, np.bincount(np.array(board) // 4, minlength=13)
     count = on_board[ranks]
-    above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
+    n_above = (np.flatnonzero(on_board)[:, None, None] > ranks).sum(axis=0)
     pocket, hits = ranks[:, 0] == ranks[:, 1], count > 0
     # Number of board ranks above the highest card that pairs the board; 13 if none does.
-    place = np.where(hits, above, 13).min(axis=1)
-    high = ranks.max(axis=1)
+    pair_position = np.where(hits, n_above, 13).min(axis=1)
+    high_rank = ranks.max(axis=1)
     # The first case that is true counts, so later cases need not exclude earlier ones.
     cases = {
         "set": pocket & hits[:, 0],
         "trips": ~pocket & (count >= 2).any(axis=1),
         "two pair": ~pocket & hits.all(axis=1),
-        "overpair": pocket & (above[:, 0] == 0),
+        "overpair": pocket & (n_above[:, 0] == 0),
         "underpair": pocket,
-        "top pair": place == 0,
-        "second pair": place == 1,
+        "top pair": pair_position == 0,
+        "second pair": pair_position == 1,
         "low pair": hits.any(axis=1),
-        "ace high": high == 12,
-        "king high": high == 11,
+        "ace high": high_rank == 12,
+        "king high": high_rank == 11,
     }
     numbers = [MADE.index(name) for name in cases]
-    found: np.ndarray = np.select(list(cases.values()), numbers, MADE.index("nothing"))
-    return found
+    kinds: np.ndarray = np.select(list(cases.values()), numbers, MADE.index("nothing"))
+    return kinds
 
 
 def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
@@ -97,20 +97,22 @@ def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
     flushes, straights = np.zeros(len(hands), dtype=bool), np.zeros((len(hands), 13), dtype=bool)
     if len(board) >= 5:
         return [""] * len(hands)
-    nothing = np.zeros((1, 0), dtype=np.int64)
+    no_hand = np.zeros((1, 0), dtype=np.int64)
     for card in np.setdiff1d(np.arange(52), board).tolist():
         dealt = np.array([*board, card], dtype=np.int64)
         # A flush or straight of the board itself is not a draw of the hand.
-        (alone,) = strengths(dealt, nothing) >> CATEGORY_SHIFT
-        made = strengths(dealt, hands) >> CATEGORY_SHIFT
+        (board_category,) = strengths(dealt, no_hand) >> CATEGORY_SHIFT
+        category = strengths(dealt, hands) >> CATEGORY_SHIFT
         free = (hands != card).all(axis=1)
-        if alone < FLUSH:
-            flushes |= free & ((made == FLUSH) | (made == STRAIGHT_FLUSH))
-        if alone < STRAIGHT:
-            straights[:, card // 4] |= free & ((made == STRAIGHT) | (made == STRAIGHT_FLUSH))
-    now = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
-    flush = flushes & (now < FLUSH)
-    ranks = np.where(now < STRAIGHT, straights.sum(axis=1), 0)
+        if board_category < FLUSH:
+            flushes |= free & ((category == FLUSH) | (category == STRAIGHT_FLUSH))
+        if board_category < STRAIGHT:
+            straights[:, card // 4] |= free & (
+                (category == STRAIGHT) | (category == STRAIGHT_FLUSH)
+            )
+    current = strengths(np.array(board, dtype=np.int64), hands) >> CATEGORY_SHIFT
+    flush = flushes & (current < FLUSH)
+    ranks = np.where(current < STRAIGHT, straights.sum(axis=1), 0)
     cases = {
         "flush draw and open-ended": flush & (ranks > 1),
         "flush draw and gutshot": flush & (ranks == 1),
@@ -118,5 +120,5 @@ def draws(board: tuple[int, ...], hands: np.ndarray) -> list[str]:
         "open-ended": ranks > 1,
         "gutshot": ranks == 1,
     }
-    named: list[str] = np.select(list(cases.values()), list(cases), "").tolist()
-    return named
+    names: list[str] = np.select(list(cases.values()), list(cases), "").tolist()
+    return names

@@ -111,31 +111,32 @@ def _numbers(text: str, what: str) -> np.ndarray | None:
     if len(words) <= len(BY_EQUITY.split()):
         return None
     try:
-        given = np.array([float(word) for word in words])
+        listed = np.array([float(word) for word in words])
     except ValueError:
         return None
-    if len(given) != len(HANDS):
-        raise ValueError(f"{what} has {len(given):,} numbers; there are {len(HANDS):,} hands")
-    if not ((given >= 0.0) & (given <= 1.0)).all():
-        wrong = words[int(np.argmin((given >= 0.0) & (given <= 1.0)))]
+    if len(listed) != len(HANDS):
+        raise ValueError(f"{what} has {len(listed):,} numbers; there are {len(HANDS):,} hands")
+    if not ((listed >= 0.0) & (listed <= 1.0)).all():
+        wrong = words[int(np.argmin((listed >= 0.0) & (listed <= 1.0)))]
         raise ValueError(f"{what}: a weight must be from 0 to 1, not {brief(wrong)}")
     high, low = HANDS.T
     # A number for each group of hands: ranks and suitedness.  An order is possible if it gives
     # each group a single weight.
     group = 100 * (high // 4) + 2 * (low // 4) + (high % 4 == low % 4)
-    found = []
+    candidates = []
     for order in (np.lexsort((low, high)), np.lexsort((high, low))):
         weights = np.zeros(len(HANDS))
-        weights[order] = given
+        weights[order] = listed
         if len(set(zip(group, weights, strict=True))) == len(set(group)):
-            found.append(weights)
-    if not found or not (found[0] == found[-1]).all():
+            candidates.append(weights)
+    if not candidates or not (candidates[0] == candidates[-1]).all():
         raise ValueError(
             f"{what}: {len(HANDS):,} numbers do not tell which hand each is for: PioSOLVER lists "
             "the hands by their higher card, postflop-solver by their lower one, and in "
-            f"{'both orders' if found else 'neither order'} each group, such as AKs, has one weight"
+            f"{'both orders' if candidates else 'neither order'} each group, such as AKs, has "
+            "one weight"
         )
-    return found[0]
+    return candidates[0]
 
 
 def weights_of(
@@ -189,12 +190,12 @@ def weights_of(
         if colon and (shared or taken_out):
             raise ValueError(f"{place} has two weights")
         weight = _weight(number if colon else f"{shared}%" if shared else "1", place)
-        named = hands_of(hands.strip(), place)
+        group_hands = hands_of(hands.strip(), place)
         if deck is not None:
-            named = np.intersect1d(np.arange(count)[named], np.flatnonzero(deck))
-            if not len(named):
+            group_hands = np.intersect1d(np.arange(count)[group_hands], np.flatnonzero(deck))
+            if not len(group_hands):
                 raise ValueError(f"{place}: the deck has no such hand")
-        weights[named] = 0.0 if taken_out else weight
+        weights[group_hands] = 0.0 if taken_out else weight
         if closed:
             shared = ""
     if shared:
@@ -249,10 +250,10 @@ def _best(share: float, place: str, order: str) -> Iterator[int]:
     if share > 1.0:
         raise ValueError(f"{place}: a share must be at most 100% of the hands")
     groups = [list(_combos(*_ranks(label, place))) for label in order.split()]
-    left = int(share * sum(map(len, groups)) + 1e-9)  # Rounding must not lose a hand.
+    remaining = int(share * sum(map(len, groups)) + 1e-9)  # Rounding must not lose a hand.
     for hands in groups:
-        left -= len(hands)
-        if left < 0:
+        remaining -= len(hands)
+        if remaining < 0:
             return
         yield from hands
 

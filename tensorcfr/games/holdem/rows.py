@@ -31,7 +31,7 @@ class _Decisions(NamedTuple):
 
     put: np.ndarray
     """Amount that each player has put in on earlier streets."""
-    faced: np.ndarray
+    current_bet: np.ndarray
     """Higher amount of both players on this street."""
     low: np.ndarray
     """Lower amount of both players on this street."""
@@ -41,7 +41,7 @@ class _Decisions(NamedTuple):
     """Number of bets and raises on this street."""
     leads: np.ndarray
     """1 if an opening bet of player 0 is a donk bet."""
-    most: np.ndarray
+    all_in: np.ndarray
     """Amount that is all-in."""
     pot: np.ndarray
     """Pot after a call."""
@@ -72,31 +72,31 @@ class BettingRows:
         """Count the nodes at some rows of one street, and list the rows that follow them."""
         counts = np.zeros((len(rows), 8), dtype=np.int64)
         counts[:, 0] = 1
-        acts = rows[:, 4] >= 0
+        is_decision = rows[:, 4] >= 0
         counts[rows[:, 4] == TO_SHOW, 1] = 1
         runs_out = np.flatnonzero(rows[:, 4] == TO_DEAL)
         counts[runs_out, 6] = 1
-        at = np.flatnonzero(acts)
+        deciding = np.flatnonzero(is_decision)
         # After an all-in the remaining streets have no decisions, only cards.
-        found = [(runs_out, self._opened(rows[runs_out]), True)]
-        if len(at):
-            found += self._decided(rows, at, counts)
+        successors = [(runs_out, self._open_street(rows[runs_out]), True)]
+        if len(deciding):
+            successors += self._decide(rows, deciding, counts)
         return Following(
             counts,
-            np.concatenate([parent for parent, _, _ in found]),
-            np.concatenate([after for _, after, _ in found]),
-            np.concatenate([np.full(len(parent), dealt) for parent, _, dealt in found]),
+            np.concatenate([parent for parent, _, _ in successors]),
+            np.concatenate([following for _, following, _ in successors]),
+            np.concatenate([np.full(len(parent), dealt) for parent, _, dealt in successors]),
             frozenset({1}),
         )
 
-    def _decided(
-        self, rows: np.ndarray, at: np.ndarray, counts: np.ndarray
+    def _decide(
+        self, rows: np.ndarray, deciding: np.ndarray, counts: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray, bool]]:
         """Count the decisions at rows in which a player acts, and list the rows that follow them.
 
         Args:
             rows: int64 (rows, 8): all rows.
-            at: int64 (decisions,): indices of the rows in which a player acts.
+            deciding: int64 (decisions,): indices of the rows in which a player acts.
             counts: int64 (rows, 8): counts of each row; modified in place.
 
         Returns:
@@ -104,15 +104,15 @@ class BettingRows:
             8), the row; and True if a card is dealt before it.
         """
         betting = self.betting
-        street, put, first, second, player, bets, leads, lines = rows[at].T
-        faced, low = np.maximum(first, second), np.minimum(first, second)
-        most, pot = betting.stack - put, betting.pot + 2 * (put + faced)
-        top = np.minimum(most, faced + pot) if betting.pot_limit else most
-        here = _Decisions(put, faced, low, player, bets, leads, most, pot, top)
-        facing = np.where(player == 0, first, second) < faced
-        amounts = self._amounts(int(street[0]), here)
-        folds, stays = facing.copy(), np.ones(len(at), dtype=bool)
-        after_stay = np.zeros(len(at), dtype=np.int64)
+        street, put, first, second, player, bets, leads, lines = rows[deciding].T
+        current_bet, low = np.maximum(first, second), np.minimum(first, second)
+        all_in, pot = betting.stack - put, betting.pot + 2 * (put + current_bet)
+        top = np.minimum(all_in, current_bet + pot) if betting.pot_limit else all_in
+        decisions = _Decisions(put, current_bet, low, player, bets, leads, all_in, pot, top)
+        facing = np.where(player == 0, first, second) < current_bet
+        amounts = self._amounts(int(street[0]), decisions)
+        folds, stays = facing.copy(), np.ones(len(deciding), dtype=bool)
+        after_stay = np.zeros(len(deciding), dtype=np.int64)
         after_amount = np.zeros(amounts.shape, dtype=np.int64)
         # Only few rows have lines to add or remove, so the scalar rules compute their actions.
         for row in np.flatnonzero(lines).tolist():
@@ -132,50 +132,50 @@ class BettingRows:
             raised = [label for label in labels if label not in (FOLD, CHECK, CALL)]
             # Added lines may give a row more amounts than there are sizes.
             if len(raised) > amounts.shape[1]:
-                more = ((0, 0), (0, len(raised) - amounts.shape[1]))
-                amounts = np.pad(amounts, more, constant_values=NONE)
-                after_amount = np.pad(after_amount, more)
+                padding = ((0, 0), (0, len(raised) - amounts.shape[1]))
+                amounts = np.pad(amounts, padding, constant_values=NONE)
+                after_amount = np.pad(after_amount, padding)
             amounts[row] = NONE
             for k, label in enumerate(raised):
-                amounts[row, k] = most[row] if label == ALL_IN else betting.amount_of(label)
+                amounts[row, k] = all_in[row] if label == ALL_IN else betting.amount_of(label)
                 after_amount[row, k] = self._after(added, removed, label)
             stay = CALL if facing[row] else CHECK
             after_stay[row] = self._after(added, removed, stay)
         bettor, size = np.nonzero(amounts != NONE)
-        actions = folds + stays.astype(np.int64) + np.bincount(bettor, minlength=len(at))
-        for own in range(2):
-            counts[at, 2 + own] = player == own
-            counts[at, 4 + own] = np.where(player == own, actions, 0)
+        actions = folds + stays.astype(np.int64) + np.bincount(bettor, minlength=len(deciding))
+        for seat in range(2):
+            counts[deciding, 2 + seat] = player == seat
+            counts[deciding, 4 + seat] = np.where(player == seat, actions, 0)
         # The state after a fold is a terminal without a row, so it is counted at its parent.
-        counts[at, 0] += folds
-        counts[at, 1] += folds
+        counts[deciding, 0] += folds
+        counts[deciding, 1] += folds
         # A check of player 0 leaves the street open; any other check and any call closes it.
         checks = np.flatnonzero(stays & ~facing & (player == 0))
         closes = np.flatnonzero(stays & (facing | (player == 1)))
         # Column 6 (leads) matters only for the opening bet of player 0.  Setting it to 0 in all
         # later rows makes more rows equal.
-        checked = rows[at[checks]]
+        checked = rows[deciding[checks]]
         checked[:, 4], checked[:, 6], checked[:, 7] = 1, 0, after_stay[checks]
-        raised_to = rows[at[bettor]]
-        whose = player[bettor]
-        raised_to[np.arange(len(bettor)), 2 + whose] = amounts[bettor, size]
-        raised_to[:, 4], raised_to[:, 6] = 1 - whose, 0
+        raised_to = rows[deciding[bettor]]
+        raiser = player[bettor]
+        raised_to[np.arange(len(bettor)), 2 + raiser] = amounts[bettor, size]
+        raised_to[:, 4], raised_to[:, 6] = 1 - raiser, 0
         raised_to[:, 5] += 1
         raised_to[:, 7] = after_amount[bettor, size]
-        found = [(at[checks], checked, False), (at[bettor], raised_to, False)]
+        successors = [(deciding[checks], checked, False), (deciding[bettor], raised_to, False)]
         # The node that closes the street (a showdown or a deal) has no row either.
-        counts[at[closes], 0] += 1
+        counts[deciding[closes], 0] += 1
         if street[0] == len(STREETS) - 1:
-            counts[at[closes], 1] += 1
-            return found
-        counts[at[closes], 6] += 1
-        closed = rows[at[closes]]
-        closed[:, 2] = closed[:, 3] = faced[closes]
+            counts[deciding[closes], 1] += 1
+            return successors
+        counts[deciding[closes], 6] += 1
+        closed = rows[deciding[closes]]
+        closed[:, 2] = closed[:, 3] = current_bet[closes]
         closed[:, 6] = facing[closes] & (player[closes] == 0)
         closed[:, 7] = after_stay[closes]
-        return [*found, (at[closes], self._opened(closed), True)]
+        return [*successors, (deciding[closes], self._open_street(closed), True)]
 
-    def _opened(self, rows: np.ndarray) -> np.ndarray:
+    def _open_street(self, rows: np.ndarray) -> np.ndarray:
         """Return the first rows of the next street, after its card."""
         opened = rows.copy()
         opened[:, 0] += 1
@@ -191,29 +191,31 @@ class BettingRows:
         opened[all_in, 6] = 0
         return opened
 
-    def _amounts(self, street: int, here: _Decisions) -> np.ndarray:
+    def _amounts(self, street: int, decisions: _Decisions) -> np.ndarray:
         """Return the amounts of bets and raises, int64 (rows, sizes), padded with :data:`NONE`."""
         betting = self.betting
         donks = betting.donks[street]
         groups: list[tuple[np.ndarray, tuple[Size, ...]]] = []
         for player in range(2):
-            own = (here.player == player) & (here.faced < here.most)
-            bets = own & (here.faced == 0)
-            groups.append((own & (here.faced > 0), betting.raises[street][player]))
+            can_bet = (decisions.player == player) & (decisions.current_bet < decisions.all_in)
+            bets = can_bet & (decisions.current_bet == 0)
+            groups.append((can_bet & (decisions.current_bet > 0), betting.raises[street][player]))
             if player == 0 and donks is not None:
-                groups.append((bets & (here.leads == 1), donks))
-                bets &= here.leads == 0
+                groups.append((bets & (decisions.leads == 1), donks))
+                bets &= decisions.leads == 0
             groups.append((bets, betting.bets[street][player]))
         width = 1 + max(len(sizes) for _, sizes in groups)
-        found = np.full((len(here.put), width), NONE, dtype=np.int64)
+        amounts = np.full((len(decisions.put), width), NONE, dtype=np.int64)
         for chosen, sizes in groups:
-            at = np.flatnonzero(chosen)
-            if len(at):
-                some = _Decisions(*(column[at] for column in here))
-                found[at, : 1 + len(sizes)] = self._of_sizes(street, sizes, some)
-        return found
+            indices = np.flatnonzero(chosen)
+            if len(indices):
+                subset = _Decisions(*(column[indices] for column in decisions))
+                amounts[indices, : 1 + len(sizes)] = self._amounts_of_sizes(street, sizes, subset)
+        return amounts
 
-    def _of_sizes(self, street: int, sizes: tuple[Size, ...], here: _Decisions) -> np.ndarray:
+    def _amounts_of_sizes(
+        self, street: int, sizes: tuple[Size, ...], decisions: _Decisions
+    ) -> np.ndarray:
         """Return the amounts for rows with the same sizes, as :meth:`Betting._amounts` does.
 
         Returns:
@@ -221,60 +223,67 @@ class BettingRows:
             that is added.
         """
         betting = self.betting
-        to_top = here.top == here.most
-        found = np.full((len(here.put), 1 + len(sizes)), NONE, dtype=np.int64)
-        adds = to_top & (here.most - here.faced <= _rounded(betting.add_allin * here.pot))
-        found[adds, -1] = here.most[adds]
+        can_go_all_in = decisions.top == decisions.all_in
+        wanted = np.full((len(decisions.put), 1 + len(sizes)), NONE, dtype=np.int64)
+        adds = can_go_all_in & (
+            decisions.all_in - decisions.current_bet <= _rounded(betting.add_allin * decisions.pot)
+        )
+        wanted[adds, -1] = decisions.all_in[adds]
         for k, size in enumerate(sizes):
-            allowed = here.bets <= size.bets
-            found[allowed, k] = self._of_size(street, size, here)[allowed]
+            allowed = decisions.bets <= size.bets
+            wanted[allowed, k] = self._amounts_of_size(street, size, decisions)[allowed]
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        least = np.minimum(np.maximum(here.faced + here.faced - here.low, 1), here.top)
+        smallest_raise = np.minimum(
+            np.maximum(decisions.current_bet + decisions.current_bet - decisions.low, 1),
+            decisions.top,
+        )
         column = (slice(None), None)
-        amount = np.maximum(np.minimum(found, here.top[column]), least[column])
-        left = here.pot[column] + 2 * (amount - here.faced[column])
-        forced = here.most[column] - amount <= _rounded(betting.force_allin * left)
-        amount = np.where(forced & to_top[column], here.most[column], amount)
-        amount[found == NONE] = NONE
+        amount = np.maximum(np.minimum(wanted, decisions.top[column]), smallest_raise[column])
+        pot_after_call = decisions.pot[column] + 2 * (amount - decisions.current_bet[column])
+        forced = decisions.all_in[column] - amount <= _rounded(betting.force_allin * pot_after_call)
+        amount = np.where(forced & can_go_all_in[column], decisions.all_in[column], amount)
+        amount[wanted == NONE] = NONE
         # From the largest amount down, keep an amount if it differs enough from the last one kept.
         amount = -np.sort(-amount, axis=1)
-        share = np.maximum(amount - here.faced[column], 0) / here.pot[column]
-        bound, last = 1.0 + betting.merging, np.full(len(amount), np.inf)
-        kept = np.full(len(amount), NONE)
+        share = np.maximum(amount - decisions.current_bet[column], 0) / decisions.pot[column]
+        bound, kept_share = 1.0 + betting.merging, np.full(len(amount), np.inf)
+        kept_amount = np.full(len(amount), NONE)
         for k in range(amount.shape[1]):
-            stays = (amount[:, k] != NONE) & (amount[:, k] != kept)
-            stays &= (1.0 + last) / (1.0 + share[:, k]) >= bound
-            last = np.where(stays, share[:, k], last)
-            kept = np.where(stays, amount[:, k], kept)
+            stays = (amount[:, k] != NONE) & (amount[:, k] != kept_amount)
+            stays &= (1.0 + kept_share) / (1.0 + share[:, k]) >= bound
+            kept_share = np.where(stays, share[:, k], kept_share)
+            kept_amount = np.where(stays, amount[:, k], kept_amount)
             amount[~stays, k] = NONE
         return amount
 
-    def _of_size(self, street: int, size: Size, here: _Decisions) -> np.ndarray:
+    def _amounts_of_size(self, street: int, size: Size, decisions: _Decisions) -> np.ndarray:
         """Return the amounts of one size as :meth:`Betting._amount` does, ignoring caps on raises.
 
         Amounts are at most twice the all-in amount, so that they fit into int64.
         """
         kind, number, limit, _ = size
         if kind == "all-in":
-            return here.most
+            return decisions.all_in
         if kind == "times":
-            return _whole(here.faced * number, here.most)
+            return _whole(decisions.current_bet * number, decisions.all_in)
         if kind == "least":
-            return here.faced
+            return decisions.current_bet
         if kind == "chips":
-            chips = np.full(len(here.put), number / float(self.betting.chip))
-            return here.faced + _whole(chips, here.most)
+            chips = np.full(len(decisions.put), number / float(self.betting.chip))
+            return decisions.current_bet + _whole(chips, decisions.all_in)
         if kind == "pot":
-            return here.faced + _whole(here.pot * number, here.most)
-        streets = np.full(len(here.put), number or float(len(STREETS) - street))
-        streets = np.where(here.faced > 0, np.maximum(streets - here.bets + 1, 1), streets)
-        base = 2.0 * ((here.most - here.faced) / here.pot) + 1.0
+            return decisions.current_bet + _whole(decisions.pot * number, decisions.all_in)
+        streets = np.full(len(decisions.put), number or float(len(STREETS) - street))
+        streets = np.where(
+            decisions.current_bet > 0, np.maximum(streets - decisions.bets + 1, 1), streets
+        )
+        base = 2.0 * ((decisions.all_in - decisions.current_bet) / decisions.pot) + 1.0
         # Python's power, because NumPy's rounds differently on some machines.
         powers = zip(base.tolist(), (1.0 / streets).tolist(), strict=True)
         # The same formula as in Betting._amount, which explains it.
-        root = np.array([one**other for one, other in powers])
+        root = np.array([factor**exponent for factor, exponent in powers])
         share = np.minimum((root - 1.0) / 2.0, limit)
-        return here.faced + _whole(here.pot * share, here.most)
+        return decisions.current_bet + _whole(decisions.pot * share, decisions.all_in)
 
     def _after(self, added: Lines, removed: Lines, action: str) -> int:
         """Return the index of the lines that remain after an action."""
@@ -290,11 +299,11 @@ class BettingRows:
 
 def _rounded(amount: np.ndarray) -> np.ndarray:
     """Return the nearest whole numbers as float64, with halves rounded up."""
-    found: np.ndarray = np.floor(amount + 0.5)
-    return found
+    rounded: np.ndarray = np.floor(amount + 0.5)
+    return rounded
 
 
-def _whole(amount: np.ndarray, most: np.ndarray) -> np.ndarray:
-    """Return the nearest whole numbers as int64, at most ``most``."""
-    found: np.ndarray = np.minimum(_rounded(amount), most).astype(np.int64)
-    return found
+def _whole(amount: np.ndarray, all_in: np.ndarray) -> np.ndarray:
+    """Return the nearest whole numbers as int64, at most ``all_in``."""
+    whole: np.ndarray = np.minimum(_rounded(amount), all_in).astype(np.int64)
+    return whole

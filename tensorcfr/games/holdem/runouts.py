@@ -39,19 +39,19 @@ def count_runouts(
     Returns:
         int64 (hands, hands) for wins and for ties; 0 for hands with a common card.
     """
-    found = np.zeros((2, len(hands), len(hands)), dtype=np.int64)
-    has = (hands[:, None] == np.arange(orders.shape[1])[:, None]).any(axis=2).T
-    boards, alike = _boards(orders, cards)
-    for board, count in zip(boards.tolist(), alike.tolist(), strict=True):
-        live = np.flatnonzero(~has[board].any(axis=0))
+    counts = np.zeros((2, len(hands), len(hands)), dtype=np.int64)
+    has_card = (hands[:, None] == np.arange(orders.shape[1])[:, None]).any(axis=2).T
+    boards, orbit_sizes = _boards(orders, cards)
+    for board, count in zip(boards.tolist(), orbit_sizes.tolist(), strict=True):
+        live = np.flatnonzero(~has_card[board].any(axis=0))
         strengths = np.asarray(strength(tuple(board), hands[live]))
         order = np.argsort(strengths, kind="stable")
         _, first = np.unique(strengths[order], return_index=True)
-        _compare(live[order], np.append(first, len(live)), count, found[0], found[1])
+        _compare(live[order], np.append(first, len(live)), count, counts[0], counts[1])
     # The boards of an orbit were all counted as one of them.  A permutation of a board gives the
     # same result to the permuted hands, so the mean over all permutations is the exact count.
-    moved = moved_hands(hands, orders)
-    total = sum(found[:, own[:, None], own] for own in moved) // len(moved)
+    images = moved_hands(hands, orders)
+    total = sum(counts[:, image[:, None], image] for image in images) // len(images)
     total *= ~(hands[:, None, :, None] == hands[None, :, None, :]).any(axis=(2, 3))
     return total[0], total[1]
 
@@ -66,15 +66,15 @@ def _boards(orders: np.ndarray, cards: int) -> tuple[np.ndarray, np.ndarray]:
     boards = np.array(list(combinations(range(deck), cards)), dtype=np.int64)
     digits = deck ** np.arange(cards)[::-1]
     code = boards @ digits
-    made = np.zeros(len(boards), dtype=np.int64)
+    fixing = np.zeros(len(boards), dtype=np.int64)
     # Keep the boards with the smallest code of their orbit.  An orbit has as many boards as there
-    # are permutations, divided by the permutations that fix the board (`made`).
+    # are permutations, divided by the permutations that fix the board (`fixing`).
     for order in orders:
-        turned = np.sort(order[boards], axis=1) @ digits
-        made += turned == code
-        first = turned >= code
-        boards, code, made = boards[first], code[first], made[first]
-    return boards, len(orders) // made
+        image_code = np.sort(order[boards], axis=1) @ digits
+        fixing += image_code == code
+        is_smallest = image_code >= code
+        boards, code, fixing = boards[is_smallest], code[is_smallest], fixing[is_smallest]
+    return boards, len(orders) // fixing
 
 
 @kernel
@@ -94,12 +94,12 @@ def _compare(
     # Pairs with a common card are counted too; the caller sets them to 0.
     for level in range(len(first) - 1):
         begin, end = first[level], first[level + 1]
-        for own in order[begin:end]:
-            row, even = won[own], tied[own]
-            for other in order[:begin]:
-                row[other] += count
-            for other in order[begin:end]:
-                even[other] += count
+        for hand in order[begin:end]:
+            wins, ties = won[hand], tied[hand]
+            for other_hand in order[:begin]:
+                wins[other_hand] += count
+            for other_hand in order[begin:end]:
+                ties[other_hand] += count
 
 
 def moved_hands(hands: np.ndarray, orders: np.ndarray) -> np.ndarray:
@@ -114,9 +114,9 @@ def moved_hands(hands: np.ndarray, orders: np.ndarray) -> np.ndarray:
     """
     digits = orders.shape[1] ** np.arange(hands.shape[1])
     code = np.sort(hands, axis=1) @ digits
-    place = np.argsort(code)
-    found = [np.sort(one[hands], axis=1) @ digits for one in orders]
-    return place[np.searchsorted(code, np.array(found), sorter=place)]
+    sorter = np.argsort(code)
+    codes = [np.sort(order[hands], axis=1) @ digits for order in orders]
+    return sorter[np.searchsorted(code, np.array(codes), sorter=sorter)]
 
 
 def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -131,18 +131,18 @@ def kinds_of_pairs(moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     count = moved.shape[1]
     number = np.full((count, count), count * count, dtype=np.int32)
-    turned = np.zeros((count, count), dtype=bool)
-    for own in moved.astype(np.int32):
-        low = np.minimum(own[:, None], own)
-        code = low * count + np.maximum(own[:, None], own)
-        less = code < number
-        number[less] = code[less]
-        turned[less] = (own[:, None] != low)[less]
+    swapped = np.zeros((count, count), dtype=bool)
+    for image in moved.astype(np.int32):
+        low = np.minimum(image[:, None], image)
+        code = low * count + np.maximum(image[:, None], image)
+        smaller = code < number
+        number[smaller] = code[smaller]
+        swapped[smaller] = (image[:, None] != low)[smaller]
     # The smallest pair of each orbit has its own code as number, so marking the numbers and summing
     # gives consecutive ones.  Sorting would take far more memory.
     kinds = np.zeros(count * count, dtype=np.int32)
     kinds[number] = 1
-    return (np.cumsum(kinds, dtype=np.int32) - 1)[number], turned
+    return (np.cumsum(kinds, dtype=np.int32) - 1)[number], swapped
 
 
 @cache
@@ -153,10 +153,10 @@ def holdem_runouts() -> tuple[np.ndarray, np.ndarray]:
         int32 (1326, 1326) for wins and for ties against each other hand, of 1,712,304 boards; 0 for
         hands with a common card.
     """
-    kind, turned = kinds_of_pairs(moved_hands(HANDS, orders_of_suits(len(RANKS), len(SUITS))))
+    kind, swapped = kinds_of_pairs(moved_hands(HANDS, orders_of_suits(len(RANKS), len(SUITS))))
     with np.load(FILE, allow_pickle=False) as counted:
         won, tied = (counted[name][kind] for name in ("won", "tied"))
         assert len(counted["won"]) == int(kind.max()) + 1
-    apart = ~(HANDS[:, None, :, None] == HANDS[None, :, None, :]).any(axis=(2, 3))
+    disjoint = ~(HANDS[:, None, :, None] == HANDS[None, :, None, :]).any(axis=(2, 3))
     boards = comb(len(CARDS) - 4, BOARD)
-    return np.where(turned, boards - won - tied, won) * apart, tied * apart
+    return np.where(swapped, boards - won - tied, won) * disjoint, tied * disjoint

@@ -60,23 +60,23 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     Raises:
         ValueError: The text is not a list of sizes; names the size and its position.
     """
-    found = []
+    sizes = []
     if isinstance(text, str) and text.strip() in ("", "-"):
         return ()
     for part, place in pieces(text, what, "60%,a"):
         size = _size(part.lower(), place)
         if not raises and (size.kind in ("times", "least") or size.bets != math.inf):
             raise ValueError(f"{place} is for raises only")
-        found.append(size)
-    return tuple(found)
+        sizes.append(size)
+    return tuple(sizes)
 
 
 def _size(text: str, place: str) -> Size:
     cap = _CAP.search(text)
     bare = text[: cap.start()] if cap else text
     bare = "100%" if bare == "pot" else bare
-    found = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(bare)))
-    kind, match = next(found, (None, None))
+    matches = ((kind, match) for kind, form in _FORMS.items() if (match := form.fullmatch(bare)))
+    kind, match = next(matches, (None, None))
     if kind is None or match is None:
         raise ValueError(
             f"{place} is not a size; sizes are written like 60%, 2.5x, 100c, 20c3r, e, 2e, 3e200%, "

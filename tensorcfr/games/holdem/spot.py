@@ -107,10 +107,10 @@ class Spot(CardGame):
     ) -> None:
         pot, stacks, chip = (int(n) if n == int(n) else float(n) for n in (pot, stacks, chip))
         # All arguments: must come before any other local variable is bound.
-        given = {name: value for name, value in locals().items() if name != "self"}
+        arguments = {name: value for name, value in locals().items() if name != "self"}
         game, default = self.game, inspect.signature(Spot).parameters
         self.options = {
-            name: value for name, value in given.items() if value != default[name].default
+            name: value for name, value in arguments.items() if value != default[name].default
         }
         """Arguments that differ from their defaults; equal spots have equal options."""
         self.cards = CARDS
@@ -119,20 +119,20 @@ class Spot(CardGame):
             raise ValueError(
                 f"{game}: board: {board!r} has {len(self.board)} cards; a board has 3 to 5"
             )
-        seen = self._read_cards(dead, f"{game}: dead")
-        if both := {*seen} & {*self.board}:
-            raise ValueError(f"{game}: dead: {CARDS[min(both)]} lies on the board")
-        self.dead = (*range(len(SUITS) * self.lowest), *seen)
+        dead_cards = self._read_cards(dead, f"{game}: dead")
+        if repeated := {*dead_cards} & {*self.board}:
+            raise ValueError(f"{game}: dead: {CARDS[min(repeated)]} lies on the board")
+        self.dead = (*range(len(SUITS) * self.lowest), *dead_cards)
         hands = self.every_hand()
-        out = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
+        is_impossible = np.isin(hands, (*self.board, *self.dead)).any(axis=1)
         self.hands, self.weights = [], []
         for player, text in enumerate(ranges):
-            read = self.read_range(text, f"{game}: ranges[{player}]")
-            live = np.flatnonzero((read > 0) & ~out)
+            range_weights = self.read_range(text, f"{game}: ranges[{player}]")
+            live = np.flatnonzero((range_weights > 0) & ~is_impossible)
             if not len(live):
                 raise ValueError(f"{game}: ranges[{player}]: {brief(text)} has no hand on {board}")
             self.hands.append(hands[live])
-            self.weights.append(read[live])
+            self.weights.append(range_weights[live])
         if folded:
             self._fold(folded)
         self.street = len(self.board) - 3
@@ -143,19 +143,22 @@ class Spot(CardGame):
         self.usual = Usual("float32", "0.5%", units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
-            _check_all(f"{game}: {what}", sizes)
+            _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
-        before: list[Any] = [None] * self.street
+        earlier: list[Any] = [None] * self.street
         self.betting = Betting(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
             stack=_multiple(f"{game}: stacks", stacks, chip),
             first_street=self.street,
-            bets=(*before, *(_both(f"{game}: bets", bets, street) for street in streets)),
-            raises=(*before, *(_both(f"{game}: raises", raises, street) for street in streets)),
+            bets=(*earlier, *(_sizes_of_both(f"{game}: bets", bets, street) for street in streets)),
+            raises=(
+                *earlier,
+                *(_sizes_of_both(f"{game}: raises", raises, street) for street in streets),
+            ),
             donks=(
-                *before,
-                *(_donk(f"{game}: donk", donk, street, self.street) for street in streets),
+                *earlier,
+                *(_donk_sizes(f"{game}: donk", donk, street, self.street) for street in streets),
             ),
             add_allin=float(add_allin),
             force_allin=float(force_allin),
@@ -176,33 +179,39 @@ class Spot(CardGame):
             raise ValueError(f"{what} is for games whose hands have two cards")
         if len(folded) > MOST_FOLDED:
             raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
-        read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
+        range_bytes = [
+            self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)
+        ]
         try:
-            self._folded = _left_by(self.every_hand, tuple(read), (*self.board, *self.dead))
-            can = [self._folded.share(hands) > 0.0 for hands in self.hands]
-            for player, left in enumerate(can):
-                if not left.any():
+            self._folded = _folded_effect(
+                self.every_hand, tuple(range_bytes), (*self.board, *self.dead)
+            )
+            possible = [self._folded.share(hands) > 0.0 for hands in self.hands]
+            for player, mask in enumerate(possible):
+                if not mask.any():
                     raise ValueError(f"they hold a card of every hand of ranges[{player}]")
-            self.hands = [hands[left] for hands, left in zip(self.hands, can, strict=True)]
-            self.weights = [own[left] for own, left in zip(self.weights, can, strict=True)]
+            self.hands = [hands[mask] for hands, mask in zip(self.hands, possible, strict=True)]
+            self.weights = [
+                weights[mask] for weights, mask in zip(self.weights, possible, strict=True)
+            ]
             self.of_deal = self._folded.of_deal(self.hands, self.weights)
         except ValueError as error:
             raise ValueError(f"{what}: {error}") from None
         # From here on the weights depend on the board.
-        self._given, self.bytes_made = self.weights, self.of_deal.nbytes
+        self._range_weights, self.bytes_made = self.weights, self.of_deal.nbytes
         self.weights_vary = True
         self.weights = [self.weights_on(player, self.board) for player in range(2)]
 
     def _read_cards(self, text: str, what: str) -> tuple[int, ...]:
         """Read the numbers of cards, all of which must be in the deck."""
-        found = read_cards(text, what)
-        for card in found:
+        cards = read_cards(text, what)
+        for card in cards:
             if card < len(SUITS) * self.lowest:
                 raise ValueError(
                     f"{what}: {CARDS[card]} is not in the deck, whose lowest rank is "
                     f"{RANKS[self.lowest]}"
                 )
-        return found
+        return cards
 
     player_names = PLAYERS
     unit_name = " chips"
@@ -213,7 +222,7 @@ class Spot(CardGame):
         betting, paid = self.betting, self.betting.paid(state)
         chip = float(betting.chip)
         call = max(paid) - paid[state.player] if state.player >= 0 else 0
-        first, second = ((betting.stack - own) * chip for own in paid)
+        first, second = ((betting.stack - amount) * chip for amount in paid)
         return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
     def put_in(self, state: Table) -> tuple[float, float]:
@@ -240,8 +249,8 @@ class Spot(CardGame):
             return Decision(state.player, None, self.betting.actions(state))
         if state.player == betting.TO_DEAL:
             return Deal()
-        both = self.betting.pot + 2 * min(self.betting.paid(state))
-        pot = float(both * self.betting.chip)
+        pot_amount = self.betting.pot + 2 * min(self.betting.paid(state))
+        pot = float(pot_amount * self.betting.chip)
         rake = min(self.rake * pot, self.rake_cap)
         won, lost = pot / 2.0 - rake, -pot / 2.0
         if state.player == betting.TO_SHOW:
@@ -277,18 +286,20 @@ class Spot(CardGame):
         if not self.weights_vary:
             return self.weights[player]
         likelihood = self._folded.likelihood(board[len(self.board) :], self.hands[player])
-        found: np.ndarray = self._given[player] * self.of_deal.factors[player] * likelihood
-        return found
+        weights: np.ndarray = (
+            self._range_weights[player] * self.of_deal.factors[player] * likelihood
+        )
+        return weights
 
     @property
     def caveat(self) -> str:  # type: ignore[override]
         """Error of the weights of pairs of hands, in words; empty without folded players."""
         if not self.weights_vary:
             return ""
-        lost, most = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
+        mean_error, largest_error = 100.0 * self.of_deal.lost, 100.0 * self.of_deal.most
         return (
             "The players who folded change how likely pairs of hands are, to within "
-            f"{lost:.2g} % on average and {most:.2g} % at most."
+            f"{mean_error:.2g} % on average and {largest_error:.2g} % at most."
         )
 
     def hand_label(self, player: int, hand: int) -> str:
@@ -316,12 +327,12 @@ class Spot(CardGame):
         weights = self.read_range(text, "hands")
         if not np.isin(weights, (0.0, 1.0)).all():
             raise ValueError(f"hands: {brief(text)} has weights, but a lock names whole hands")
-        named, own = self.every_hand()[weights > 0.0], self.hands[player]
-        return np.isin(_codes(own), _codes(named))
+        named, hands = self.every_hand()[weights > 0.0], self.hands[player]
+        return np.isin(_codes(hands), _codes(named))
 
 
 @lru_cache(maxsize=4)
-def _left_by(
+def _folded_effect(
     every_hand: Callable[[], np.ndarray], ranges: tuple[bytes, ...], known: tuple[int, ...]
 ) -> Folded:
     """Return the effect of folded players, cached because the same spot is built repeatedly.
@@ -331,7 +342,7 @@ def _left_by(
         ranges: Bytes of float64 (hands,) for each folded player.
         known: Cards of the board and dead cards.
     """
-    return Folded(every_hand(), [np.frombuffer(own) for own in ranges], known)
+    return Folded(every_hand(), [np.frombuffer(weights) for weights in ranges], known)
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
@@ -418,61 +429,61 @@ def _multiple(what: str, chips: float, chip: float) -> int:
     return int(number)
 
 
-def _chosen(what: str, given: Any, street: int, player: int) -> tuple[str, Any]:
+def _sizes_for(what: str, sizes: Any, street: int, player: int) -> tuple[str, Any]:
     """Return the description in errors and the text of sizes for a street and a player."""
     where = what
     for _ in range(2):
-        if not isinstance(given, Mapping):
+        if not isinstance(sizes, Mapping):
             break
-        for key in given:
+        for key in sizes:
             if key not in (*STREETS, *PLAYERS):
                 raise ValueError(
                     f"{where} is for {', '.join((*STREETS, *PLAYERS))}, not {brief(key)}"
                 )
-        found = [key for key in (STREETS[street], PLAYERS[player]) if key in given]
-        if not found:
+        keys = [key for key in (STREETS[street], PLAYERS[player]) if key in sizes]
+        if not keys:
             raise ValueError(
                 f"{where} has no sizes for {PLAYERS[player]} on the {STREETS[street]}: "
                 f"give {STREETS[street]!r} or {PLAYERS[player]!r}, which may be ''"
             )
-        if len(found) == 2:
+        if len(keys) == 2:
             raise ValueError(f"{where} must be by street or by player, not by both at once")
-        where, given = f"{where}[{found[0]!r}]", given[found[0]]
-    return where, given
+        where, sizes = f"{where}[{keys[0]!r}]", sizes[keys[0]]
+    return where, sizes
 
 
-def _check_all(what: str, given: Any) -> None:
+def _check_sizes(what: str, sizes: Any) -> None:
     """Check all sizes, including those of streets before the spot, which are not read elsewhere."""
-    if isinstance(given, Mapping):
-        for key, one in given.items():
-            _check_all(f"{what}[{brief(key)}]", one)
-    elif given is not None:
-        read_sizes(given, what, raises=": raises" in what)
+    if isinstance(sizes, Mapping):
+        for key, entry in sizes.items():
+            _check_sizes(f"{what}[{brief(key)}]", entry)
+    elif sizes is not None:
+        read_sizes(sizes, what, raises=": raises" in what)
 
 
-def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+def _sizes_of_both(what: str, sizes: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
     """Return the sizes of both players on a street."""
-    (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
+    (first, oop), (second, ip) = (_sizes_for(what, sizes, street, player) for player in range(2))
     read = partial(read_sizes, raises=what.endswith(": raises"))
     return read(oop, first), read(ip, second)
 
 
-def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
+def _donk_sizes(what: str, sizes: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
     """Return the donk sizes of a street; None if the street has no separate ones."""
-    if given is None or street == first_street:
+    if sizes is None or street == first_street:
         return None
-    if isinstance(given, Mapping) and STREETS[street] not in given and given:
-        for key in given:
+    if isinstance(sizes, Mapping) and STREETS[street] not in sizes and sizes:
+        for key in sizes:
             if key not in STREETS[1:]:
                 raise ValueError(f"{what} is for the turn and the river, not {brief(key)}")
         return None
-    where, text = _chosen(what, given, street, 0)
+    where, text = _sizes_for(what, sizes, street, 0)
     return None if text is None else read_sizes(text, where, raises=False)
 
 
-def _lines(what: str, given: Any) -> tuple[tuple[str, ...], ...]:
+def _lines(what: str, lines: Any) -> tuple[tuple[str, ...], ...]:
     """Split each line into its actions."""
-    for line in given:
+    for line in lines:
         if not line.split():
             raise ValueError(f"{what} takes lines such as 'check bet75', not {brief(line)}")
-    return tuple(tuple(line.split()) for line in given)
+    return tuple(tuple(line.split()) for line in lines)

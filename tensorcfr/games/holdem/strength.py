@@ -150,12 +150,12 @@ def strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
     Returns:
         int64 (hands,): larger wins, equal ties.
     """
-    found = np.empty(hands.shape[0], dtype=np.int64)
+    hand_strengths = np.empty(hands.shape[0], dtype=np.int64)
     b0, b1, b2, b3 = _suit_masks(board)
     for h in range(hands.shape[0]):
         s0, s1, s2, s3 = _suit_masks(hands[h])
-        found[h] = strength(b0 | s0, b1 | s1, b2 | s2, b3 | s3)
-    return found
+        hand_strengths[h] = strength(b0 | s0, b1 | s1, b2 | s2, b3 | s3)
+    return hand_strengths
 
 
 def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
@@ -166,20 +166,22 @@ def short_strengths(board: np.ndarray, hands: np.ndarray) -> np.ndarray:
 
     Source: the rules of Triton Poker, in which a straight beats three of a kind.
     """
-    found = strengths(board, hands)
+    best = strengths(board, hands)
     # With the six moved to the deuce and the ace unmoved, straights from the ace below the six are
     # found.  Straights to the ace are missed, since the king is no longer next to it; they are in
-    # `found` already.
+    # `best` already.
     moved = strengths(_from_six(board), _from_six(hands))
     category, top = moved >> CATEGORY_SHIFT, moved & ((1 << CATEGORY_SHIFT) - 1)
     # The highest card of a straight is shifted back to its true rank; both results then compare.
     runs = (category == STRAIGHT) | (category == STRAIGHT_FLUSH)
     straight = category << CATEGORY_SHIFT | top << SIX
-    found = np.where(runs, np.maximum(found, straight), found)
+    best = np.where(runs, np.maximum(best, straight), best)
     # Exchange the categories of flush and full house.
-    category = found >> CATEGORY_SHIFT
-    other = np.select([category == FLUSH, category == FULL_HOUSE], [FULL_HOUSE, FLUSH], category)
-    swapped: np.ndarray = found + ((other - category) << CATEGORY_SHIFT)
+    category = best >> CATEGORY_SHIFT
+    exchanged = np.select(
+        [category == FLUSH, category == FULL_HOUSE], [FULL_HOUSE, FLUSH], category
+    )
+    swapped: np.ndarray = best + ((exchanged - category) << CATEGORY_SHIFT)
     return swapped
 
 

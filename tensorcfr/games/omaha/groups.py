@@ -34,13 +34,13 @@ SUITS = {
 def pairs(hands: np.ndarray) -> HandGroups:
     """Group the hands, int64 (hands, 4), by :data:`PAIRS`; two pairs do not count as one pair."""
     ranks = np.sort(hands // 4, axis=1)
-    alike = ranks[:, 1:] == ranks[:, :-1]
-    paired = np.where(alike, ranks[:, 1:], -1).max(axis=1)
-    three = (alike[:, 1:] & alike[:, :-1]).any(axis=1)
+    same_rank = ranks[:, 1:] == ranks[:, :-1]
+    paired = np.where(same_rank, ranks[:, 1:], -1).max(axis=1)
+    three = (same_rank[:, 1:] & same_rank[:, :-1]).any(axis=1)
     cases = {
-        "four alike": alike.all(axis=1),
+        "four alike": same_rank.all(axis=1),
         "three alike": three,
-        "two pairs": alike.sum(axis=1) == 2,
+        "two pairs": same_rank.sum(axis=1) == 2,
         "AA": paired == 12,
         "KK": paired == 11,
         "lower pair": paired >= 0,
@@ -61,19 +61,19 @@ def suits(hands: np.ndarray) -> HandGroups:
     return _groups(SUITS, cases, "rainbow")
 
 
-def _groups(known: dict[str, str], cases: dict[str, np.ndarray], rest: str) -> HandGroups:
-    """Return the groups of hands: for each hand the first case that is true, or ``rest``.
+def _groups(patterns: dict[str, str], cases: dict[str, np.ndarray], default: str) -> HandGroups:
+    """Return the groups of hands: for each hand the first case that is true, or ``default``.
 
     Args:
-        known: Pattern in a range, by group.
+        patterns: Pattern in a range, by group.
         cases: bool (hands,), by group.
-        rest: Group of the hands for which no case is true.
+        default: Group of the hands for which no case is true.
     """
-    names = tuple(known)
+    names = tuple(patterns)
     numbers = np.select(
-        list(cases.values()), [names.index(one) for one in cases], names.index(rest)
+        list(cases.values()), [names.index(case) for case in cases], names.index(default)
     )
-    return HandGroups(names, numbers, tuple(known.values()))
+    return HandGroups(names, numbers, tuple(patterns.values()))
 
 
 def made_hands(
@@ -93,7 +93,7 @@ def made_hands(
     best = np.zeros((len(CARDS), len(CARDS)), dtype=np.int64)
     first, second = HANDS.T
     best[first, second] = best[second, first] = kinds_by_rank(board, HANDS)
-    found = np.min([best[hands[:, i], hands[:, k]] for i, k in combinations(range(4), 2)], axis=0)
+    kinds = np.min([best[hands[:, i], hands[:, k]] for i, k in combinations(range(4), 2)], axis=0)
     category = strength >> CATEGORY_SHIFT
     names = (*categories[: STRAIGHT - 1 : -1], *MADE[len(CATEGORIES) - STRAIGHT :])
-    return HandGroups(names, np.where(category < STRAIGHT, found, len(CATEGORIES) - 1 - category))
+    return HandGroups(names, np.where(category < STRAIGHT, kinds, len(CATEGORIES) - 1 - category))

@@ -47,9 +47,9 @@ _SHARE = re.compile(rf"(?:top\s*)?(?:{_NUMBER}%?\s*-\s*)?{_NUMBER}%", re.IGNOREC
 @cache
 def every_hand() -> np.ndarray:
     """Return all hands in descending order, int64 (270725, 4), the highest card first."""
-    found = np.array(list(combinations(range(51, -1, -1), CARDS_OF_A_HAND)), dtype=np.int64)
-    found.setflags(write=False)
-    return found
+    hands = np.array(list(combinations(range(51, -1, -1), CARDS_OF_A_HAND)), dtype=np.int64)
+    hands.setflags(write=False)
+    return hands
 
 
 class _Counts(NamedTuple):
@@ -73,7 +73,7 @@ def _counts() -> _Counts:
     np.put_along_axis(has, hands, True, axis=1)
     by_rank = has.reshape(-1, len(RANKS), len(SUITS))
     ranks, suits = (by_rank.sum(axis=axis, dtype=np.int8) for axis in (2, 1))
-    suits, most = (np.sort(own, axis=1)[:, :-5:-1] for own in (suits, ranks))
+    suits, most = (np.sort(counts, axis=1)[:, :-5:-1] for counts in (suits, ranks))
     return _Counts(ranks, has, suits, most)
 
 
@@ -137,27 +137,27 @@ def _hands(group: str, place: str, is_whole: bool) -> np.ndarray:
         if not is_whole:
             raise ValueError(f"{place}: the order of hands is known for a deck of 52 cards only")
         return _best(float(share[1] or 0), float(share[2]), place)
-    found = np.ones(len(every_hand()), dtype=bool)
+    mask = np.ones(len(every_hand()), dtype=bool)
     kinds = _KIND.findall(group)
     for kind in map(str.lower, kinds):
         if kind not in SUITED and kind not in PAIRED:
-            known = ", ".join(f"${one}" for one in (*SUITED, *PAIRED))
+            known = ", ".join(f"${name}" for name in (*SUITED, *PAIRED))
             raise ValueError(f"{place}: ${kind} must be one of {known}")
         counts, wanted = _counts().suits, SUITED.get(kind)
         if wanted is None:
             counts, wanted = _counts().most_ranks, PAIRED[kind]
-        found &= (counts == wanted).all(axis=1)
+        mask &= (counts == wanted).all(axis=1)
     pattern = _KIND.sub("", group).strip()
     if pattern or not kinds:
-        found &= _by_cards(pattern, place)
-    return found
+        mask &= _by_cards(pattern, place)
+    return mask
 
 
 def _by_cards(pattern: str, place: str) -> np.ndarray:
     """Return a mask of the hands of a pattern of cards such as ``KK+``, bool (hands,)."""
     better = pattern.endswith("+")
     first, dash, last = (pattern[:-1], "", "") if better else pattern.partition("-")
-    ranks, cards = _read(first, place)
+    ranks, cards = _read_pattern(first, place)
     moves = range(1)
     if better or dash:
         if cards:
@@ -167,31 +167,31 @@ def _by_cards(pattern: str, place: str) -> np.ndarray:
             raise ValueError(f"{place}: no rank is above the ace")
         moves = range(up + 1)
     if dash:
-        to, others = _read(last, place)
-        distances = {b - a for a, b in zip(ranks, to, strict=False)}
-        if others or len(to) != len(ranks) or len(distances) != 1:
+        last_ranks, last_cards = _read_pattern(last, place)
+        distances = {b - a for a, b in zip(ranks, last_ranks, strict=False)}
+        if last_cards or len(last_ranks) != len(ranks) or len(distances) != 1:
             raise ValueError(f"{place}: both ends must have the same ranks, moved together")
         (distance,) = distances
         moves = range(min(distance, 0), max(distance, 0) + 1)
-    counts, found = _counts(), np.zeros(len(every_hand()), dtype=bool)
+    counts, mask = _counts(), np.zeros(len(every_hand()), dtype=bool)
     for move in moves:
-        own = np.ones(len(found), dtype=bool)
+        matches = np.ones(len(mask), dtype=bool)
         # A rank that the pattern has twice needs two cards; named cards count for their ranks.
         wanted = [rank + move for rank in ranks] + [card // len(SUITS) for card in cards]
         for rank in set(wanted):
-            own &= counts.ranks[:, rank] >= wanted.count(rank)
+            matches &= counts.ranks[:, rank] >= wanted.count(rank)
         for card in cards:
-            own &= counts.has[:, card]
-        found |= own
-    return found
+            matches &= counts.has[:, card]
+        mask |= matches
+    return mask
 
 
-def _read(text: str, place: str) -> tuple[list[int], list[int]]:
+def _read_pattern(text: str, place: str) -> tuple[list[int], list[int]]:
     """Read a pattern: return the ranks without a suit, the highest first, and the cards."""
-    ranks, cards, at, count = [], [], 0, 0
+    ranks, cards, position, count = [], [], 0, 0
     text = text.strip()
-    while at < len(text):
-        match = _CARD.match(text, at)
+    while position < len(text):
+        match = _CARD.match(text, position)
         if match is None:
             break
         if match[1]:
@@ -200,8 +200,8 @@ def _read(text: str, place: str) -> tuple[list[int], list[int]]:
                 cards.append(len(SUITS) * rank + SUITS.index(match[2].lower()))
             else:
                 ranks.append(rank)
-        at, count = match.end(), count + 1
-    if at < len(text) or not count:
+        position, count = match.end(), count + 1
+    if position < len(text) or not count:
         raise ValueError(
             f"{place} is not a group of hands; groups are written like AAxx, AA$ds, KK+, JT98, "
             "AsKsQhJh, top 15%"

@@ -36,7 +36,7 @@ def omaha_strengths(
             best[first, second], of(np.array(three, dtype=np.int64), pairs)
         )
     best = np.maximum(best, best.T)
-    found: np.ndarray = np.max(
+    hand_strengths: np.ndarray = np.max(
         [best[hands[:, i], hands[:, k]] for i, k in combinations(range(4), 2)], axis=0
     )
-    return found
+    return hand_strengths
