@@ -71,30 +71,32 @@ def nodes_of(game: CompiledGame) -> PublicNodes:
     return game.nodes
 
 
-def names_of(at: At) -> Sequence[str]:
+def names_of(names: At) -> Sequence[str]:
     """Return the names of public nodes as a sequence.
 
     Raises:
-        TypeError: ``at`` is neither a text nor several texts.
+        TypeError: ``names`` is neither a text nor several texts.
         ValueError: There is no name.
     """
-    if not (given := NAMES("at", at)):
+    if not (several := NAMES("at", names)):
         raise ValueError("at names no public node")
-    return given
+    return several
 
 
-def find_roots(game: CompiledGame, at: At) -> Roots:
+def find_roots(game: CompiledGame, names: At) -> Roots:
     """Find public nodes by name.
 
     Raises:
-        TypeError: ``at`` is neither a text nor several texts.
+        TypeError: ``names`` is neither a text nor several texts.
         ValueError: The game has no public tree; there is no such node; the game is over there; or a
             node is below another one. Or a name belongs to one infoset, so that the histories below
             it are not closed under infosets.
     """
-    nodes, given = nodes_of(game), names_of(at)
-    roots = tuple(_find(game, nodes, name) for name in given)
-    check_disjoint([(name, steps_to(nodes, at)) for name, at in zip(given, roots, strict=True)])
+    nodes, several = nodes_of(game), names_of(names)
+    roots = tuple(_find(game, nodes, name) for name in several)
+    check_disjoint(
+        [(name, steps_to(nodes, root)) for name, root in zip(several, roots, strict=True)]
+    )
     return Roots(game, nodes, roots)
 
 
@@ -129,7 +131,7 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
                 f"under infosets, since other hands lead to them; its public node is {public!r}"
             )
         decisions = chain(nodes.decisions(0), nodes.decisions(1))
-        known = [nodes.name(one) for one in islice(decisions, MOST_COMPARED)]
+        known = [nodes.name(decision) for decision in islice(decisions, MOST_COMPARED)]
         near = get_close_matches(name, known, n=1) or known[-3:]
         raise ValueError(
             f"at: {game.name} has no public node {brief(name)}; nodes are named like "
