@@ -68,13 +68,13 @@ def _left_in_groups(process: Path = Path("/proc/self"), root: Path = Path("/")) 
         root: Directory that contains the mount points.
     """
     try:
-        own = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
+        groups = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
         mounts = (process / "mountinfo").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return
     group_of = {
-        "cgroup2": next((path for number, _, path in own if number == "0"), None),
-        "cgroup": next((path for _, names, path in own if "memory" in names.split(",")), None),
+        "cgroup2": next((path for number, _, path in groups if number == "0"), None),
+        "cgroup": next((path for _, names, path in groups if "memory" in names.split(",")), None),
     }
     for line in mounts:
         before, _, after = line.partition(" - ")
@@ -220,20 +220,20 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 @contextmanager
 def budget(what: str, limit: int) -> Iterator[Budget]:
     """Run a piece of work under a budget, which :func:`reserve` uses within the context."""
-    own = Budget(what, limit)
-    token = _current.set(own)
+    current = Budget(what, limit)
+    token = _current.set(current)
     try:
-        yield own
+        yield current
     finally:
         _current.reset(token)
-        if own.spent > GIVEN_BACK_FROM:
+        if current.spent > GIVEN_BACK_FROM:
             give_back()
 
 
 def reserve(coming: int, what: str | None = None) -> None:
     """Announce an allocation to the current budget, or compare it with the free memory."""
-    if (own := _current.get()) is not None:
-        own.reserve(coming, what)
+    if (current := _current.get()) is not None:
+        current.reserve(coming, what)
     else:
         require(coming, what or "this")
 

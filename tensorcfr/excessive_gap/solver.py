@@ -120,8 +120,8 @@ def entropy_weights(form: SequenceForm) -> np.ndarray:
     for b in reversed(range(len(form.bucket_lanes))):
         actions, lanes = int(form.bucket_actions[b]), int(form.bucket_lanes[b])
         first, infoset = int(form.bucket_sequence[b]), int(form.bucket_infoset[b])
-        own = slice(infoset, infoset + lanes)
+        infosets = slice(infoset, infoset + lanes)
         after = below[first : first + actions * lanes].reshape(actions, lanes)
-        weight[own] = 1.0 + after.max(axis=0)
-        np.add.at(below, form.infoset_parent[own], weight[own])
+        weight[infosets] = 1.0 + after.max(axis=0)
+        np.add.at(below, form.infoset_parent[infosets], weight[infosets])
     return weight

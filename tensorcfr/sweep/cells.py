@@ -131,12 +131,12 @@ def read_algorithm(spec: str | Record, **options: Any) -> Record:
     """
     if isinstance(spec, str):
         try:
-            name, given = parse_spec(spec)
+            name, spec_options = parse_spec(spec)
         except ValueError:
             raise ValueError(
                 f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
             ) from None
-        record, options = find_algorithm(name), given | options
+        record, options = find_algorithm(name), spec_options | options
     else:
         record = find_algorithm(spec)
     if not options:
@@ -184,9 +184,9 @@ def _literal(record: Record, option: str, value: Any) -> str:
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
 
 
-def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
+def _several(items: Iterable[Any] | str, kind: str) -> list[Any]:
     """Return a list of at least one item; a single text is one item, not a list of letters."""
-    listed = [given] if isinstance(given, (str, CompiledGame, Record)) else list(given)
+    listed = [items] if isinstance(items, (str, CompiledGame, Record)) else list(items)
     if not listed:
         raise ValueError(f"there is no {kind} to run")
     return listed

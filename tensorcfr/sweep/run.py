@@ -352,7 +352,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
                     waiting.pop(number)
                 continue
             for number in returned:
-                recorder.fail(todo[number], _why(waiting.pop(number)))
+                recorder.fail(todo[number], _failure_reason(waiting.pop(number)))
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -363,7 +363,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
         pool.shutdown(wait=True)
 
 
-def _why(future: Future[None]) -> BaseException:
+def _failure_reason(future: Future[None]) -> BaseException:
     """Return the reason why a cell ended without a final event."""
     error = future.exception()
     if error is None or isinstance(error, BrokenProcessPool):

@@ -33,7 +33,7 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
     Raises:
         TypeError: The policy has none of these forms.
     """
-    ask = _asker(histories.game, policy, name)
+    ask = _query_function(histories.game, policy, name)
     table = histories.table
     remembered: dict[int, list[float]] = {}
 
@@ -49,7 +49,7 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
     return strategy
 
 
-def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
+def _query_function(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
     """Return a function that queries a policy at an infoset and one of its histories."""
     if hasattr(policy, "at_history"):
         return lambda infoset, node: policy.at_history(infoset, node)
@@ -58,8 +58,8 @@ def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, N
             raise TypeError(f"{name} is one of OpenSpiel, and {game.name} is not")
 
         def theirs(infoset: Infoset, node: Node) -> dict[str, float]:
-            given = policy.action_probabilities(node.state)
-            return {str(action): given.get(action.number, 0.0) for action in node.edges}
+            probabilities = policy.action_probabilities(node.state)
+            return {str(action): probabilities.get(action.number, 0.0) for action in node.edges}
 
         return theirs
     if callable(policy):
