@@ -227,8 +227,8 @@ class ClusterSolver(Solver):
             self.iteration = self._snapshot_iteration
             return
         raise ClusterError(
-            f"workers were lost {self._losses} times since iteration {self._snapshot_iteration}: is "
-            "their memory limit too small for their shares?"
+            f"workers were lost {self._losses} times since iteration {self._snapshot_iteration}: "
+            "is their memory limit too small for their shares?"
         )
 
     def _snapshot(self) -> None:

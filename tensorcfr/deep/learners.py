@@ -269,8 +269,8 @@ def _check_losses(losses: np.ndarray, what: str) -> None:
     if not (good := np.isfinite(losses)).all():
         index = int(np.argmin(good))
         raise TrainingError(
-            f"{what}: the loss of update {index + 1} is {losses[index]}; a smaller learning_rate may "
-            "help, or smaller features"
+            f"{what}: the loss of update {index + 1} is {losses[index]}; a smaller learning_rate "
+            "may help, or smaller features"
         )
 
 

@@ -104,8 +104,8 @@ class CompiledPart(ABC):
 
         Args:
             policy: The strategies.
-            node: The public node of their game at which the subgame begins; None if there is no such
-                node, for uniform strategies.
+            node: The public node of their game at which the subgame begins; None if there is no
+                such node, for uniform strategies.
         """
         probabilities = np.array(Policy.uniform(self.game).probabilities)
         if node is not None:
@@ -117,7 +117,8 @@ class CompiledPart(ABC):
         """Replace the player's strategies in the subgame by their strategies in a gadget.
 
         Args:
-            strategies: float64 (numbers of the subgame,): strategies in the subgame; modified in place.
+            strategies: float64 (numbers of the subgame,): strategies in the subgame; modified in
+                place.
             gadget: The gadget.
             policy: The strategies in the gadget, or in the same game laid out.
         """

@@ -175,7 +175,8 @@ def resolve(
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
-    >>> resolution = resolve(game, Policy.uniform(game), "rc/Ks", method="maxmargin", algorithm="lp")
+    >>> uniform = Policy.uniform(game)
+    >>> resolution = resolve(game, uniform, "rc/Ks", method="maxmargin", algorithm="lp")
     >>> resolution.least_margin > 0.1
     True
 

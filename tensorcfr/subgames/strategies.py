@@ -120,8 +120,8 @@ def copy_by_label(
                 ) from None
             if infoset.actions != actions:
                 raise ValueError(
-                    f"infoset {label!r} has the actions {actions} in {part.name} and {infoset.actions} "
-                    f"in {target.name}"
+                    f"infoset {label!r} has the actions {actions} in {part.name} and "
+                    f"{infoset.actions} in {target.name}"
                 )
             if len(actions) > 1:
                 probabilities[infoset.numbers] = row

@@ -63,8 +63,8 @@ class CardHandNodes(HandNodes):
     ) -> list[dict[str, Any]]:
         rows, cards = super()._range(player, node, own_reaches, joint), self.nodes.cards(node)
         if (names := self._names_on(player, cards)) is not None:
-            for row, made, draw in zip(rows, *names, strict=True):
-                row["made"], row["draw"] = made, draw
+            for row, made_hand, draw in zip(rows, *names, strict=True):
+                row["made"], row["draw"] = made_hand, draw
         if groups := self._groups_on(player, cards):
             listed = self._listed(node, player, self.nodes.shown(player)[1], joint)
             for grouping, group in groups.items():
