@@ -98,8 +98,8 @@ class RuleFeatures:
         if isinstance(kind, Features) or kind in ("public", "labels"):
             described = "of your own" if isinstance(kind, Features) else repr(kind)
             raise ValueError(
-                f"features {described} are made for all infosets of a compiled game, and {game.name} "
-                "is not compiled: 'tensors' and 'hashed' need rules only"
+                f"features {described} are made for all infosets of a compiled game, and "
+                f"{game.name} is not compiled: 'tensors' and 'hashed' need rules only"
             )
         if kind == "tensors" and openspiel_game is None:
             raise ValueError(_NOT_THEIRS.format(game.name))
