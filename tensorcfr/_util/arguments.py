@@ -295,7 +295,7 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        before = f"{of}: " if of else ""
+        prefix = f"{of}: " if of else ""
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -314,7 +314,7 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
                 if name in bound.arguments:
                     value = bound.arguments[name]
                     if not (optional and value is None):
-                        bound.arguments[name] = check(f"{before}{name}", value)
+                        bound.arguments[name] = check(f"{prefix}{name}", value)
             return function(*bound.args, **bound.kwargs)
 
         return call

@@ -274,10 +274,10 @@ def _probability(text: str) -> float:
 
 def read_seeds(text: str) -> list[int]:
     """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
-    several = "," in text
+    is_list = "," in text
     takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
-    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
-    return seeds if several else list(range(seeds[0]))
+    seeds = _numbers("--seeds", text, int, takes, lambda n: is_list or 1 <= n <= MOST_SEEDS)
+    return seeds if is_list else list(range(seeds[0]))
 
 
 def read_levels(text: str) -> list[float]:

@@ -175,10 +175,10 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
             continue
         having = [name for name in commands if key in options[name]]
         if not having:
-            known = sorted(
+            known_keys = sorted(
                 {option_key for of_command in options.values() for option_key in of_command}
             )
-            raise ValueError(f"{path}: no command has {brief(key)}; {suggest(key, known)}")
+            raise ValueError(f"{path}: no command has {brief(key)}; {suggest(key, known_keys)}")
         for name in having:
             by_command[name][options[name][key].name] = value
     for name, table in document.items():

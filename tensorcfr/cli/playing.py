@@ -133,15 +133,15 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
         seed=options.seed,
     )
     coach = Coach(match, values_of(blueprint.game, blueprint)) if options.train else None
-    unit, total, fair, played = match.position.nodes.unit_name, 0.0, 0.0, 0
+    unit, total, fair, n_played = match.position.nodes.unit_name, 0.0, 0.0, 0
     try:
         for number in range(1, options.plays + 1):
             match.deal()
-            named = match.position.nodes.player_names[options.player]
-            typer.echo(f"play {number}: you are {named} and hold {match.hand(options.player)}")
+            seat_name = match.position.nodes.player_names[options.player]
+            typer.echo(f"play {number}: you are {seat_name} and hold {match.hand(options.player)}")
             _finish(match, options.player, coach, hints=options.hints)
             won = match.utilities()[options.player]
-            total, played = total + won, number
+            total, n_played = total + won, number
             opponent_hand = match.hand(1 - options.player)
             typer.echo(f"over: {match.position.line}; the solver held {opponent_hand}")
             typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
@@ -151,9 +151,9 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
                 typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
     except (typer.Abort, QuitError):
         typer.echo("")
-    if played != 1 or options.plays != 1:
-        mean = f", {total / played:+.4g}{unit} a play" if played else ""
-        typer.echo(f"{played} of {options.plays} plays: in all {total:+g}{unit}{mean}")
+    if n_played != 1 or options.plays != 1:
+        mean = f", {total / n_played:+.4g}{unit} a play" if n_played else ""
+        typer.echo(f"{n_played} of {options.plays} plays: in all {total:+g}{unit}{mean}")
     if coach is not None:
         for line in coach.summary(unit):
             typer.echo(line)
@@ -171,8 +171,8 @@ def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
     if path.suffix == ".npz":
         return Solution.load(source)
     if is_spot:
-        named = {"game": source} if source in SPOTS else {}
-        rules = spot_of(None if named else path, {**named, **spot_options})
+        game_option = {"game": source} if source in SPOTS else {}
+        rules = spot_of(None if game_option else path, {**game_option, **spot_options})
         return solve(compile_game(rules.game, **rules.options), iters=iters, checkpoints=())
     return solve(compile_game(source), iters=iters, checkpoints=())
 

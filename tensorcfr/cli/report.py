@@ -247,12 +247,12 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
-    several = False
+    has_repeats = False
     for game, algorithms in games.items():
         table = new_table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
-            several = several or bool(seeds)
+            has_repeats = has_repeats or bool(seeds)
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
         _print(console, table)
         _print(console, "")
@@ -261,7 +261,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
             "at or below the exploitability (nash_conv / players); "
-            f"{'xN: median of N runs; ' if several else ''}-: not reached.",
+            f"{'xN: median of N runs; ' if has_repeats else ''}-: not reached.",
             "dim",
         ),
     )

@@ -215,22 +215,22 @@ def _request(
     if options.algorithm == AUTOMATIC and options.simultaneous:
         raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
     checkpoints = arguments.read_checkpoints(options.checkpoints)
-    named: str | Record | None = options.algorithm
-    if named is not None and named != AUTOMATIC:
-        named = arguments.read_algorithm(named, simultaneous=options.simultaneous)
+    algorithm: str | Record | None = options.algorithm
+    if algorithm is not None and algorithm != AUTOMATIC:
+        algorithm = arguments.read_algorithm(algorithm, simultaneous=options.simultaneous)
     game = _game(options, start, compiling)
     request = arguments.read_request(
         options,
         game,
-        algorithm=named,
+        algorithm=algorithm,
         checkpoints=checkpoints,
         start=start,
         warm_start=_warm_start(game, options.warm_start),
         needs_curve=options.plot is not None,
     )
-    if options.simultaneous and named is None:
-        named = arguments.read_algorithm(request.record, simultaneous=True)
-        request = replace(request, algorithm=named)
+    if options.simultaneous and algorithm is None:
+        algorithm = arguments.read_algorithm(request.record, simultaneous=True)
+        request = replace(request, algorithm=algorithm)
     if request.record.is_exact and options.plot:
         raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
     return request

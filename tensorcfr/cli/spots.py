@@ -146,7 +146,7 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
     if options.spot is not None and options.spot.suffix == ".npz":
         _check_look(options, spot_arguments)
         solution = Solution.load(options.spot)
-        shown = SolvedSpot(solution, of=options.of)
+        solved_spot = SolvedSpot(solution, of=options.of)
     else:
         rules = spot_of(options.spot, spot_arguments)
         print_line(console, _size_line(rules, game_size(rules)))
@@ -168,36 +168,36 @@ def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
         if options.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
-        shown = SolvedSpot(solution, of=options.of)
+        solved_spot = SolvedSpot(solution, of=options.of)
         if options.buckets is not None:
-            solution = replace(solution, evaluation=shown.evaluation)
-    _show(console, shown, solution, options, spot_arguments.get("big_blind"))
+            solution = replace(solution, evaluation=solved_spot.evaluation)
+    _show(console, solved_spot, solution, options, spot_arguments.get("big_blind"))
 
 
 def _show(
     console: Console,
-    shown: SolvedSpot,
+    solved_spot: SolvedSpot,
     solution: Solution,
     options: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
     """Print the whole spot, and the hands or the runouts at each line; write the last line to
     files."""
-    rules = shown.rules
+    rules = solved_spot.rules
     if not isinstance(rules, Spot):
-        raise ValueError(f"{shown.game.name} is not a spot: tensorcfr show prints it")
-    units, unit = partial(shown.units, unit=options.unit, big_blind=big_blind), options.unit
+        raise ValueError(f"{solved_spot.game.name} is not a spot: tensorcfr show prints it")
+    units, unit = partial(solved_spot.units, unit=options.unit, big_blind=big_blind), options.unit
     spot_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
     for text in options.node or [START]:
         if "*" in text.split():
-            last = shown.runouts(text, equity=True)
+            last = solved_spot.runouts(text, equity=True)
             spot_report.print_runouts(console, last, units)
         else:
-            last = shown.table(text)
+            last = solved_spot.table(text)
             spot_report.print_hands(console, last, units, UNIT_NAMES[unit], options.rows)
             if solution.algorithm.forgets_subgames:
-                exactness = shown.exactness(text)
+                exactness = solved_spot.exactness(text)
                 spot_report.print_exactness(console, exactness, units, UNIT_NAMES[unit])
     if options.output:
         last.save(options.output)

@@ -171,10 +171,10 @@ class ClusterSolver(Solver):
             super().step(iterations)
             return
         goal = self.iteration + STEPS("iterations", iterations)
-        started, before = time.perf_counter(), self.seconds
+        started, previous_seconds = time.perf_counter(), self.seconds
         self._run_to(goal, lambda: None)
         now = time.perf_counter()
-        self.seconds = before + now - started
+        self.seconds = previous_seconds + now - started
         interval = max(LEAST_SECONDS, self._snapshot_seconds / SNAPSHOT_SHARE)
         if now - self._snapshot_at > interval:
             self._run_to(goal, self._snapshot)

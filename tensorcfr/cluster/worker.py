@@ -86,10 +86,10 @@ class ShareWorker:
         # Sums of averaging weights at the players' empty sequences.  They replace the trunk, which
         # this process does not have, and normalise averages that others play against.
         self._totals = totals = aligned(self._form.trunk.n_sequences, floats_of(dtype))
-        kept = self._passes.kept
-        self._passes.kept = kept._replace(
-            regret=kept.regret._replace(trunk=totals),
-            cumulative=kept.cumulative._replace(trunk=totals),
+        stored = self._passes.kept
+        self._passes.kept = stored._replace(
+            regret=stored.regret._replace(trunk=totals),
+            cumulative=stored.cumulative._replace(trunk=totals),
         )
 
     def numbers(self, begin: int, end: int) -> StateNumbers:

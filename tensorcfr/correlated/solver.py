@@ -106,12 +106,12 @@ class CorrelatedSolver(IterativeSolver):
         """
         needed = self._held + 8 * (self.iteration + more) * self.game.n_sequences
         if needed > self.memory_limit:
-            what = (
+            work = (
                 f"{self.algorithm.name} on {self.game.name} ({self.game.n_sequences:,} sequences)"
             )
             if count := self.iteration + more:
-                what += f" for {count:,} iterations"
-            raise MemoryLimitError(what, needed, self.memory_limit)
+                work += f" for {count:,} iterations"
+            raise MemoryLimitError(work, needed, self.memory_limit)
 
     @property
     def state(self) -> CorrelatedState:  # noqa: D102
@@ -209,16 +209,20 @@ def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, i
     This is fast, and gives the size of :func:`triggers_of` before its arrays are made.
     """
     # A parent infoset comes before its children, so ``counts`` has it already.
-    form, sees = game.form, algorithm.kind == "efce"
-    at_sequence, _ = form.owners
+    form, is_efce = game.form, algorithm.kind == "efce"
+    infoset_at, _ = form.owners
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    before = at_sequence[form.infoset_parent]
-    added = np.where(before < 0, 0, n_actions[before] - 1) if sees else np.ones_like(before)
+    previous_infosets = infoset_at[form.infoset_parent]
+    added = (
+        np.where(previous_infosets < 0, 0, n_actions[previous_infosets] - 1)
+        if is_efce
+        else np.ones_like(previous_infosets)
+    )
     counts: list[int] = []
-    for previous_infoset, more in zip(before.tolist(), added.tolist(), strict=True):
+    for previous_infoset, more in zip(previous_infosets.tolist(), added.tolist(), strict=True):
         counts.append(more if previous_infoset < 0 else more + counts[previous_infoset])
     n_triggers = np.array(counts, dtype=np.int64)
-    return n_triggers, int(n_triggers @ n_actions) + (int((n_actions**2).sum()) if sees else 0)
+    return n_triggers, int(n_triggers @ n_actions) + (int((n_actions**2).sum()) if is_efce else 0)
 
 
 def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
@@ -232,24 +236,24 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     """
     form = game.form
     begin = form.player_sequences[:-1].tolist()
-    at_sequence, _ = form.owners
-    sees = algorithm.kind == "efce"
+    infoset_at, _ = form.owners
+    is_efce = algorithm.kind == "efce"
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
     by_infoset: list[list[int]] = []
     for infoset in range(game.n_infosets):
         parent = int(form.infoset_parent[infoset])
-        before = [] if parent in begin else by_infoset[int(at_sequence[parent])]
-        if not sees:
-            by_infoset.append([*before, parent])
+        inherited = [] if parent in begin else by_infoset[int(infoset_at[parent])]
+        if not is_efce:
+            by_infoset.append([*inherited, parent])
         elif parent in begin:
             by_infoset.append([])
         else:
-            span = game.sequences(int(at_sequence[parent]))
+            span = game.sequences(int(infoset_at[parent]))
             alternatives = np.arange(span.start, span.stop, span.step)
-            by_infoset.append([*before, *alternatives[alternatives != parent].tolist()])
+            by_infoset.append([*inherited, *alternatives[alternatives != parent].tolist()])
     counts = np.array([len(sequences) for sequences in by_infoset], dtype=np.int64)
     of_triggers = np.concatenate([[0], np.cumsum(np.repeat(n_actions, counts))])
-    swaps = n_actions**2 if sees else np.zeros(len(n_actions), dtype=np.int64)
+    swaps = n_actions**2 if is_efce else np.zeros(len(n_actions), dtype=np.int64)
     return Triggers(
         first=np.concatenate([[0], np.cumsum(counts)]),
         sequence=np.array(

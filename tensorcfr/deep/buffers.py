@@ -51,8 +51,8 @@ def wider(samples: Samples, width: int) -> Samples:
 
 def _wider(reservoir: Reservoir, width: int) -> Reservoir:
     values = np.empty((len(reservoir.infoset), width))
-    count, before = filled(reservoir), reservoir.values.shape[1]
-    values[:count, :before], values[:count, before:] = reservoir.values[:count], np.nan
+    count, old_width = filled(reservoir), reservoir.values.shape[1]
+    values[:count, :old_width], values[:count, old_width:] = reservoir.values[:count], np.nan
     return reservoir._replace(values=values)
 
 
@@ -137,8 +137,8 @@ def restored_buffers(
         of_kind = {name: np.ascontiguousarray(kept[name]) for name in expected}
         # `check_arrays` refuses nan, which marks missing actions; infinities stay, and are refused.
         values = of_kind[f"{prefix}_values"]
-        known = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        check_arrays({**of_kind, f"{prefix}_values": known}, expected, "such buffers")
+        without_nan = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        check_arrays({**of_kind, f"{prefix}_values": without_nan}, expected, "such buffers")
         infoset, weight = of_kind[f"{prefix}_infoset"], of_kind[f"{prefix}_weight"]
         if count and not (infoset.min() >= 0 and infoset.max() < n_infosets):
             raise ValueError(f"{prefix}_infoset holds a number that is not an infoset")

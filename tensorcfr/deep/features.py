@@ -202,15 +202,15 @@ def _public_features(game: FlatGame) -> np.ndarray:
 def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
     """Yield a fact for each public action, and for each character of a public outcome, on the path
     to a node."""
-    stage, position, before = 0, 0, 0
+    stage, position, parent = 0, 0, 0
     for child, label in nodes.path(node):
-        if nodes.player(before) == CHANCE:
+        if nodes.player(parent) == CHANCE:
             stage, position = stage + 1, 0
             yield from _characters(("board", stage), label)
         else:
             yield "step", stage, position, label
             position += 1
-        before = child
+        parent = child
 
 
 def _label_features(game: FlatGame) -> np.ndarray:

@@ -196,12 +196,12 @@ class NetworkLearner(Learner):
         legal = np.zeros(self.inputs.n_outputs, bool)
         legal[infoset.output] = True
         # All-zero parameters mean that there was no fit yet: predict 0.
-        known = np.any(fitted, axis=1).reshape(-1, 1)
+        has_fit = np.any(fitted, axis=1).reshape(-1, 1)
         # Pad to a power of two, because JAX compiles separately for each number of networks.
         padded = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
         padded[: len(fitted)] = fitted
         outputs = self._network.predict_each(padded, infoset.features, legal)[: len(fitted)]
-        return np.where(known, outputs[:, infoset.output], 0.0)
+        return np.where(has_fit, outputs[:, infoset.output], 0.0)
 
 
 class TableLearner(Learner):

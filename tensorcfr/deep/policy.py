@@ -124,9 +124,9 @@ class NetworkPolicy(TablePolicy):
             float64 (fits, actions): weight times own reach of each fit if the policy is a mixture;
             otherwise weight times probability.
         """
-        known = self._remembered.get(row)
-        if known is not None:
-            return known
+        cached = self._remembered.get(row)
+        if cached is not None:
+            return cached
         table = self._table
         last_sequence, before = table.own[row], None
         if self._is_mixture and last_sequence != NO_SEQUENCE:
@@ -140,9 +140,9 @@ class NetworkPolicy(TablePolicy):
         row = self._row(node.label)
         if row is not None:
             return self._plays(row)
-        known = self._remembered.get(node.label)
-        if known is not None:
-            return known
+        cached = self._remembered.get(node.label)
+        if cached is not None:
+            return cached
         # Find the player's last own action, whose reaches multiply the strategies at this history.
         before, ancestor = None, node
         while self._is_mixture and ancestor.parent is not None:

@@ -128,8 +128,8 @@ class DeepSolver(SamplingSolver):
             for count in (players, baselines)
         )
         # On rules no utilities are known before the first traversal.
-        known = not self.source.grows
-        self._set_scale(scale_for(record, self.source.largest) if known else 0.0)
+        knows_utilities = not self.source.grows
+        self._set_scale(scale_for(record, self.source.largest) if knows_utilities else 0.0)
         self._samples: list[Samples]
         """Reservoirs of each player."""
         if initial is None:
@@ -183,12 +183,12 @@ class DeepSolver(SamplingSolver):
         schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
         with telling_limit(self):
             for row in schedule:
-                before, infosets = self._numbers([]), self.source.n_infosets
+                previous, infosets = self._numbers([]), self.source.n_infosets
                 try:
                     for player in range(self.game.n_players):
                         self._turn(player, row)
                 except BaseException:
-                    self._undo(before, infosets)
+                    self._undo(previous, infosets)
                     raise
                 self.iteration += 1
 
@@ -404,9 +404,9 @@ class DeepSolver(SamplingSolver):
             **arrays,
         )
 
-    def _stacked(self, fits: list[np.ndarray], least: int = 0) -> np.ndarray:
-        """Stack fits as rows padded with zeros; (fits, largest size, at least ``least``)."""
-        width = max(map(len, fits), default=least)
+    def _stacked(self, fits: list[np.ndarray], min_width: int = 0) -> np.ndarray:
+        """Stack fits as rows padded with zeros; (fits, largest size, at least ``min_width``)."""
+        width = max(map(len, fits), default=min_width)
         stacked: np.ndarray = np.zeros((len(fits), width), self._kind_of_fits)
         for row, fit in zip(stacked, fits, strict=True):
             row[: len(fit)] = fit
@@ -439,18 +439,18 @@ class DeepSolver(SamplingSolver):
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
 
-    def _undo(self, before: DeepState, infosets: int) -> None:
+    def _undo(self, previous: DeepState, infosets: int) -> None:
         """Undo an iteration, including the infosets that it entered.
 
         Args:
-            before: State before the iteration, without stored networks.
+            previous: State before the iteration, without stored networks.
             infosets: Number of infosets before the iteration.
         """
         if self.source.grows:
             arguments = self.game, self.algorithm, self.source.described, infosets
             self.source = RuleInfosets(*arguments, entered=self._entered)
         networks = self._networks[: self.iteration]
-        self._load_state(before)
+        self._load_state(previous)
         self._networks = networks
         self._refresh_inputs()
 

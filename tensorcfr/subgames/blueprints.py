@@ -99,11 +99,11 @@ class Blueprint:
         Raises:
             ValueError: The node is more than one action away from the blueprint's game.
         """
-        before = steps[:-1]
+        parent_steps = steps[:-1]
         if self.node(steps) is not None:
             return steps
-        if self.whole.player(before) == opponent and self.node(before) is not None:
-            return before
+        if self.whole.player(parent_steps) == opponent and self.node(parent_steps) is not None:
+            return parent_steps
         raise ValueError(
             f"{' '.join(steps)!r} is not one action of player {opponent} away from "
             f"{self.policy.game.name}, the game of the blueprint: resolve at an earlier line first"
@@ -127,10 +127,10 @@ class Blueprint:
         """
         coarse = self.policy.game
         if self.is_coarser and (difference := self.whole.difference(coarse, steps)) is not None:
-            line, how = difference
+            line, description = difference
             raise ValueError(
-                f"the blueprint is for {coarse.name}, which {how} than {self.whole.name} here "
-                f"after {line!r}"
+                f"the blueprint is for {coarse.name}, which {description} than {self.whole.name} "
+                f"here after {line!r}"
             )
 
     def entry_values(self, part: CompiledPart, steps: Steps) -> np.ndarray:

@@ -217,7 +217,7 @@ class CompiledCardPart(CompiledPart):
             by_hand = GadgetByHand(part, paid)
             return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
 
-        return Gadget(_changed(game, form, utilities, lay_out), self.steps, self.kept)
+        return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.kept)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.maxmargin_gadget`.
@@ -256,7 +256,7 @@ class CompiledCardPart(CompiledPart):
             infoset_parent=np.delete(form.infoset_parent, slice(begin + 1, begin + hands)),
         )
         values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
-        changed = _changed(game, form, game.utilities[:, None] + values, _no_flat)
+        changed = _replace_trunk(game, form, game.utilities[:, None] + values, _no_flat)
         return Gadget(changed, (), rules.kept)
 
 
@@ -316,7 +316,7 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
     return trunk._replace(operator=(added,))
 
 
-def _changed(
+def _replace_trunk(
     game: CutGame,
     trunk: SequenceForm,
     utilities: np.ndarray,

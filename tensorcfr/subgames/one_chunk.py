@@ -131,8 +131,8 @@ def bytes_of_one(game: ChunkedForm) -> int:
     size = sizes_of(game)
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
-    kept = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
-    games = kept * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
+    n_cached = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
+    games = n_cached * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
     if isinstance(game.shapes, CardShapes):
         games += game.shapes.integers.nbytes
     return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
@@ -255,7 +255,9 @@ class SubgameSolver:
     def _chunk_game(self, c: int, opponent: int | None = None) -> Alone:
         return self._isolate(self._first_of_shape[int(self._game.shape[c])], opponent)
 
-    def _enter(self, c: int, reach: np.ndarray, least: float, opponent: int | None = None) -> Alone:
+    def _enter(
+        self, c: int, reach: np.ndarray, min_reach: float, opponent: int | None = None
+    ) -> Alone:
         """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
         chunk_game = self._chunk_game(c, opponent)
         for player, first in enumerate(chunk_game.form.trunk.player_sequences[:2].tolist()):
@@ -263,15 +265,15 @@ class SubgameSolver:
             own_reach = self._trunk.reach[first : first + 1 + len(entered)]
             # The reach of the empty sequence, then of the entries.
             own_reach[0] = 1.0
-            np.maximum(reach[entered], least, out=own_reach[1:])
+            np.maximum(reach[entered], min_reach, out=own_reach[1:])
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):
             # Payoffs are proportional to the other player's range, and so are the scales. An
             # opponent who decides may follow into the chunk with every hand.
-            most = 1.0 if 1 - player == opponent else self._largest_range(chunk_game, 1 - player)
+            largest = 1.0 if 1 - player == opponent else self._largest_range(chunk_game, 1 - player)
             of_player = slice(buckets[player], buckets[player + 1])
-            self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]
+            self._scale[1 + shape, of_player] = largest * self.scales.bucket[1 + shape, of_player]
         return chunk_game
 
     def _largest_range(self, chunk_game: Alone, player: int) -> float:

@@ -196,7 +196,7 @@ def subgame(
         ones = [np.ones((len(roots.roots), len(hands))) for hands in roots.nodes.hands]
         hand_weights = ones if ranges is None else ranges
         first, second = (
-            _by_hand(roots, player, numbers, "ranges", least=0.0)
+            _by_hand(roots, player, numbers, "ranges", minimum=0.0)
             for player, numbers in enumerate(_pair(hand_weights, "ranges"))
         )
         weights = Belief(roots, (first, second)).weights
@@ -225,10 +225,10 @@ def check_constant_sum(game: CompiledGame) -> None:
         ValueError: The sum of the utilities differs between terminals.
     """
     if not game.constant_sum:
-        least, most = game.utility_sums
+        smallest, largest = game.utility_sums
         raise ValueError(
             f"safe resolving is for zero-sum games, and the utilities of {game.name} sum to "
-            f"{least:g} at one terminal and to {most:g} at another"
+            f"{smallest:g} at one terminal and to {largest:g} at another"
         )
 
 
@@ -245,7 +245,7 @@ def _pair(value: Any, name: str) -> tuple[Any, Any]:
 
 
 def _by_hand(
-    roots: Roots, player: int, value: Any, name: str, least: float | None = None
+    roots: Roots, player: int, value: Any, name: str, minimum: float | None = None
 ) -> np.ndarray:
     """Check numbers by public node and hand, and return them as float64 (nodes, hands).
 
@@ -268,12 +268,14 @@ def _by_hand(
         ) from None
     shape = (len(roots.roots), len(hands))
     if numbers.shape != shape and not (numbers.shape == shape[1:] and shape[0] == 1):
-        wanted = shape[1:] if shape[0] == 1 else shape
+        expected_shape = shape[1:] if shape[0] == 1 else shape
         raise ValueError(
             f"{name} of player {player} have the shape {numbers.shape}, and {roots.game.name} has "
-            f"{shape[1]} hands at {shape[0]} public nodes: {wanted}"
+            f"{shape[1]} hands at {shape[0]} public nodes: {expected_shape}"
         )
-    wrong = ~np.isfinite(numbers) if least is None else ~((numbers >= least) & (numbers < np.inf))
+    wrong = (
+        ~np.isfinite(numbers) if minimum is None else ~((numbers >= minimum) & (numbers < np.inf))
+    )
     if wrong.any():
         raise ValueError(f"{name} of player {player} hold {float(numbers[wrong][0])!r}")
     return numbers.reshape(shape)

@@ -74,9 +74,9 @@ class Position:
 
     def outcomes(self) -> dict[str, float]:
         """Return the public outcomes that chance can draw, with their probabilities."""
-        likely = self.nodes.outcomes(self.node, np.array([self.hands]))[0].tolist()
+        chances = self.nodes.outcomes(self.node, np.array([self.hands]))[0].tolist()
         steps = self.nodes.children(self.node)
-        return {step.label: p for step, p in zip(steps, likely, strict=True) if p > 0}
+        return {step.label: p for step, p in zip(steps, chances, strict=True) if p > 0}
 
     def after(self, step: str) -> Position:
         """Return the position after an action or an outcome."""

@@ -290,12 +290,12 @@ class _Task:
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
-        # The blueprint's values hold at ``known``, which may be one action above ``steps``.
-        known = blueprint.known(steps, opponent)
+        # The blueprint's values hold at ``known_steps``, which may be one action above ``steps``.
+        known_steps = blueprint.known(steps, opponent)
         constant = sum(blueprint.policy.game.utility_sums) / 2
         # The opponent's range stays 1: the gadget lets them choose to enter with every hand.
         reach = [np.ones(len(hands)) for hands in whole.hands]
-        reach[player] = blueprint.reach(known, player)
+        reach[player] = blueprint.reach(known_steps, player)
         part = whole.part(steps, reach, player, constant)
         if part is None:
             raise ValueError(
@@ -303,16 +303,18 @@ class _Task:
                 "under the blueprint: there is no range to resolve from"
             )
         blueprint_part = (
-            part if not blueprint.is_coarser else blueprint.own.part(known, reach, player, constant)
+            part
+            if not blueprint.is_coarser
+            else blueprint.own.part(known_steps, reach, player, constant)
         )
         assert blueprint_part is not None  # The same hands are dealt.
-        blueprint.check_ends(known)
-        self.alternative = blueprint.entry_values(blueprint_part, known)
+        blueprint.check_ends(known_steps)
+        self.alternative = blueprint.entry_values(blueprint_part, known_steps)
         if method == REACH_MAXMARGIN:
-            self.alternative = self.alternative + blueprint.gifts(known, opponent)
+            self.alternative = self.alternative + blueprint.gifts(known_steps, opponent)
         self.part = self.played = part
         if method == UNSAFE:
-            reach[opponent] = blueprint.reach(known, opponent)
+            reach[opponent] = blueprint.reach(known_steps, opponent)
             played = whole.part(steps, reach, player, constant, entry=False)
             if played is None:
                 raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
@@ -358,8 +360,8 @@ def _composed(
     lifted = lifted if game is lifted.game else same_strategies(lifted, game)
     nodes, probabilities = nodes_of(game), np.array(lifted.probabilities)
     for spot, subgame in zip(spots, solved, strict=True):
-        policy, steps, kept = subgame.followed
-        hands = [(np.arange(len(numbers)), numbers) for numbers in kept]
+        policy, steps, part_hands = subgame.followed
+        hands = [(np.arange(len(numbers)), numbers) for numbers in part_hands]
         source_node, target_node = (
             nodes_of(policy.game).find_node(steps),
             nodes.find_node(spot.steps),

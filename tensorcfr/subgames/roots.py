@@ -78,9 +78,9 @@ def names_of(names: At) -> Sequence[str]:
         TypeError: ``names`` is neither a text nor several texts.
         ValueError: There is no name.
     """
-    if not (several := NAMES("at", names)):
+    if not (name_list := NAMES("at", names)):
         raise ValueError("at names no public node")
-    return several
+    return name_list
 
 
 def find_roots(game: CompiledGame, names: At) -> Roots:
@@ -92,10 +92,10 @@ def find_roots(game: CompiledGame, names: At) -> Roots:
             node is below another one. Or a name belongs to one infoset, so that the histories below
             it are not closed under infosets.
     """
-    nodes, several = nodes_of(game), names_of(names)
-    roots = tuple(_find(game, nodes, name) for name in several)
+    nodes, name_list = nodes_of(game), names_of(names)
+    roots = tuple(_find(game, nodes, name) for name in name_list)
     check_disjoint(
-        [(name, steps_to(nodes, root)) for name, root in zip(several, roots, strict=True)]
+        [(name, steps_to(nodes, root)) for name, root in zip(name_list, roots, strict=True)]
     )
     return Roots(game, nodes, roots)
 
@@ -106,14 +106,16 @@ def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
     Raises:
         ValueError: Two nodes are not disjoint; names both.
     """
-    known = {steps: name for name, steps in named}
-    if len(known) < len(named):
+    name_of = {steps: name for name, steps in named}
+    if len(name_of) < len(named):
         names = ", ".join(repr(name) for name, _ in named)
         raise ValueError(f"at names a public node twice: {names}")
     for name, steps in named:
-        for above in (steps[:length] for length in range(len(steps))):
-            if above in known:
-                raise ValueError(f"at: {name!r} lies below {known[above]!r}: subgames are disjoint")
+        for ancestor in (steps[:length] for length in range(len(steps))):
+            if ancestor in name_of:
+                raise ValueError(
+                    f"at: {name!r} lies below {name_of[ancestor]!r}: subgames are disjoint"
+                )
 
 
 def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
@@ -131,8 +133,8 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
                 f"under infosets, since other hands lead to them; its public node is {public!r}"
             )
         decisions = chain(nodes.decisions(0), nodes.decisions(1))
-        known = [nodes.name(decision) for decision in islice(decisions, MOST_COMPARED)]
-        near = get_close_matches(name, known, n=1) or known[-3:]
+        known_names = [nodes.name(decision) for decision in islice(decisions, MOST_COMPARED)]
+        near = get_close_matches(name, known_names, n=1) or known_names[-3:]
         raise ValueError(
             f"at: {game.name} has no public node {brief(name)}; nodes are named like "
             f"{', '.join(map(repr, near))}"

@@ -34,10 +34,12 @@ def shared_nodes(
         yield first_node, second_node
         if first_nodes.player(first_node) == second_nodes.player(second_node):
             below = {step.label: step.node for step in first_nodes.children(first_node)}
-            after = [
+            second_children = [
                 (below.get(step.label), step.node) for step in second_nodes.children(second_node)
             ]
-            pending += [(node, same) for node, same in reversed(after) if node is not None]
+            pending += [
+                (node, same) for node, same in reversed(second_children) if node is not None
+            ]
 
 
 def copy_strategies(

@@ -183,21 +183,21 @@ class TreeSubgames(Subgames):
         nodes, coarse = self.nodes, nodes_of(other_game)
         root = coarse.find_node(steps)
         for coarse_node, node in shared_nodes(coarse, root or 0, nodes, self._node(steps)):
-            how, actor = "", nodes.player(node)
+            description, actor = "", nodes.player(node)
             missing = {s.label for s in coarse.children(coarse_node)} - {
                 s.label for s in nodes.children(node)
             }
             if coarse.player(coarse_node) != actor:
-                how = "goes on otherwise"
+                description = "goes on otherwise"
             elif actor == TERMINAL:
                 is_same = np.allclose(
                     _paid(coarse, coarse_node), _paid(nodes, node), rtol=1e-9, atol=1e-9
                 )
-                how = "" if is_same else "pays otherwise"
+                description = "" if is_same else "pays otherwise"
             elif missing:
-                how = f"has another action, {min(missing)!r},"
-            if how:
-                return " ".join(steps_to(nodes, node)) or START, how
+                description = f"has another action, {min(missing)!r},"
+            if description:
+                return " ".join(steps_to(nodes, node)) or START, description
         return None
 
 

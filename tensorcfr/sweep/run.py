@@ -117,19 +117,19 @@ def sweep(
         ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
-    wanted = cells(games, algorithms, seeds, repeats)
+    all_cells = cells(games, algorithms, seeds, repeats)
     if cluster is not None and processes > 1:
         raise ValueError("give processes (of this machine) or cluster, not both")
     if cluster is not None or processes > 1:
-        for cell in wanted:
+        for cell in all_cells:
             if cell.record.name not in PUBLISHED:
                 raise ValueError(
                     f"{cell.record.name} is registered only in this process; run the sweep here, "
                     "with processes=1 and no cluster"
                 )
-    with Table(path, wanted, budget) as table:
-        todo = [cell for cell in wanted if not table.is_finished(cell)]
-        recorder = _Recorder(table, len(wanted), len(wanted) - len(todo), progress)
+    with Table(path, all_cells, budget) as table:
+        todo = [cell for cell in all_cells if not table.is_finished(cell)]
+        recorder = _Recorder(table, len(all_cells), len(all_cells) - len(todo), progress)
         run = partial(_run_cell, budget=budget, memory_limit=memory_limit)
         if cluster is not None:
             _run_on_cluster(todo, run, recorder, cluster)

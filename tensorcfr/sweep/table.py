@@ -343,32 +343,32 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
     line = lines.line_num + 1
     while (values := _next_line(lines, name)) is not None:
         row = _parse_row(columns, values, f"{name}, line {line}")
-        before = latest.get(row.key)
-        if before is None or before.status == INTERRUPTED:
+        previous = latest.get(row.key)
+        if previous is None or previous.status == INTERRUPTED:
             first[row.key] = row
-        elif before.iteration >= row.iteration and not _ends(before, row):
+        elif previous.iteration >= row.iteration and not _ends(previous, row):
             # Iterations fall only if the cell was restarted, and then it has the same first
             # checkpoint as before.
             if row.iteration > first[row.key].iteration:
                 raise ValueError(
                     f"{name}, line {line}, column iteration: {row.iteration} comes after "
-                    f"{before.iteration}"
+                    f"{previous.iteration}"
                 )
             first[row.key] = row
-        elif before.nodes_touched > row.nodes_touched or before.seconds > row.seconds:
-            column = "seconds" if before.seconds > row.seconds else "nodes_touched"
+        elif previous.nodes_touched > row.nodes_touched or previous.seconds > row.seconds:
+            column = "seconds" if previous.seconds > row.seconds else "nodes_touched"
             raise ValueError(
                 f"{name}, line {line}, column {column}: {getattr(row, column)} comes after "
-                f"{getattr(before, column)}"
+                f"{getattr(previous, column)}"
             )
         latest[row.key] = row
         yield row
         line = lines.line_num + 1
 
 
-def _ends(before: Row, row: Row) -> bool:
+def _ends(previous: Row, row: Row) -> bool:
     """Return whether a row repeats the checkpoint of the previous row in order to end the cell."""
-    return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
+    return previous.iteration == row.iteration and row.ends_cell and not previous.ends_cell
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:

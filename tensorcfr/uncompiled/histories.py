@@ -316,13 +316,13 @@ class Histories:
         while passed + 1 != self._joins and all(end.actor == CHANCE for _, _, end in ends):
             if sum(end.count for _, _, end in ends) > MOST_JOINED:
                 break
-            after = []
+            next_ends = []
             for weight, labels, end in ends:
                 _, probabilities = self._outcomes(self._node(end.state).outcomes, end)
                 for index, probability in enumerate(probabilities):
                     child = self._make(self._next(end.state, end.edges[index]), end, index)
-                    after.append((weight * probability, (*labels, end.edges[index]), child))
-            ends, passed = after, passed + 1
+                    next_ends.append((weight * probability, (*labels, end.edges[index]), child))
+            ends, passed = next_ends, passed + 1
         if passed < 1:
             return root
         root.passed = passed

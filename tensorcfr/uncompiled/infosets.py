@@ -190,10 +190,13 @@ class InfosetTable:
                 )
             self._store_kind(kind, actions)
         if last_sequence != self.own[row]:
-            before = [self._name_sequence(sequence) for sequence in (self.own[row], last_sequence)]
+            descriptions = [
+                self._name_sequence(sequence) for sequence in (self.own[row], last_sequence)
+            ]
             raise ImperfectRecallError(
                 f"player {player} forgets an own action before infoset {label!r} (imperfect "
-                f"recall): the player reaches it {before[0]}, but {before[1]} at {where()}"
+                f"recall): the player reaches it {descriptions[0]}, but {descriptions[1]} "
+                f"at {where()}"
             )
 
     def _name_sequence(self, sequence: int) -> str:

@@ -38,13 +38,13 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
     remembered: dict[int, list[float]] = {}
 
     def strategy(node: Node) -> list[float]:
-        known = remembered.get(node.row)
-        if known is None:
+        cached = remembered.get(node.row)
+        if cached is None:
             infoset = Infoset(node.label, node.actor, table.names[table.kind[node.row]])
-            known = distribution(infoset, ask(infoset, node)).tolist()
+            cached = distribution(infoset, ask(infoset, node)).tolist()
             if len(remembered) < MOST_REMEMBERED:
-                remembered[node.row] = known
-        return known
+                remembered[node.row] = cached
+        return cached
 
     return strategy
 

@@ -258,9 +258,9 @@ class GrowingTree:
             RECORD.pack_into(self._nodes, offset, AT_TERMINAL, 0, 0, 0, payoff, 0)
             return
         count, first = node.count, self._histories
-        after = self._histories = first + count
-        if after > self._room:
-            self._enlarge_nodes(after)
+        end = self._histories = first + count
+        if end > self._room:
+            self._enlarge_nodes(end)
         if node.depth >= self._deepest or (count > self.frames.width and actor != CHANCE):
             self._make_frames(node)
         self._parents.frombytes(SLOT.pack(slot) * count)

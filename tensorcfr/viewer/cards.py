@@ -136,17 +136,19 @@ class CardHandNodes(HandNodes):
                 total: np.ndarray = np.bincount(of_hand, each, len(groups.names))  # noqa: B023
                 return total
 
-            count, likely = sums(None), sums(reach)
+            count, group_reach = sums(None), sums(reach)
             columns: dict[str, Any] = {
                 "hands": count,
-                "reach": likely,
+                "reach": group_reach,
                 "weight": sums(remaining),
                 "fill": sums(np.minimum(remaining, 1.0)) / np.maximum(count, 1),
             }
             for name, number in numbers.items():
                 each = np.nan_to_num(number.reshape(len(hands), -1)).T
                 mean = np.stack([sums(reach * action_numbers) for action_numbers in each], axis=1)
-                mean = np.where(likely[:, None] > 0, mean / np.maximum(likely[:, None], 1e-300), 0)
+                mean = np.where(
+                    group_reach[:, None] > 0, mean / np.maximum(group_reach[:, None], 1e-300), 0
+                )
                 columns[name] = mean if number.ndim > 1 else mean[:, 0]
             ranges = groups.ranges or groups.names
             grouped[grouping] = [
@@ -271,10 +273,10 @@ class CardHandNodes(HandNodes):
 def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
     """Return the mean equity of each player's range; None for an empty range."""
     means = []
-    for player_equity, likely in zip(equity, joint, strict=True):
-        is_held = likely > 0
+    for player_equity, reach in zip(equity, joint, strict=True):
+        is_held = reach > 0
         means.append(
-            float(player_equity[is_held] @ likely[is_held] / likely[is_held].sum())
+            float(player_equity[is_held] @ reach[is_held] / reach[is_held].sum())
             if is_held.any()
             else None
         )

@@ -169,14 +169,14 @@ class Nodes(ABC):
 
         In large games, only the infoset with exactly this label is found.
         """
-        wanted, casefolded = text.strip(), text.strip().casefold()
-        if not wanted:
+        query, casefolded = text.strip(), text.strip().casefold()
+        if not query:
             return []
-        nodes = self._exactly(wanted)
+        nodes = self._exactly(query)
         if self.game.n_infosets <= MOST_SEARCHED:
             matching = (pair for pair in self._labelled() if casefolded in pair[0].casefold())
             nodes |= islice(matching, MOST_FOUND)
-        nodes |= self._lines(wanted.split())
+        nodes |= self._lines(query.split())
         listed = islice(nodes.items(), MOST_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
 
