@@ -11,7 +11,7 @@ ALIGNMENT = 64
 def aligned(shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
     """Return an array of zeros whose address is a multiple of :data:`ALIGNMENT` bytes."""
     size = int(np.prod(shape)) * dtype.itemsize
-    room = np.zeros(size + ALIGNMENT, dtype=np.uint8)
+    buffer = np.zeros(size + ALIGNMENT, dtype=np.uint8)
     # Bytes from the allocated address up to the next multiple.
-    begin = -room.ctypes.data % ALIGNMENT
-    return room[begin : begin + size].view(dtype).reshape(shape)
+    begin = -buffer.ctypes.data % ALIGNMENT
+    return buffer[begin : begin + size].view(dtype).reshape(shape)

@@ -271,12 +271,12 @@ class Bytes(Number):
 
     def __call__(self, name: str, value: Any) -> int:
         if isinstance(value, str):
-            said = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*(\w+)\s*", value)
-            if said is None or said[2] not in BYTES_OF:
+            match = re.fullmatch(r"\s*(\d{1,20}(?:\.\d{1,20})?)\s*(\w+)\s*", value)
+            if match is None or match[2] not in BYTES_OF:
                 raise self.refuse(name, value)
-            return int(float(said[1]) * BYTES_OF[said[2]])
-        found: int = super().__call__(name, value)
-        return found
+            return int(float(match[1]) * BYTES_OF[match[2]])
+        number: int = super().__call__(name, value)
+        return number
 
     def __str__(self) -> str:
         return f"{super().__str__()}, or a text such as '2GiB'"
@@ -295,7 +295,7 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         signature = inspect.signature(function)
-        before = f"{of}: " if of else ""
+        prefix = f"{of}: " if of else ""
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -303,18 +303,18 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
                 bound = signature.bind(*args, **kwargs)
             except TypeError:
                 if (
-                    other := next((n for n in kwargs if n not in signature.parameters), None)
+                    unknown := next((n for n in kwargs if n not in signature.parameters), None)
                 ) is None:
                     # An argument is missing or given twice: Python's own error names the function.
                     return function(*args, **kwargs)
-                known = [one for one in signature.parameters if one != "self"]
-                hint = ELSEWHERE.get(other) or suggest(other, known)
-                raise TypeError(f"{function.__qualname__}() takes no {other!r}; {hint}") from None
+                known = [parameter for parameter in signature.parameters if parameter != "self"]
+                hint = ELSEWHERE.get(unknown) or suggest(unknown, known)
+                raise TypeError(f"{function.__qualname__}() takes no {unknown!r}; {hint}") from None
             for name, (check, optional) in checks_of(function).items():
                 if name in bound.arguments:
                     value = bound.arguments[name]
                     if not (optional and value is None):
-                        bound.arguments[name] = check(f"{before}{name}", value)
+                        bound.arguments[name] = check(f"{prefix}{name}", value)
             return function(*bound.args, **bound.kwargs)
 
         return call
@@ -325,18 +325,18 @@ def checked(of: str = "") -> Callable[[Callable[P, R]], Callable[P, R]]:
 @functools.cache
 def checks_of(function: Callable[..., Any]) -> dict[str, tuple[Check, bool]]:
     """Return the check of each parameter, and whether the parameter may be None."""
-    found: dict[str, tuple[Check, bool]] = {}
+    checks: dict[str, tuple[Check, bool]] = {}
     function = inspect.unwrap(function)
     for name, hint in get_type_hints(function, include_extras=True).items():
         # The check may be on one member of a union, as in Annotated[int, Whole(1)] | None.
-        for one in _members(hint):
-            if get_origin(one) is Annotated:
-                inner, *about = get_args(one)
+        for member in _members(hint):
+            if get_origin(member) is Annotated:
+                inner, *about = get_args(member)
                 optional = any(kind is NoneType for kind in (*_members(hint), *_members(inner)))
                 for item in about:
                     if isinstance(item, Check):
-                        found[name] = item, optional
-    return found
+                        checks[name] = item, optional
+    return checks
 
 
 def _members(hint: Any) -> Collection[Any]:

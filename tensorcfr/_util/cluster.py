@@ -77,11 +77,11 @@ def connect(cluster: Any) -> Client:
         if is_file and not Path(cluster).is_file():  # Dask would wait for the file to appear.
             raise FileNotFoundError(ENOENT, "there is no such scheduler file", cluster)
         options["scheduler_file" if is_file else "address"] = cluster
-    said = options.get("address", cluster)
+    address = options.get("address", cluster)
     try:
         client = distributed.Client(timeout=CONNECT_SECONDS, **options)
     except (OSError, ValueError) as error:
-        raise ClusterError(f"no scheduler answers at {said}: {error}") from error
+        raise ClusterError(f"no scheduler answers at {address}: {error}") from error
     try:
         _check_workers(client)
     except BaseException:
@@ -117,11 +117,11 @@ def address_of(client: Client) -> str:
 
 def _check_workers(client: Client) -> None:
     """Check that there are workers, and that all have the versions of this process."""
-    there = client.run(versions, on_error="return")
-    if not there:
+    replies = client.run(versions, on_error="return")
+    if not replies:
         raise ClusterError(f"the scheduler at {address_of(client)} has no workers")
-    for address, found in sorted(there.items()):
-        if isinstance(found, BaseException):
-            raise ValueError(f"the worker {address} cannot use this library: {found}")
-        if found != versions():
-            raise ValueError(f"the worker {address} has {found}; here is {versions()}")
+    for address, reply in sorted(replies.items()):
+        if isinstance(reply, BaseException):
+            raise ValueError(f"the worker {address} cannot use this library: {reply}")
+        if reply != versions():
+            raise ValueError(f"the worker {address} has {reply}; here is {versions()}")

@@ -88,10 +88,10 @@ def _remove_abandoned(target: Path) -> None:
         return
     name = re.compile(re.escape(f".{target.name}.") + r"[0-9a-f]{8}\.tmp")
     with suppress(OSError):
-        for found in [
+        for abandoned in [
             entry.path for entry in os.scandir(target.parent) if name.fullmatch(entry.name)
         ]:
             # Skip files that are gone, belong to another user, or are locked by their writer.
-            with suppress(OSError), open(found, "rb") as file:
+            with suppress(OSError), open(abandoned, "rb") as file:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                os.unlink(found)
+                os.unlink(abandoned)

@@ -29,9 +29,9 @@ class GrowingArray:
         """Append the numbers of an array; return the index of the first of them."""
         begin, end = self.size, self.size + part.size
         if end > len(self._array):
-            room = len(self._array) + max(len(self._array) // STEP, 1 << 10)
+            capacity = len(self._array) + max(len(self._array) // STEP, 1 << 10)
             # Slices of the array are never handed out, so no reference to the old memory is left.
-            self._array.resize(max(end, room), refcheck=False)
+            self._array.resize(max(end, capacity), refcheck=False)
         self._array[begin:end] = part.ravel()
         self.size = end
         return begin

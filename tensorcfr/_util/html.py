@@ -52,12 +52,12 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, text_column
 
 def curve(points: Sequence[tuple[float, float]]) -> str:
     """Render a curve on two log scales as SVG; return "" if fewer than two points are positive."""
-    shown = [(math.log10(x), math.log10(y)) for x, y in points if x > 0 and y > 0]
-    if len(shown) < 2:
+    logs = [(math.log10(x), math.log10(y)) for x, y in points if x > 0 and y > 0]
+    if len(logs) < 2:
         return ""
     width, height = 360, 150
     left, bottom, top, right = 52, 22, 8, 8
-    xs, ys = [x for x, _ in shown], [y for _, y in shown]
+    xs, ys = [x for x, _ in logs], [y for _, y in logs]
     low_x, high_x = min(xs), max(max(xs), min(xs) + 1e-9)
     low_y, high_y = math.floor(min(ys)), math.ceil(max(ys))
     high_y = max(high_y, low_y + 1)
@@ -81,7 +81,7 @@ def curve(points: Sequence[tuple[float, float]]) -> str:
     for power in range(math.ceil(low_x), math.floor(high_x) + 1, step):
         x, _ = place(power, low_y)
         parts.append(f'<text x="{x:.1f}" y="{height - 6}" text-anchor="middle">1e{power}</text>')
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in shown))
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (place(*point) for point in logs))
     parts.append(f'<polyline points="{line}" fill="none" stroke="{CURVE}" stroke-width="1.8"/>')
     return (
         f'<svg role="img" aria-label="exploitability against iterations" width="{width}" '

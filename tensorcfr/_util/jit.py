@@ -135,9 +135,9 @@ def chosen(choose: Callable[..., Any]) -> Any:
         return choose(*arguments)(*arguments)
 
     def of_types(*arguments: Any) -> Any:
-        found = choose(*arguments)
-        found.__signature__ = signature
-        return found
+        chosen_piece = choose(*arguments)
+        chosen_piece.__signature__ = signature
+        return chosen_piece
 
     # Numba requires the same signature of the piece and of the function that chooses it.
     of_types.__signature__ = signature  # type: ignore[attr-defined]
@@ -177,16 +177,16 @@ def _borrowed(context: Any) -> Any:
 @lower_builtin(borrowed, types.Any)
 def _without_counts(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     # Numba counts references by an array's meminfo pointer, and skips arrays whose pointer is null.
-    def strip(kind: Any, found: Any, path: tuple[int, ...]) -> Any:
+    def strip(kind: Any, value: Any, path: tuple[int, ...]) -> Any:
         if isinstance(kind, types.BaseTuple):
             parts: Any = kind
-            for k, one in enumerate(parts):
-                found = strip(one, found, (*path, k))
+            for k, part in enumerate(parts):
+                value = strip(part, value, (*path, k))
         elif isinstance(kind, types.Array):
             field = context.data_model_manager[kind].get_field_position("meminfo")
             nothing = cgutils.get_null_value(cgutils.voidptr_t)
-            found = builder.insert_value(found, nothing, (*path, field))
-        return found
+            value = builder.insert_value(value, nothing, (*path, field))
+        return value
 
     return strip(signature.return_type, arguments[0], ())
 
@@ -232,10 +232,10 @@ def _numbers_from(typingctx: Any, pool: Any, begin: Any, shape: Any) -> Any:
             "shape": cgutils.pack_array(builder, lengths),
             "strides": cgutils.pack_array(builder, strides),
         }
-        found = cgutils.get_null_value(context.get_value_type(kind))
+        array = cgutils.get_null_value(context.get_value_type(kind))
         for name, field in fields.items():
-            found = builder.insert_value(found, field, model.get_field_position(name))
-        return found
+            array = builder.insert_value(array, field, model.get_field_position(name))
+        return array
 
     return kind(pool, types.intp, types.UniTuple(types.intp, len(shape))), generate
 
@@ -257,16 +257,16 @@ def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
-        name, (*given, made) = function.__name__, inspect.signature(function).parameters
-        lent = [f"    {one} = borrowed({one})" for one in given]
+        name, (*parameters, scratch) = function.__name__, inspect.signature(function).parameters
+        lent = [f"    {parameter} = borrowed({parameter})" for parameter in parameters]
         lines = [
             # Pad with lines up to the function's first line, which errors then show. The kernel is
             # cached next to the function's file.
             "\n" * (function.__code__.co_firstlineno - 2),
-            f"def {name}({', '.join(given)}):",
+            f"def {name}({', '.join(parameters)}):",
             *lent,
-            f"    {made} = make({', '.join(inspect.signature(make).parameters)})",
-            f"    return piece({', '.join([*given, made])})",
+            f"    {scratch} = make({', '.join(inspect.signature(make).parameters)})",
+            f"    return piece({', '.join([*parameters, scratch])})",
         ]
         scope = {
             "__name__": function.__module__,

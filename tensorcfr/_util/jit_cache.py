@@ -61,14 +61,14 @@ def _import_array_functions() -> None:
         if find_spec("scipy") is None:
             raise ImportError("scipy")
 
-    looks = getattr(linalg, "ensure_blas", None)
-    if looks is None:
+    ensure_blas = getattr(linalg, "ensure_blas", None)
+    if ensure_blas is None:
         return  # This version of numba has other internals.
     linalg.ensure_blas = find_blas
     try:
         import numba.np.arraymath  # noqa: F401
     finally:
-        linalg.ensure_blas = looks
+        linalg.ensure_blas = ensure_blas
 
 
 class KernelCache(FunctionCache):
@@ -80,13 +80,13 @@ class KernelCache(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        found = self._cache_file
+        default_file = self._cache_file
         self._cache_file = _CheckedFile(
             # Not numba's default name: earlier versions of this library read files of that name.
-            found._cache_path,
+            default_file._cache_path,
             f"{self._impl.filename_base}.checked",
             # Files of the package are identified by their content, others by their dates.
-            (digest_of_sources(), () if _is_ours(function) else found._source_stamp),
+            (digest_of_sources(), () if _is_ours(function) else default_file._source_stamp),
         )
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -131,8 +131,8 @@ class _CheckedFile(IndexDataCacheFile):
 
     def load(self, key: Any) -> Any:
         """Return the code of a signature, or None."""
-        found = super().load(key)
-        return found[1] if found is not None and found[0] == key else None
+        entry = super().load(key)
+        return entry[1] if entry is not None and entry[0] == key else None
 
     def _load_index(self) -> Any:
         # Numba reads its version before the rest; here one digest covers both.

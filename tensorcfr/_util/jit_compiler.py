@@ -101,10 +101,10 @@ class _AskAlike(FunctionPass):
     def run_pass(self, state: Any) -> bool:
         """Change the options before typing; return False, as no code changes."""
         # The top is a copy of the kernel's options; calls within the kernel inherit from it.
-        asked = ConfigStack.top_or_none()
-        if asked is not None:
-            asked.release_gil = asked.forceinline = False
-            asked.no_cpython_wrapper = asked.no_cfunc_wrapper = True
+        flags = ConfigStack.top_or_none()
+        if flags is not None:
+            flags.release_gil = flags.forceinline = False
+            flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
         return False
 
 
@@ -128,16 +128,16 @@ def _makes_arrays(state: Any) -> bool:
                 if counts(kinds[statement.value.name]):
                     return True
             elif isinstance(statement, ir.Assign):
-                made = statement.value
-                if isinstance(made, ir.Yield):
+                expression = statement.value
+                if isinstance(expression, ir.Yield):
                     return True
-                if not isinstance(made, ir.Expr) or made.op in BORROWED:
+                if not isinstance(expression, ir.Expr) or expression.op in BORROWED:
                     continue
-                if made.op == "call" and _hands_on(made, kinds):
+                if expression.op == "call" and _hands_on(expression, kinds):
                     continue
                 if counts(kinds[statement.target.name]):
                     return True
-                if made.op == "call" and not _is_piece_or_scalar(made, kinds, counts):
+                if expression.op == "call" and not _is_piece_or_scalar(expression, kinds, counts):
                     return True
     return False
 
@@ -155,14 +155,18 @@ def _check_borrowed(state: Any) -> None:
             return False
         seen = seen | {name}
         # Follow the variable back through its definitions to the operation that created it.
-        for made in state.func_ir._definitions.get(name, ()):
-            parts = [part.name for part in made.list_vars()] if hasattr(made, "list_vars") else []
-            if isinstance(made, ir.Expr) and made.op == "call":
-                if _callee(made, kinds) in LENDERS:
+        for definition in state.func_ir._definitions.get(name, ()):
+            parts = (
+                [part.name for part in definition.list_vars()]
+                if hasattr(definition, "list_vars")
+                else []
+            )
+            if isinstance(definition, ir.Expr) and definition.op == "call":
+                if _callee(definition, kinds) in LENDERS:
                     continue
-                if not isinstance(kinds[made.func.name], types.NamedTupleClass):
+                if not isinstance(kinds[definition.func.name], types.NamedTupleClass):
                     return True
-            elif isinstance(made, ir.Expr) and made.op not in BORROWED:
+            elif isinstance(definition, ir.Expr) and definition.op not in BORROWED:
                 return True
             if any(is_made_here(part, seen) for part in parts if part in kinds):
                 return True
@@ -200,7 +204,7 @@ def _is_piece_or_scalar(
     if isinstance(function, types.BoundFunction):
         return not counts(function.this)
     if getattr(_callee(call, kinds), "__module__", "").startswith("numpy"):
-        return not any(counts(kinds[one.name]) for one in call.args)
+        return not any(counts(kinds[argument.name]) for argument in call.args)
     return True
 
 
@@ -227,5 +231,7 @@ class PieceCompiler(KernelCompiler):
     def __init__(
         self, typing_context: Any, target_context: Any, library: Any, *others: Any
     ) -> None:
-        own = _PieceLibrary(target_context.codegen(), "piece") if library is None else library
-        super().__init__(typing_context, target_context, own, *others)
+        piece_library = (
+            _PieceLibrary(target_context.codegen(), "piece") if library is None else library
+        )
+        super().__init__(typing_context, target_context, piece_library, *others)

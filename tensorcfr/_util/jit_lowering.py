@@ -48,8 +48,8 @@ class _Models:
 
     def lookup(self, kind: types.Type) -> Any:
         """Return the data model, or the calling convention, of an argument of a type."""
-        found = self._models.lookup(kind)
-        return _AsOneValue(found) if isinstance(kind, types.BaseNamedTuple) else found
+        model = self._models.lookup(kind)
+        return _AsOneValue(model) if isinstance(kind, types.BaseNamedTuple) else model
 
 
 class _Context(CPUContext):
@@ -78,9 +78,9 @@ class _Context(CPUContext):
 
 def target_of(context: Any) -> Any:
     """Return a copy of numba's target with the shorter calls of this module."""
-    found = copy(context)
-    found.__class__ = _Context
-    return found
+    target = copy(context)
+    target.__class__ = _Context
+    return target
 
 
 def _is_line(kind: Any) -> bool:
@@ -102,9 +102,9 @@ class _Lower(Lower):
         is_slice = self.typeof(index.name) == types.slice2_type
         if not (_is_line(kind) and is_slice and signature.return_type == kind):
             return super().lower_getitem(resty, expr, value, index, signature)
-        found = self._slice(kind, self.loadvar(value.name), self.loadvar(index.name))
-        self.incref(signature.return_type, found)
-        return self.context.cast(self.builder, found, signature.return_type, resty)
+        part = self._slice(kind, self.loadvar(value.name), self.loadvar(index.name))
+        self.incref(signature.return_type, part)
+        return self.context.cast(self.builder, part, signature.return_type, resty)
 
     def _field(self, kind: Any, value: Any, name: str) -> Any:
         model = self.context.data_model_manager[kind]
@@ -116,17 +116,17 @@ class _Lower(Lower):
         zero, size = length.type(0), self._field(kind, array, "itemsize")
 
         def bound(name: str) -> Any:
-            found = self._field(types.slice2_type, index, name)
-            is_below = builder.icmp_signed("<", found, zero)
-            found = builder.select(is_below, builder.add(found, length), found)
+            offset = self._field(types.slice2_type, index, name)
+            is_below = builder.icmp_signed("<", offset, zero)
+            offset = builder.select(is_below, builder.add(offset, length), offset)
             # Clamp by branches, which are almost never taken. With "select", later code would wait
             # for its result, which costs an eighth of an iteration of Leduc hold'em.
-            place = cgutils.alloca_once_value(builder, found)
-            with builder.if_then(builder.icmp_signed("<", found, zero), likely=False):
-                builder.store(zero, place)
-            with builder.if_then(builder.icmp_signed(">=", found, length), likely=False):
-                builder.store(length, place)
-            return builder.load(place)
+            slot = cgutils.alloca_once_value(builder, offset)
+            with builder.if_then(builder.icmp_signed("<", offset, zero), likely=False):
+                builder.store(zero, slot)
+            with builder.if_then(builder.icmp_signed(">=", offset, length), likely=False):
+                builder.store(length, slot)
+            return builder.load(slot)
 
         start = bound("start")
         count = builder.sub(bound("stop"), start)
@@ -141,10 +141,10 @@ class _Lower(Lower):
             "strides": cgutils.pack_array(builder, [size]),
         }
         model = context.data_model_manager[kind]
-        found = cgutils.get_null_value(context.get_value_type(kind))
+        part = cgutils.get_null_value(context.get_value_type(kind))
         for name, field in fields.items():
-            found = builder.insert_value(found, field, model.get_field_position(name))
-        return found
+            part = builder.insert_value(part, field, model.get_field_position(name))
+        return part
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -43,9 +43,9 @@ class MappedFiles:
         descriptor = _locked(self._lock)
         self.close = weakref.finalize(self, _unlock, self._lock, descriptor, os.getpid())
         """Release the lock of the directory; the arrays stay valid."""
-        for left in directory.glob(f"{name}-*.bin"):
+        for abandoned in directory.glob(f"{name}-*.bin"):
             with suppress(OSError):
-                left.unlink()
+                abandoned.unlink()
 
     def new(self, shape: tuple[int, ...] | int, dtype: np.dtype) -> np.ndarray:
         """Return an array of zeros in a new file.

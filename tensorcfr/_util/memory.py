@@ -36,8 +36,8 @@ def free_memory() -> int:
     The number is nine tenths of the memory that is free in the system, in the control groups of
     this process and within its own limits, but at least :data:`LEAST`.
     """
-    left = [_free_in_system(), *_left_in_groups(), *_left_to_process()]
-    return max(LEAST, int(min(left) * SHARE))
+    limits = [_free_in_system(), *_left_in_groups(), *_left_to_process()]
+    return max(LEAST, int(min(limits) * SHARE))
 
 
 def _free_in_system() -> int:
@@ -68,17 +68,17 @@ def _left_in_groups(process: Path = Path("/proc/self"), root: Path = Path("/")) 
         root: Directory that contains the mount points.
     """
     try:
-        own = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
+        groups = [line.split(":", 2) for line in (process / "cgroup").read_text().splitlines()]
         mounts = (process / "mountinfo").read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return
     group_of = {
-        "cgroup2": next((path for number, _, path in own if number == "0"), None),
-        "cgroup": next((path for _, names, path in own if "memory" in names.split(",")), None),
+        "cgroup2": next((path for number, _, path in groups if number == "0"), None),
+        "cgroup": next((path for _, names, path in groups if "memory" in names.split(",")), None),
     }
     for line in mounts:
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
+        head, _, tail = line.partition(" - ")
+        fields, kind = head.split(), tail.split()
         if len(fields) < 5 or len(kind) < 3 or kind[0] not in group_of:
             continue
         if kind[0] == "cgroup" and "memory" not in kind[2].split(","):
@@ -97,12 +97,12 @@ def _left_in_groups(process: Path = Path("/proc/self"), root: Path = Path("/")) 
 
 def _left_in_group(folder: Path, limit: str, used: str, cached: str) -> Iterator[int]:
     with suppress(KeyError, OSError, ValueError):
-        most = int((folder / limit).read_text())
-        taken = int((folder / used).read_text())
+        maximum = int((folder / limit).read_text())
+        in_use = int((folder / used).read_text())
         with suppress(KeyError, OSError, ValueError):
             lines = (folder / "memory.stat").read_text().splitlines()
-            taken -= int(dict(line.split(maxsplit=1) for line in lines)[cached])
-        yield most - taken
+            in_use -= int(dict(line.split(maxsplit=1) for line in lines)[cached])
+        yield maximum - in_use
 
 
 def _unescaped(path: str) -> str:
@@ -115,10 +115,10 @@ def _left_to_process() -> Iterator[int]:
     with suppress(ImportError, AttributeError, OSError, ValueError):
         import resource
 
-        most = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if most != resource.RLIM_INFINITY:
+        maximum = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if maximum != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_text().split()[0])
-            yield most - pages * resource.getpagesize()
+            yield maximum - pages * resource.getpagesize()
 
 
 # ---------------------------------------------------------------------------------------- spent
@@ -220,20 +220,20 @@ _current: ContextVar[Budget | None] = ContextVar("budget", default=None)
 @contextmanager
 def budget(what: str, limit: int) -> Iterator[Budget]:
     """Run a piece of work under a budget, which :func:`reserve` uses within the context."""
-    own = Budget(what, limit)
-    token = _current.set(own)
+    current = Budget(what, limit)
+    token = _current.set(current)
     try:
-        yield own
+        yield current
     finally:
         _current.reset(token)
-        if own.spent > GIVEN_BACK_FROM:
+        if current.spent > GIVEN_BACK_FROM:
             give_back()
 
 
 def reserve(coming: int, what: str | None = None) -> None:
     """Announce an allocation to the current budget, or compare it with the free memory."""
-    if (own := _current.get()) is not None:
-        own.reserve(coming, what)
+    if (current := _current.get()) is not None:
+        current.reserve(coming, what)
     else:
         require(coming, what or "this")
 
@@ -251,8 +251,8 @@ def require(needed: float, what: str, limit: int | None = None) -> None:
     """
     if limit is None and needed <= LEAST:
         return  # Reading the free memory would take longer than small work itself.
-    if needed > (most := free_memory() if limit is None else limit):
-        raise MemoryLimitError(what, int(needed), most)
+    if needed > (allowed := free_memory() if limit is None else limit):
+        raise MemoryLimitError(what, int(needed), allowed)
 
 
 def give_back() -> None:

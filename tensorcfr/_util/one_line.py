@@ -17,15 +17,19 @@ class OneLine:
     values."""
 
     def __repr__(self) -> str:
-        own: Any = self
-        said = [f"{one.name}={_short(getattr(self, one.name))}" for one in fields(own) if one.repr]
-        return f"<{type(self).__name__}: {', '.join(said)}>"
+        instance: Any = self
+        parts = [
+            f"{field.name}={_short(getattr(self, field.name))}"
+            for field in fields(instance)
+            if field.repr
+        ]
+        return f"<{type(self).__name__}: {', '.join(parts)}>"
 
 
 def arrays_in_line(state: Any) -> str:
     """Return a ``repr`` of one line for a named tuple of arrays."""
-    said = [f"{name} {_short(array)}" for name, array in state._asdict().items()]
-    return f"<{type(state).__name__}: {', '.join(said)}>"
+    parts = [f"{name} {_short(array)}" for name, array in state._asdict().items()]
+    return f"<{type(state).__name__}: {', '.join(parts)}>"
 
 
 def _short(value: Any) -> str:

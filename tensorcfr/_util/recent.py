@@ -14,13 +14,13 @@ class Recent:
     """Arrays by number, created on demand. All are dropped once they exceed :data:`BYTES`."""
 
     def __init__(self) -> None:
-        self._kept: dict[int, np.ndarray] = {}
+        self._arrays: dict[int, np.ndarray] = {}
 
     def get(self, number: int, make: Callable[[int], np.ndarray]) -> np.ndarray:
         """Return the array of a number; call ``make`` if it is not stored."""
-        if number not in self._kept:
-            made = make(number)
-            if sum(array.nbytes for array in self._kept.values()) > BYTES:
-                self._kept.clear()
-            self._kept[number] = made
-        return self._kept[number]
+        if number not in self._arrays:
+            new_array = make(number)
+            if sum(array.nbytes for array in self._arrays.values()) > BYTES:
+                self._arrays.clear()
+            self._arrays[number] = new_array
+        return self._arrays[number]

@@ -67,15 +67,15 @@ def terminations() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in TERMINATIONS}
-    taken = {number: old for number, old in before.items() if old is signal.SIG_DFL}
+    old_handlers = {number: signal.getsignal(number) for number in TERMINATIONS}
+    replaced = {number: old for number, old in old_handlers.items() if old is signal.SIG_DFL}
     _state.signum, _state.pressed = None, False
-    for number in taken:
+    for number in replaced:
         signal.signal(number, _note_termination)
     try:
         yield
     finally:
-        for number, old in taken.items():
+        for number, old in replaced.items():
             signal.signal(number, old)
 
 

@@ -91,11 +91,11 @@ class _Source:
 
     def read(self, count: int = -1) -> bytes:
         """Read bytes, at most as many as are left of the limit."""
-        found = self._read(count if 0 <= count <= self.left else self.left + 1)
-        if len(found) > self.left:
+        data = self._read(count if 0 <= count <= self.left else self.left + 1)
+        if len(data) > self.left:
             raise ValueError("the list of members is too long")
-        self.left -= len(found)
-        return found
+        self.left -= len(data)
+        return data
 
 
 @contextmanager
@@ -161,10 +161,10 @@ def read_member(member: Member, name: str, new: Callable[..., np.ndarray] = np.e
         member.archive.open(member.info) as file,
     ):
         file.read(member.head)
-        at = 0
-        while at < len(numbers):
-            count = file.readinto(numbers[at : at + TOGETHER])  # type: ignore[attr-defined]
+        offset = 0
+        while offset < len(numbers):
+            count = file.readinto(numbers[offset : offset + TOGETHER])  # type: ignore[attr-defined]
             if not count:
                 raise ValueError("it is cut off")
-            at += count
+            offset += count
     return array

@@ -37,9 +37,9 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
+def _version(value: bool) -> None:
     """Print the version and exit, if requested."""
-    if asked:
+    if value:
         typer.echo(f"tensorcfr {__version__}")
         raise typer.Exit
 
@@ -87,14 +87,14 @@ def walkthrough(
     seed: arguments.Seed = None,
 ) -> None:
     """Show single iterations with every number, before and after."""
-    walked = walk(
+    result = walk(
         compile_game(game, cut=False),
         arguments.read_algorithm(algorithm),
         iters=iters,
         deal=arguments.read_deal(deal),
         seed=seed,
     )
-    report.print_walkthrough(plain_console(), walked)
+    report.print_walkthrough(plain_console(), result)
 
 
 def games() -> None:

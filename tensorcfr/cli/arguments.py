@@ -218,10 +218,10 @@ def read_locks(game: CompiledGame, texts: Sequence[str]) -> dict[str, dict[str, 
 def _locked_infoset(game: CompiledGame, text: str) -> tuple[str, tuple[str, ...]]:
     """Return the label of the infoset at the start of a lock, and its actions."""
     # Look up candidates instead of searching all labels: a large game creates labels on demand.
-    ends = [at for at, character in enumerate(text) if character == ":"]
-    for at in reversed(ends):
-        if actions := _actions_at(game, text[:at]):
-            return text[:at], actions
+    ends = [end for end, character in enumerate(text) if character == ":"]
+    for end in reversed(ends):
+        if actions := _actions_at(game, text[:end]):
+            return text[:end], actions
     if _actions_at(game, text):
         raise ValueError(f"--lock {text!r} names no action; write it as {text}:action=0.5")
     written = text.partition(":")[0]
@@ -273,10 +273,10 @@ def _probability(text: str) -> float:
 
 def read_seeds(text: str) -> list[int]:
     """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
-    several = "," in text
+    is_list = "," in text
     takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
-    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
-    return seeds if several else list(range(seeds[0]))
+    seeds = _numbers("--seeds", text, int, takes, lambda n: is_list or 1 <= n <= MOST_SEEDS)
+    return seeds if is_list else list(range(seeds[0]))
 
 
 def read_levels(text: str) -> list[float]:
@@ -307,31 +307,31 @@ def _numbers(
 ) -> list[Any]:
     """Parse at least one number, with commas between numbers; errors name the allowed values."""
     try:
-        found = [kind(one) for one in text.split(",") if one.strip()]
+        numbers = [kind(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        found = []
-    if not found or not all(map(fits, found)):
+        numbers = []
+    if not numbers or not all(map(fits, numbers)):
         raise ValueError(f"{option} takes {takes}, not {brief(text)}")
-    return found
+    return numbers
 
 
-def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
+def read_request(options: Any, game: CompiledGame, **read: Any) -> SolveRequest:
     """Build the request of a solve from options of a command.
 
     Options with the name of an argument of a solve are passed on; ``read`` overrides them.
 
     Args:
-        asked: Options of the command.
+        options: Options of the command.
         game: The game.
         read: Arguments of the solve that the command has parsed.
     """
-    given = {one.name for one in fields(SolveRequest)} & vars(asked).keys()
+    names = {field.name for field in fields(SolveRequest)} & vars(options).keys()
     read |= {
-        "locks": read_locks(game, asked.locks or []),
-        "memory_limit": read_memory_limit(asked.memory_limit),
-        "target": own_amount("--target", read.get("target", asked.target), game),
+        "locks": read_locks(game, options.locks or []),
+        "memory_limit": read_memory_limit(options.memory_limit),
+        "target": own_amount("--target", read.get("target", options.target), game),
     }
-    return SolveRequest(**{name: getattr(asked, name) for name in given} | {"game": game} | read)
+    return SolveRequest(**{name: getattr(options, name) for name in names} | {"game": game} | read)
 
 
 def read_deal(text: str | None) -> list[str] | None:

@@ -52,12 +52,12 @@ class BoardOptions:
 
 
 @takes(BoardOptions)
-def boards(asked: BoardOptions) -> None:
+def boards(options: BoardOptions) -> None:
     """Solve a spot on many boards, and print the strategy on each.
 
     After an interruption, the same command with the same --table continues.
     """
-    table = asked.table
+    table = options.table
     if table is not None and table.suffix.lower() != ".csv":
         raise ValueError(f"--table {table}: the name of the file must end in .csv")
     try:
@@ -68,26 +68,28 @@ def boards(asked: BoardOptions) -> None:
                 move(description="solving", completed=done / count, figures=figures)
 
             report = solve_boards(
-                read_spot(asked.spot),
-                _wanted(asked.chosen),
-                line=asked.node,
-                algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-                target=arguments.read_target(asked.target),
-                precision=asked.precision,
-                threads=asked.threads,
-                equity=asked.equity,
+                read_spot(options.spot),
+                _chosen_boards(options.chosen),
+                line=options.node,
+                algorithm=options.algorithm and arguments.read_algorithm(options.algorithm),
+                target=arguments.read_target(options.target),
+                precision=options.precision,
+                threads=options.threads,
+                equity=options.equity,
                 table=table,
-                memory_limit=arguments.read_memory_limit(asked.memory_limit),
+                memory_limit=arguments.read_memory_limit(options.memory_limit),
                 progress=solved,
             )
     except KeyboardInterrupt:
-        kept = f"; finished boards are in {table}, the same command continues" if table else ""
-        end(f"interrupted{kept}", exit_status())
-    print_boards(plain_console(), report, asked.node)
+        continuation = (
+            f"; finished boards are in {table}, the same command continues" if table else ""
+        )
+        end(f"interrupted{continuation}", exit_status())
+    print_boards(plain_console(), report, options.node)
 
 
-def _wanted(chosen: list[str]) -> list[str] | int:
+def _chosen_boards(chosen: list[str]) -> list[str] | int:
     """Return a list of boards, or a number of flops."""
-    only = chosen[0]
-    is_number = len(chosen) == 1 and only.isascii() and only.isdigit()
-    return int(only[:9]) if is_number else chosen
+    text = chosen[0]
+    is_number = len(chosen) == 1 and text.isascii() and text.isdigit()
+    return int(text[:9]) if is_number else chosen

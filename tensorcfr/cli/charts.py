@@ -46,14 +46,14 @@ def chart(
         )
     arguments.check_plot("--output", output)
     saved = arguments.is_saved(source, algorithm, iters)
-    found = Solution.load(source, registered=False) if saved else compile_game(source)
+    loaded = Solution.load(source, registered=False) if saved else compile_game(source)
     console = plain_console()
-    game = found.game if isinstance(found, Solution) else found
+    game = loaded.game if isinstance(loaded, Solution) else loaded
     if listed:
         report.print_public_nodes(console, game)
     if output:
         _check_node(game, node)
-        solution = found if isinstance(found, Solution) else _solved(found, algorithm, iters)
+        solution = loaded if isinstance(loaded, Solution) else _solved(loaded, algorithm, iters)
         _draw(solution, node, output)
         report.print_line(console, f"wrote {output}")
 

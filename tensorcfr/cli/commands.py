@@ -63,7 +63,9 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
         super().format_options(ctx, formatter)
-        settings = [(key, one.help or "") for key, one in options_of(self).items() if one.hidden]
+        settings = [
+            (key, option.help or "") for key, option in options_of(self).items() if option.hidden
+        ]
         if settings:
             with formatter.section(f"Settings, keys of the TOML file of {OPTION}"):
                 formatter.write_dl(settings)
@@ -76,27 +78,27 @@ class Group(TyperGroup):
         return super().parse_args(ctx, _settings_first(args))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: D102
-        listed: list[Any] = [one for one in self.commands.values() if not one.hidden]
-        for panel, commands in groupby(listed, lambda one: one.rich_help_panel):
+        listed: list[Any] = [command for command in self.commands.values() if not command.hidden]
+        for panel, commands in groupby(listed, lambda command: command.rich_help_panel):
             with formatter.section(str(panel)):
                 width = formatter.width - 20
                 formatter.write_dl(
-                    [(str(one.name), one.get_short_help_str(width)) for one in commands]
+                    [(str(command.name), command.get_short_help_str(width)) for command in commands]
                 )
 
 
 def _settings_first(args: Sequence[str]) -> list[str]:
     """Return the words of the command line with the option of the settings file in front."""
     # The group itself takes --settings, so typer would not find the option after a command.
-    own, rest, words = [], [], iter(args)
+    settings, rest, words = [], [], iter(args)
     for word in words:
         if word == "--":
             rest += [word, *words]
         elif word == OPTION:
-            own += [word, *([value] if (value := next(words, None)) is not None else [])]
+            settings += [word, *([value] if (value := next(words, None)) is not None else [])]
         else:
-            (own if word.startswith(f"{OPTION}=") else rest).append(word)
-    return own + rest
+            (settings if word.startswith(f"{OPTION}=") else rest).append(word)
+    return settings + rest
 
 
 def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -110,14 +112,14 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
         OSError: The file cannot be read.
     """
     try:
-        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
     except RecursionError:
         raise ValueError(f"{path}: it is nested too deeply") from None
     options = {name: options_of(command) for name, command in commands.items()}
-    found: dict[str, dict[str, Any]] = {name: {} for name in commands}
-    for key, value in given.items():
+    by_command: dict[str, dict[str, Any]] = {name: {} for name in commands}
+    for key, value in document.items():
         if isinstance(value, dict):
             if key not in commands:
                 raise ValueError(
@@ -126,15 +128,17 @@ def read_settings(path: Path, commands: Mapping[str, Any]) -> dict[str, dict[str
             continue
         having = [name for name in commands if key in options[name]]
         if not having:
-            known = sorted({one for own in options.values() for one in own})
-            raise ValueError(f"{path}: no command has {brief(key)}; {suggest(key, known)}")
+            known_keys = sorted(
+                {option_key for of_command in options.values() for option_key in of_command}
+            )
+            raise ValueError(f"{path}: no command has {brief(key)}; {suggest(key, known_keys)}")
         for name in having:
-            found[name][options[name][key].name] = value
-    for name, table in given.items():
+            by_command[name][options[name][key].name] = value
+    for name, table in document.items():
         # Tables are read after the keys at the top, which they override.
         for key, value in table.items() if isinstance(table, dict) else ():
             if key not in options[name]:
                 near = suggest(key, options[name])
                 raise ValueError(f"{path}: {name} has no {brief(key)}; {near}")
-            found[name][options[name][key].name] = value
-    return found
+            by_command[name][options[name][key].name] = value
+    return by_command

@@ -128,7 +128,7 @@ def errors_in_one_line() -> Iterator[None]:
     """
     with terminations():
         try:
-            with _errors_told():
+            with _reported_errors():
                 yield
         except Terminated:
             end("ended by a signal", exit_status())
@@ -142,24 +142,24 @@ def errors_in_one_line() -> Iterator[None]:
 
 
 @contextmanager
-def _errors_told() -> Iterator[None]:
+def _reported_errors() -> Iterator[None]:
     try:
         yield
     except (BrokenPipeError, typer.Exit, typer.Abort):
         # Typer ends quietly after a closed pipe, and the other two have already been reported.
         raise
     except MemoryLimitError as error:
-        how = "memory_limit = '2GiB' in the file of --settings, say, changes it"
-        end(f"{str(error).partition(';')[0]}; {how}", FAILURE)
+        hint = "memory_limit = '2GiB' in the file of --settings, say, changes it"
+        end(f"{str(error).partition(';')[0]}; {hint}", FAILURE)
     except OSError as error:
-        told = error.filename and error.strerror
-        end(f"{error.filename}: {error.strerror}" if told else str(error), FAILURE)
+        has_file = error.filename and error.strerror
+        end(f"{error.filename}: {error.strerror}" if has_file else str(error), FAILURE)
     except (MissingExtraError, MemoryError, RuntimeError) as error:
-        said = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
-        end("; ".join(said), FAILURE)
+        parts = (str(error) or "out of memory", *getattr(error, "__notes__", ()))
+        end("; ".join(parts), FAILURE)
     except CutError as error:
-        how = "--cut always cuts it" if error.cut else "--cut never lays it out"
-        end(f"{error.problem}: tensorcfr solve {how}", USAGE)
+        hint = "--cut always cuts it" if error.cut else "--cut never lays it out"
+        end(f"{error.problem}: tensorcfr solve {hint}", USAGE)
     except ValueError as error:
         end(str(error), USAGE)
 
@@ -183,13 +183,13 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
     hints = {group: get_type_hints(group, include_extras=True) for group in groups}
     parameters = [
         inspect.Parameter(
-            one.name,
+            field.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if one.default is MISSING else one.default,
-            annotation=hints[group][one.name],
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[group][field.name],
         )
         for group in groups
-        for one in fields(group)
+        for field in fields(group)
     ]
 
     def make(command: Callable[..., None]) -> Callable[..., None]:
@@ -201,7 +201,7 @@ def takes(*groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]
         del vars(run)["__wrapped__"]
         run.__name__, run.__doc__ = command.__name__, command.__doc__
         vars(run)["__signature__"] = inspect.Signature(parameters)
-        run.__annotations__ = {one.name: one.annotation for one in parameters}
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return make

@@ -102,10 +102,10 @@ def compare(
 
     The table has the utility of each change.
     """
-    one = Solution.load(first, registered=False)
+    first_solution = Solution.load(first, registered=False)
     is_solution = second.suffix == ".npz" and not is_policy_file(second)
-    other = Solution.load(second, registered=False) if is_solution else second
-    compared = compare_policies(one, other)
+    second_strategy = Solution.load(second, registered=False) if is_solution else second
+    compared = compare_policies(first_solution, second_strategy)
     if as_json:
         machine.print_json(machine.of_comparison(compared, rows))
     else:

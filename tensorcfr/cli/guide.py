@@ -79,7 +79,7 @@ WANTED = (
 
 def guide() -> str:
     """Return the lines that ``tensorcfr`` prints without a command."""
-    width = max(len(what) for what, _, _ in WANTED)
-    lines = [f"  {what:{width}}  {command}" for what, command, _ in WANTED]
+    width = max(len(task) for task, _, _ in WANTED)
+    lines = [f"  {task:{width}}  {command}" for task, command, _ in WANTED]
     last = "tensorcfr --help lists all commands, tensorcfr solve --help the options of one."
     return "\n".join(["What do you want to do?", "", *lines, "", last])

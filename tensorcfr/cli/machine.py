@@ -26,9 +26,9 @@ from ..solvers.solution import Solution
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for other programs.")]
 
 
-def print_json(said: Any) -> None:
+def print_json(values: Any) -> None:
     """Print plain values as one JSON document."""
-    typer.echo(json.dumps(plain(said), ensure_ascii=False, indent=1))
+    typer.echo(json.dumps(plain(values), ensure_ascii=False, indent=1))
 
 
 def of_game(game: CompiledGame) -> dict[str, Any]:
@@ -39,13 +39,13 @@ def of_game(game: CompiledGame) -> dict[str, Any]:
 
 def of_evaluation(game: CompiledGame, evaluation: Evaluation) -> dict[str, Any]:
     """Return values, best-response values and exploitability."""
-    found = evaluation.exploitability
+    exploitability = evaluation.exploitability
     return {
         "values": list(evaluation.values),
         "best_responses": list(evaluation.best_responses),
         "nash_conv": evaluation.nash_conv,
-        "exploitability": found,
-        "meaning": None if math.isnan(found) else meaning_of_exploitability(game),
+        "exploitability": exploitability,
+        "meaning": None if math.isnan(exploitability) else meaning_of_exploitability(game),
     }
 
 
@@ -84,26 +84,26 @@ def of_policy(
 ) -> Iterator[dict[str, Any]]:
     """Yield the strategy at each infoset, of all infosets or of some, with values if given."""
     if infosets is None:
-        every = range(policy.game.n_players)
-        infosets = (rows for player in every for rows in policy.rows(player))
+        players = range(policy.game.n_players)
+        infosets = (rows for player in players for rows in policy.rows(player))
     for rows in infosets:
         played = policy.at(rows.numbers).tolist()
-        found = None if values is None else values.of(rows)
-        for at, (label, actions) in enumerate(zip(rows.labels, rows.actions, strict=True)):
+        value_rows = None if values is None else values.of(rows)
+        for index, (label, actions) in enumerate(zip(rows.labels, rows.actions, strict=True)):
             listed: list[dict[str, Any]] = [
                 {"action": action, "probability": probability}
-                for action, probability in zip(actions, played[at], strict=True)
+                for action, probability in zip(actions, played[index], strict=True)
             ]
             row: dict[str, Any] = {"infoset": label, "player": rows.player}
-            if found is not None:
+            if value_rows is not None:
                 row |= {
-                    "reach": float(found.reach[at]),
-                    "others_reach": float(found.others_reach[at]),
-                    "expected_value": float(found.infoset_expected[at]),
-                    "loss": float(found.loss[at]),
-                    "conditional_regret": float(found.conditional_regret[at]),
+                    "reach": float(value_rows.reach[index]),
+                    "others_reach": float(value_rows.others_reach[index]),
+                    "expected_value": float(value_rows.infoset_expected[index]),
+                    "loss": float(value_rows.loss[index]),
+                    "conditional_regret": float(value_rows.conditional_regret[index]),
                 }
-                pairs = found.expected[at].tolist(), found.regret[at].tolist()
+                pairs = value_rows.expected[index].tolist(), value_rows.regret[index].tolist()
                 for action, value, regret in zip(listed, *pairs, strict=True):
                     action |= {"expected_value": value, "regret": regret}
             yield row | {"actions": listed}

@@ -115,64 +115,64 @@ class PlayOptions:
 
 
 @takes(SpotOptions, PlayOptions)
-def play(spot: SpotOptions, asked: PlayOptions) -> None:
+def play(spot: SpotOptions, options: PlayOptions) -> None:
     """Play against the solver.
 
     The solver resolves before each of its actions. Type an action or the beginning of its name;
     'help' lists the actions, 'quit' ends.
     """
-    blueprint = _blueprint(asked.source, spot.given, asked.iters)
+    blueprint = _blueprint(options.source, spot.given, options.iters)
     match = Match(
         blueprint.game,
         blueprint,
-        seat=1 - asked.player,
-        resolve_after=None if asked.blueprint_only else asked.resolve_after,
-        method=asked.method,
-        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-        iters=asked.subgame_iters,
-        seed=asked.seed,
+        seat=1 - options.player,
+        resolve_after=None if options.blueprint_only else options.resolve_after,
+        method=options.method,
+        algorithm=options.algorithm and arguments.read_algorithm(options.algorithm),
+        iters=options.subgame_iters,
+        seed=options.seed,
     )
-    coach = Coach(match, values_of(blueprint.game, blueprint)) if asked.train else None
-    unit, total, fair, played = match.position.nodes.unit_name, 0.0, 0.0, 0
+    coach = Coach(match, values_of(blueprint.game, blueprint)) if options.train else None
+    unit, total, fair, n_played = match.position.nodes.unit_name, 0.0, 0.0, 0
     try:
-        for number in range(1, asked.plays + 1):
+        for number in range(1, options.plays + 1):
             match.deal()
-            named = match.position.nodes.player_names[asked.player]
-            typer.echo(f"play {number}: you are {named} and hold {match.hand(asked.player)}")
-            _finish(match, asked.player, coach, hints=asked.hints)
-            won = match.utilities()[asked.player]
-            total, played = total + won, number
-            other = match.hand(1 - asked.player)
-            typer.echo(f"over: {match.position.line}; the solver held {other}")
+            seat_name = match.position.nodes.player_names[options.player]
+            typer.echo(f"play {number}: you are {seat_name} and hold {match.hand(options.player)}")
+            _finish(match, options.player, coach, hints=options.hints)
+            won = match.utilities()[options.player]
+            total, n_played = total + won, number
+            opponent_hand = match.hand(1 - options.player)
+            typer.echo(f"over: {match.position.line}; the solver held {opponent_hand}")
             typer.echo(f"you get {won:+g}{unit}, in all {total:+g}{unit}")
             if match.game.constant_sum:
-                adjusted = match.adjusted_utilities()[asked.player]
+                adjusted = match.adjusted_utilities()[options.player]
                 fair += adjusted
                 typer.echo(f"without luck {adjusted:+.3g}{unit}, in all {fair:+.3g}{unit}")
     except (typer.Abort, QuitError):
         typer.echo("")
-    if played != 1 or asked.plays != 1:
-        mean = f", {total / played:+.4g}{unit} a play" if played else ""
-        typer.echo(f"{played} of {asked.plays} plays: in all {total:+g}{unit}{mean}")
+    if n_played != 1 or options.plays != 1:
+        mean = f", {total / n_played:+.4g}{unit} a play" if n_played else ""
+        typer.echo(f"{n_played} of {options.plays} plays: in all {total:+g}{unit}{mean}")
     if coach is not None:
         for line in coach.summary(unit):
             typer.echo(line)
 
 
-def _blueprint(source: str, given: GivenSpot, iters: int) -> Solution:
+def _blueprint(source: str, spot_options: GivenSpot, iters: int) -> Solution:
     """Return the given solution, or solve the given game."""
     path = Path(source)
     is_spot = source in SPOTS or path.suffix.lower() in ENDINGS
-    if given and not is_spot:
+    if spot_options and not is_spot:
         raise ValueError(
             f"{source} is none of {', '.join(SPOTS)}, nor a file with a spot: it takes no "
-            f"{', '.join(given)}"
+            f"{', '.join(spot_options)}"
         )
     if path.suffix == ".npz":
         return Solution.load(source)
     if is_spot:
-        named = {"game": source} if source in SPOTS else {}
-        rules = spot_of(None if named else path, {**named, **given})
+        game_option = {"game": source} if source in SPOTS else {}
+        rules = spot_of(None if game_option else path, {**game_option, **spot_options})
         return solve(compile_game(rules.game, **rules.options), iters=iters, checkpoints=())
     return solve(compile_game(source), iters=iters, checkpoints=())
 
@@ -190,13 +190,13 @@ def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> Non
         if hints:
             chances = (f"{action} {p:.3f}" for action, p in match.probabilities().items())
             typer.echo(f"blueprint: {', '.join(chances)}")
-        action = _asked_action(match)
+        action = _prompt_action(match)
         if coach is not None:
             typer.echo(coach.judge(action))
         match.act(action)
 
 
-def _asked_action(match: Match) -> str:
+def _prompt_action(match: Match) -> str:
     """Return the action that the player types.
 
     Raises:
@@ -204,14 +204,14 @@ def _asked_action(match: Match) -> str:
         Abort: The input has ended.
     """
     line, shown, actions = match.position.line, match.position.shown, match.actions
-    said = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
+    situation = ", ".join(filter(None, (f"after {line}" if line else "you begin", shown)))
     while True:
-        typed = typer.prompt(f"{said}: {', '.join(actions)}").strip()
+        typed = typer.prompt(f"{situation}: {', '.join(actions)}").strip()
         if typed in ("q", "quit", "exit"):
             raise QuitError
-        found = meant(typed, actions, match.steps)
-        if len(found) == 1:
-            return found[0]
+        matching = meant(typed, actions, match.steps)
+        if len(matching) == 1:
+            return matching[0]
         if typed in ("?", "h", "help"):
             typer.echo(f"actions: {', '.join(actions)}, or the beginning of one; quit ends")
         else:
@@ -229,8 +229,8 @@ def meant(typed: str, actions: Sequence[str], steps: Sequence[str]) -> list[str]
     word = typed.lower().replace("-", "")
     # Without a bet, "call" and "pass" mean to check. There is a bet if folding is possible; in Kuhn
     # poker, which calls folding a pass, there is one if the last action was a bet.
-    faces = "fold" in actions or (bool(steps) and steps[-1] == "bet")
-    checks = [] if faces else [action for action in ("call", "pass") if action in actions]
+    faces_bet = "fold" in actions or (bool(steps) and steps[-1] == "bet")
+    checks = [] if faces_bet else [action for action in ("call", "pass") if action in actions]
     exact = [action for action in actions if action.lower() == word]
     if exact or (word == "check" and checks):
         return exact or checks
@@ -259,11 +259,11 @@ class Coach:
         position = self.match.position
         player, nodes = position.player, position.nodes
         possible = np.flatnonzero(nodes.possible(position.node, player))
-        at = int(np.searchsorted(possible, position.hands[player]))
-        worth = self.values.at_node(position.node).expected[at]
+        hand_index = int(np.searchsorted(possible, position.hands[player]))
+        action_values = self.values.at_node(position.node).expected[hand_index]
         actions = self.match.actions
-        cost = float(worth.max() - worth[actions.index(action)])
-        best = actions[int(worth.argmax())]
+        cost = float(action_values.max() - action_values[actions.index(action)])
+        best = actions[int(action_values.argmax())]
         hand, where = position.hand(player), position.line or START
         self.costs.append((cost, f"{action} with {hand} at {where}, where {best} is best"))
         if self.match.game.settled(cost) == 0.0:
@@ -277,9 +277,9 @@ class Coach:
             return []
         total = sum(cost for cost, _ in self.costs)
         right = sum(self.match.game.settled(cost) == 0.0 for cost, _ in self.costs)
-        worst = [one for one in sorted(self.costs, reverse=True)[:WORST] if one[0] > 0]
+        worst = [entry for entry in sorted(self.costs, reverse=True)[:WORST] if entry[0] > 0]
         return [
             f"{len(self.costs)} decisions, {right} of them at no cost; they cost "
             f"{total:.4g}{unit}, {total / len(self.costs):.4g}{unit} each",
-            *(f"  {cost:.4g}{unit}: {what}" for cost, what in worst),
+            *(f"  {cost:.4g}{unit}: {description}" for cost, description in worst),
         ]

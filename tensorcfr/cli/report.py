@@ -54,8 +54,8 @@ def print_solution(console: Console, solution: Solution, *, rows: int, strategy:
     if solution.is_evaluated:
         _print(console, _game_line(solution.game))
         locked = f", {len(solution.locks):,} infosets locked" if solution.locks else ""
-        how = (str(solution.algorithm), "bold")
-        _print(console, Text.assemble(how, f"{locked}: {solution.status.value}"))
+        heading = (str(solution.algorithm), "bold")
+        _print(console, Text.assemble(heading, f"{locked}: {solution.status.value}"))
         _print(console, "")
         _print(console, _figures(solution))
         _print_meaning(console, solution.game)
@@ -89,17 +89,17 @@ def print_infosets(
     game = policy.game
     for player in range(game.n_players):
         if infosets is None:
-            own, count = game.rows(player), game.count_of(player)
+            own_infosets, count = game.rows(player), game.count_of(player)
         else:
-            chosen = [some for some in infosets if some.player == player]
-            own, count = iter(chosen), sum(len(some.labels) for some in chosen)
+            chosen = [batch for batch in infosets if batch.player == player]
+            own_infosets, count = iter(chosen), sum(len(batch.labels) for batch in chosen)
         if not count:
             continue
         _print(console, "")
         numbers = () if values is None else ("reach", "EV")
         grid = new_table(f"player {player}, infoset", *numbers, width=LABEL_WIDTH)
         grid.add_column("probability" + (" (EV)" if values else ""), overflow="fold")
-        for cells in islice(_infoset_cells(policy, own, values), rows or None):
+        for cells in islice(_infoset_cells(policy, own_infosets, values), rows or None):
             grid.add_row(*map(Text, cells))
         _print(console, grid)
         if rows:
@@ -118,17 +118,19 @@ def _infoset_cells(
 ) -> Iterator[list[str]]:
     """Yield label, reach and expected value, and ``bet 0.222 (+0.5)`` for each action."""
     game = policy.game
-    for some in infosets:
-        played = policy.at(some.numbers).tolist()
-        found = None if values is None else values.of(some)
-        for at, (label, actions) in enumerate(zip(some.labels, some.actions, strict=True)):
-            worth = [""] * len(actions)
+    for batch in infosets:
+        played = policy.at(batch.numbers).tolist()
+        value_rows = None if values is None else values.of(batch)
+        for index, (label, actions) in enumerate(zip(batch.labels, batch.actions, strict=True)):
+            value_texts = [""] * len(actions)
             figures = []
-            if found is not None:
-                worth = [f" ({_value(game, value)})" for value in found.expected[at].tolist()]
-                mean = float(found.infoset_expected[at])
-                figures = [f"{found.reach[at]:.4f}", _value(game, mean)]
-            cells = zip(actions, played[at], worth, strict=True)
+            if value_rows is not None:
+                value_texts = [
+                    f" ({_value(game, value)})" for value in value_rows.expected[index].tolist()
+                ]
+                mean = float(value_rows.infoset_expected[index])
+                figures = [f"{value_rows.reach[index]:.4f}", _value(game, mean)]
+            cells = zip(actions, played[index], value_texts, strict=True)
             yield [one_line(label), *figures, GAP.join(_cells(len(actions), cells))]
 
 
@@ -202,10 +204,10 @@ def print_files(
         print_line(console, f"wrote {drawn}")
 
 
-def print_walkthrough(console: Console, walked: Walkthrough) -> None:
+def print_walkthrough(console: Console, walkthrough: Walkthrough) -> None:
     """Print the tables of every iteration."""
-    _print(console, Text.assemble((walked.game.name, "bold"), f" by {walked.algorithm}"))
-    for iteration in walked.iterations:
+    _print(console, Text.assemble((walkthrough.game.name, "bold"), f" by {walkthrough.algorithm}"))
+    for iteration in walkthrough.iterations:
         _print(console, "")
         _print(console, Text(iteration.title, "bold"))
         for number, shown in enumerate(iteration.tables):
@@ -228,8 +230,8 @@ def print_games(console: Console) -> None:
         print_line(console, Text.assemble((entry.name, "bold"), _parameters(entry)))
         _print(console, _indented(entry.description))
         if ranges := entry.ranges:
-            said = "; ".join(f"{name}: {check}" for name, check in ranges.items())
-            _print(console, Padding(Text(said, "dim"), (0, 0, 0, 4)))
+            checks = "; ".join(f"{name}: {check}" for name, check in ranges.items())
+            _print(console, Padding(Text(checks, "dim"), (0, 0, 0, 4)))
 
 
 def print_algorithms(console: Console) -> None:
@@ -245,12 +247,12 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):
         games.setdefault(mark.game, {}).setdefault(mark.algorithm, []).append(mark)
-    several = False
+    has_repeats = False
     for game, algorithms in games.items():
         table = new_table(game, *(f"{level:g}" for level in levels))
         for algorithm, marks in algorithms.items():
             seeds = f" x{marks[0].seeds}" if marks[0].seeds > 1 else ""
-            several = several or bool(seeds)
+            has_repeats = has_repeats or bool(seeds)
             table.add_row(Text(algorithm + seeds), *map(_effort, marks))
         _print(console, table)
         _print(console, "")
@@ -259,7 +261,7 @@ def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]
         Text(
             "Nodes touched (histories visited) and time of iterating up to the first checkpoint "
             "at or below the exploitability (nash_conv / players); "
-            f"{'xN: median of N runs; ' if several else ''}-: not reached.",
+            f"{'xN: median of N runs; ' if has_repeats else ''}-: not reached.",
             "dim",
         ),
     )
@@ -271,14 +273,14 @@ def print_comparison(console: Console, compared: Comparison, rows: int) -> None:
     _print(console, _game_line(game))
     _print(console, "")
     values = (f"value of {player}" for player in range(game.n_players))
-    worth = new_table("", *values, "exploitability")
-    for which, found, locks in zip(
+    value_table = new_table("", *values, "exploitability")
+    for which, evaluation, locks in zip(
         ("first", "second"), compared.evaluations, compared.locks, strict=True
     ):
         which += f", {len(locks):,} infosets locked" if locks else ""
-        own = [_value(game, value, "+.6g") for value in found.values]
-        worth.add_row(which, *own, _value(game, found.exploitability, ".6g"))
-    _print(console, worth)
+        player_values = [_value(game, value, "+.6g") for value in evaluation.values]
+        value_table.add_row(which, *player_values, _value(game, evaluation.exploitability, ".6g"))
+    _print(console, value_table)
     table = new_table("infoset", "player", "reach", "variation", "gain")
     for row in compared.differences(rows or None):
         if row.total_variation > 0:
@@ -320,20 +322,20 @@ def print_line(console: Console, line: str | Text) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _print(console: Console, what: RenderableType, width: int | None = None) -> None:
+def _print(console: Console, item: RenderableType, width: int | None = None) -> None:
     """Print an item with the width of the console or another one.
 
     In a pipe, trailing blanks of rich are removed.
     """
-    usual, console.width = console.width, width or console.width
+    previous_width, console.width = console.width, width or console.width
     try:
         if console.is_terminal:
-            console.print(what, crop=False)
+            console.print(item, crop=False)
             return
         with console.capture() as captured:
-            console.print(what, crop=False)
+            console.print(item, crop=False)
     finally:
-        console.width = usual
+        console.width = previous_width
     for line in captured.get().splitlines():
         print_line(console, line.rstrip())
 
@@ -437,12 +439,12 @@ def _trace(trace: Sequence[TracePoint]) -> Table:
         columns["last iterate"] = lambda point: f"{point.last_exploitability:.4g}"
     table = new_table(None, *columns)
     decimals = max(0, 5 - len(f"{trace[-1].seconds:.0f}"))
-    for point in _some(trace):
+    for point in _printed_points(trace):
         table.add_row(*(cell(point) for cell in columns.values()))
     return table
 
 
-def _some(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
+def _printed_points(trace: Sequence[TracePoint]) -> Iterator[TracePoint]:
     """Yield the first checkpoint at or after each round number of iterations, and the last."""
     # Geometric checkpoints are rounded powers: 1,995 is printed in place of 2,000.
     marks = (0.99 * step * 10**power for power in range(19) for step in ROUND_STEPS)
@@ -460,7 +462,10 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
     shown = policy.first_of(player, rows or None)
     heading = f"player {player}, infoset"
     label_width = min(LABEL_WIDTH, max(map(len, [heading, *shown])))
-    cells = [_cells(len(own), ((*one, "") for one in own.items())) for own in shown.values()]
+    cells = [
+        _cells(len(probabilities), ((*pair, "") for pair in probabilities.items()))
+        for probabilities in shown.values()
+    ]
     cell_width = max((len(cell) for row in cells for cell in row), default=0) + len(GAP)
     per_line = max(1, (console.width - label_width - len(GAP)) // cell_width)
 
@@ -469,13 +474,16 @@ def _print_strategy(console: Console, solution: Solution, player: int, rows: int
     table.add_column("average strategy", overflow="fold")
     for label, row in zip(shown, cells, strict=True):
         lines = [
-            "".join(cell.ljust(cell_width) for cell in row[at : at + per_line]).rstrip()
-            for at in range(0, len(row), per_line)
+            "".join(cell.ljust(cell_width) for cell in row[offset : offset + per_line]).rstrip()
+            for offset in range(0, len(row), per_line)
         ]
         table.add_row(Text(one_line(label)), Text("\n".join(lines)))
     _print(console, table)
     _print_left_out(console, policy.count_of(player) - len(shown))
-    if any(len(row) < len(own) for row, own in zip(cells, shown.values(), strict=True)):
+    if any(
+        len(row) < len(probabilities)
+        for row, probabilities in zip(cells, shown.values(), strict=True)
+    ):
         _print(console, Text(f"(actions left out: probability below {NEVER_PLAYED})", "dim"))
 
 

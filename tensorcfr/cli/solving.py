@@ -159,19 +159,19 @@ class SolveOptions:
 
 
 @takes(SolveOptions)
-def solve(asked: SolveOptions) -> None:
+def solve(options: SolveOptions) -> None:
     """Solve a game and print the result.
 
     Ctrl-C, SIGTERM and SIGHUP end the solve and print the result so far; the exit status is the
     signal's.
     """
-    _check_files(asked)
-    start = Solution.load(asked.resume, state_dir=asked.state_dir) if asked.resume else None
+    _check_files(options)
+    start = Solution.load(options.resume, state_dir=options.state_dir) if options.resume else None
     failed: list[Exception] = []
     with ExitStack() as until_the_end:
-        until_the_end.enter_context(log_to(asked.log))
-        with solve_bar(start.iterations if start else 0, asked.time_limit) as show:
-            request = _request(asked, start, show.compiling)
+        until_the_end.enter_context(log_to(options.log))
+        with solve_bar(start.iterations if start else 0, options.time_limit) as show:
+            request = _request(options, start, show.compiling)
             # From here on a signal ends the solve, but not the save after it.
             until_the_end.enter_context(put_off())
             try:
@@ -183,84 +183,84 @@ def solve(asked: SolveOptions) -> None:
                 failed.append(error)
         # Write files before printing, because a closed pipe would end the command. A failure to
         # write is raised after printing.
-        saved = _written(asked.save, partial(solution.save, force=True), failed)
-        drawn = _written(asked.plot, partial(_draw, solution), failed)
-        if asked.as_json:
-            infosets = machine.of_policy(solution.policy) if asked.strategy else ()
+        saved = _written(options.save, partial(solution.save, force=True), failed)
+        drawn = _written(options.plot, partial(_draw, solution), failed)
+        if options.as_json:
+            infosets = machine.of_policy(solution.policy) if options.strategy else ()
             machine.print_json(machine.of_solution(solution) | {"infosets": list(infosets)})
         else:
             console = plain_console()
-            report.print_solution(console, solution, rows=asked.rows, strategy=asked.strategy)
+            report.print_solution(console, solution, rows=options.rows, strategy=options.strategy)
             report.print_files(console, solution, saved=saved, drawn=drawn)
         if failed:
             raise failed[0]
 
 
-def _check_files(asked: SolveOptions) -> None:
+def _check_files(options: SolveOptions) -> None:
     """Check that all files are writable, before the game is solved."""
-    arguments.check_save("--save", asked.save, force=asked.force)
-    if asked.checkpoint != asked.resume:
-        arguments.check_save("--checkpoint", asked.checkpoint, force=asked.force)
-    arguments.check_plot("--plot", asked.plot)
+    arguments.check_save("--save", options.save, force=options.force)
+    if options.checkpoint != options.resume:
+        arguments.check_save("--checkpoint", options.checkpoint, force=options.force)
+    arguments.check_plot("--plot", options.plot)
 
 
 def _request(
-    asked: SolveOptions,
+    options: SolveOptions,
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> SolveRequest:
     """Compile the game and return the request of the solve."""
-    if asked.cluster:
+    if options.cluster:
         quiet("distributed")
-    if asked.algorithm == AUTOMATIC and asked.simultaneous:
+    if options.algorithm == AUTOMATIC and options.simultaneous:
         raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
-    checkpoints = arguments.read_checkpoints(asked.checkpoints)
-    named: str | Record | None = asked.algorithm
-    if named is not None and named != AUTOMATIC:
-        named = arguments.read_algorithm(named, simultaneous=asked.simultaneous)
-    game = _game(asked, start, compiling)
+    checkpoints = arguments.read_checkpoints(options.checkpoints)
+    algorithm: str | Record | None = options.algorithm
+    if algorithm is not None and algorithm != AUTOMATIC:
+        algorithm = arguments.read_algorithm(algorithm, simultaneous=options.simultaneous)
+    game = _game(options, start, compiling)
     request = arguments.read_request(
-        asked,
+        options,
         game,
-        algorithm=named,
+        algorithm=algorithm,
         checkpoints=checkpoints,
         start=start,
-        warm_start=_warm_start(game, asked.warm_start),
-        needs_curve=asked.plot is not None,
+        warm_start=_warm_start(game, options.warm_start),
+        needs_curve=options.plot is not None,
     )
-    if asked.simultaneous and named is None:
-        named = arguments.read_algorithm(request.record, simultaneous=True)
-        request = replace(request, algorithm=named)
-    if request.record.is_exact and asked.plot:
+    if options.simultaneous and algorithm is None:
+        algorithm = arguments.read_algorithm(request.record, simultaneous=True)
+        request = replace(request, algorithm=algorithm)
+    if request.record.is_exact and options.plot:
         raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
     return request
 
 
 def _game(
-    asked: SolveOptions,
+    options: SolveOptions,
     start: Solution | None,
     compiling: Callable[[CompileProgress], object],
 ) -> CompiledGame:
     """Return the named game, compiled or by its rules; by default the game of the saved
     solution."""
-    given = arguments.read_settings(asked.settings, asked.game)
-    cut = arguments.read_cut(asked.cut)
-    limit = arguments.read_memory_limit(asked.memory_limit)
-    if asked.uncompiled and (cut is not None or asked.locks):
+    settings = arguments.read_settings(options.settings, options.game)
+    cut = arguments.read_cut(options.cut)
+    limit = arguments.read_memory_limit(options.memory_limit)
+    if options.uncompiled and (cut is not None or options.locks):
         raise ValueError("--cut and --lock are for compiled games, not for --uncompiled")
-    if asked.game is None:
+    if options.game is None:
         if start is None:
             raise ValueError("which game? 'tensorcfr games' lists them")
-        for option, value in (("--set", given or None), ("--cut", cut)):
+        for option, value in (("--set", settings or None), ("--cut", cut)):
             if value is not None:
                 raise ValueError(f"{option} is for a game named on the command line")
         return start.game
     make: Callable[..., Any] = UncompiledGame
-    if not asked.uncompiled:
+    if not options.uncompiled:
         where = "auto" if cut is None else cut
         make = partial(compile_game, memory_limit=limit, progress=compiling, cut=where)
-    found: CompiledGame = make(asked.game, **given)
-    return found
+    game: CompiledGame = make(options.game, **settings)
+    return game
 
 
 def _warm_start(game: CompiledGame, path: Path | None) -> Solution | Policy | None:

@@ -86,7 +86,7 @@ class SpotOptions:
         Raises:
             ValueError: Sizes are given twice.
         """
-        given = vars(self) | {
+        options = vars(self) | {
             "ranges": None if self.oop is None and self.ip is None else (self.oop, self.ip),
             "bets": _sizes("--bets", self.bets),
             "raises": _sizes("--raises", self.raises),
@@ -97,12 +97,12 @@ class SpotOptions:
         }
         return {
             name: value
-            for name, value in given.items()
+            for name, value in options.items()
             if value is not None and name not in PLAYERS
         }
 
 
-def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
+def spot_of(spot: Path | None, overrides: GivenSpot) -> Spot:
     """Return the spot with the options of a file, overridden by options of the command line."""
     options: dict[str, Any] = {}
     if spot is not None:
@@ -112,14 +112,14 @@ def spot_of(spot: Path | None, given: GivenSpot) -> Spot:
             )
         options = read_spot_options(spot)
     nobody = (None,) * len(PLAYERS)
-    pairs = zip(given.get("ranges", nobody), options.get("ranges", nobody), strict=True)
+    pairs = zip(overrides.get("ranges", nobody), options.get("ranges", nobody), strict=True)
     ranges = tuple(old if new is None else new for new, old in pairs)
-    options |= given
-    if "ranges" in given:
+    options |= overrides
+    if "ranges" in overrides:
         options["ranges"] = ranges
-    said = options | dict(zip(PLAYERS, ranges, strict=True))
+    known = options | dict(zip(PLAYERS, ranges, strict=True))
     needed = ("board", *PLAYERS, "pot", "stacks")
-    missing = [f"--{name}" for name in needed if said.get(name) is None]
+    missing = [f"--{name}" for name in needed if known.get(name) is None]
     if missing:
         raise ValueError(f"the spot needs {', '.join(missing)}, or a file with them")
     return make_spot(**options)
@@ -129,7 +129,7 @@ def _sizes(option: str, texts: list[str] | None) -> Any:
     """Return sizes as the argument of the game: a text, or texts by street and player."""
     if not texts:
         return None
-    found: dict[str, Any] = {}
+    by_street: dict[str, Any] = {}
     for text in texts:
         where, equals, sizes = text.rpartition("=")
         if not equals:
@@ -139,12 +139,12 @@ def _sizes(option: str, texts: list[str] | None) -> Any:
                 )
             return sizes
         street, _, player = where.partition(".")
-        inner = found
+        inner = by_street
         key = street
         if player:
-            inner = found.setdefault(street, {})
+            inner = by_street.setdefault(street, {})
             key = player
         if not isinstance(inner, dict) or key in inner:
             raise ValueError(f"{option} {text!r} sets {where} a second time")
         inner[key] = sizes
-    return found
+    return by_street

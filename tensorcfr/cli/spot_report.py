@@ -61,8 +61,8 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
     print_line(console, "  per cent of bets and raises:")
     _print_grid(console, table.places, 100.0 * table.grid(table.strategy[:, active].sum(axis=1)))
     heads, shares = _columns(table.actions)
-    for by in table.grouped:
-        _print_groups(console, table, by, units)
+    for grouping in table.grouped:
+        _print_groups(console, table, grouping, units)
     width = max(6, *map(len, table.hands[:1]))
     print_line(console, "")
     print_line(console, f"  {'hand':<{width}}{'weight':>7} {heads}   values, likewise")
@@ -70,36 +70,38 @@ def print_hands(console: Console, table: HandTable, units: Units, unit: str, row
     order = np.argsort(-np.nan_to_num(table.value, nan=-np.inf), kind="stable")
     listed = order[: rows or None]
     for h in listed.tolist():
-        worth = " ".join(f"{v:8.2f}" for v in values[h])
+        value_text = " ".join(f"{v:8.2f}" for v in values[h])
         frequencies = shares(table.strategy[h])
         print_line(
-            console, f"  {table.hands[h]:<{width}}{table.weight[h]:7.3f} {frequencies}   {worth}"
+            console,
+            f"  {table.hands[h]:<{width}}{table.weight[h]:7.3f} {frequencies}   {value_text}",
         )
     if len(listed) < len(order):
         print_line(console, f"  and {len(order) - len(listed):,} more; --rows 0 prints them all")
 
 
-def _print_groups(console: Console, table: HandTable, by: str, units: Units) -> None:
+def _print_groups(console: Console, table: HandTable, grouping: str, units: Units) -> None:
     """Print the groups of hands of one kind."""
     heads, shares = _columns(table.actions)
-    name = "made hand" if by == "made" else by
+    name = "made hand" if grouping == "made" else grouping
     print_line(console, "")
     print_line(console, f"  {name:<{WIDTH}}{'share':>7} {heads}{'value':>9}{'equity':>8}")
-    for group in table.groups(by):
+    for group in table.groups(grouping):
         print_line(
             console,
-            f"  {group[by]:<{WIDTH}}{100 * group['share']:7.1f} "
+            f"  {group[grouping]:<{WIDTH}}{100 * group['share']:7.1f} "
             f"{shares(group[action] for action in table.actions)}"
             f"{float(units(group['value'])):9.2f}{100 * group['equity']:8.1f}",
         )
 
 
-def print_exactness(console: Console, found: Exactness, units: Units, unit: str) -> None:
+def print_exactness(console: Console, exactness: Exactness, units: Units, unit: str) -> None:
     """Print the loss at a line whose street was forgotten and solved again."""
     gains = ", ".join(
-        f"{name} {float(units(gain)):.3g}" for name, gain in zip(PLAYERS, found.gains, strict=True)
+        f"{name} {float(units(gain)):.3g}"
+        for name, gain in zip(PLAYERS, exactness.gains, strict=True)
     )
-    raised = float(units(sum(found.raised) / len(found.raised)))
+    raised = float(units(sum(exactness.raised) / len(exactness.raised)))
     print_line(console, "")
     print_line(console, f"  from here on a best response earns more: {gains} {unit}")
     if raised > 0.0:
@@ -109,19 +111,19 @@ def print_exactness(console: Console, found: Exactness, units: Units, unit: str)
         )
 
 
-def print_runouts(console: Console, found: Runouts, units: Units) -> None:
+def print_runouts(console: Console, runouts: Runouts, units: Units) -> None:
     """Print a row for each runout."""
     print_line(console, "")
-    print_line(console, f"{found.line}: {PLAYERS[found.player]} to act")
-    print_line(console, "  " + _frequencies(found.frequencies))
-    heads, shares = _columns(found.actions)
+    print_line(console, f"{runouts.line}: {PLAYERS[runouts.player]} to act")
+    print_line(console, "  " + _frequencies(runouts.frequencies))
+    heads, shares = _columns(runouts.actions)
     print_line(console, f"  {'cards':<8}{heads}{'value':>9}{'equity':>8}")
-    values = units(found.value)
-    for k in np.flatnonzero(found.probability > 0.0).tolist():
+    values = units(runouts.value)
+    for k in np.flatnonzero(runouts.probability > 0.0).tolist():
         print_line(
             console,
-            f"  {' '.join(found.cards[k]):<8}{shares(found.frequency[k])}{values[k]:9.2f}"
-            f"{100 * found.equity[k]:8.1f}",
+            f"  {' '.join(runouts.cards[k]):<8}{shares(runouts.frequency[k])}{values[k]:9.2f}"
+            f"{100 * runouts.equity[k]:8.1f}",
         )
 
 
@@ -185,5 +187,5 @@ def _print_means(
     print_line(console, f"  {column:<{width}} {heads} {'value':>8} {'equity':>7}")
     for row in (*rows, {column: "mean", **report.means}):
         numbers = shares(row[action] for action in report.actions)
-        worth = f"{row['value']:8.2f} {100 * row['equity']:7.1f}"
-        print_line(console, f"  {row[column]:<{width}} {numbers} {worth}")
+        value_text = f"{row['value']:8.2f} {100 * row['equity']:7.1f}"
+        print_line(console, f"  {row[column]:<{width}} {numbers} {value_text}")

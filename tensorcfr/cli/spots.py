@@ -135,98 +135,100 @@ class SpotSolveOptions:
 
 
 @takes(SpotOptions, SpotSolveOptions)
-def spot(options: SpotOptions, asked: SpotSolveOptions) -> None:
+def spot(spot_options: SpotOptions, options: SpotSolveOptions) -> None:
     """Solve a spot of hold'em or Omaha after the flop.
 
     Then print the hands or the runouts at the lines of --node.
     """
-    given = options.given
-    _check(asked)
+    spot_arguments = spot_options.given
+    _check(options)
     console = plain_console()
-    if asked.spot is not None and asked.spot.suffix == ".npz":
-        _check_look(asked, given)
-        solution = Solution.load(asked.spot)
-        shown = SolvedSpot(solution, of=asked.of)
+    if options.spot is not None and options.spot.suffix == ".npz":
+        _check_look(options, spot_arguments)
+        solution = Solution.load(options.spot)
+        solved_spot = SolvedSpot(solution, of=options.of)
     else:
-        rules = spot_of(asked.spot, given)
+        rules = spot_of(options.spot, spot_arguments)
         print_line(console, _size_line(rules, game_size(rules)))
-        if asked.save_spot_as:
-            save_spot(rules, asked.save_spot_as)
-        if asked.size:
+        if options.save_spot_as:
+            save_spot(rules, options.save_spot_as)
+        if options.size:
             return
-        limit = arguments.read_memory_limit(asked.memory_limit)
+        limit = arguments.read_memory_limit(options.memory_limit)
         # Forgotten subgames must be whole chunks, which are not cut again.
-        cut = True if asked.forget_rivers else "auto"
+        cut = True if options.forget_rivers else "auto"
         game = compile_game(rules.game, cut=cut, memory_limit=limit, **rules.options)
-        if asked.forget_rivers and not game.chunks.n_chunks:
+        if options.forget_rivers and not game.chunks.n_chunks:
             raise ValueError("--forget-rivers needs a spot before the river")
-        with put_off(), solve_bar(0, asked.time_limit) as show:
-            solution = run(_request(asked, game), show.solving)
-        if asked.save:
-            saved = forget_subgames(solution) if asked.forget_rivers else solution
-            saved.save(asked.save, force=True)
-        if asked.buckets is not None:
+        with put_off(), solve_bar(0, options.time_limit) as show:
+            solution = run(_request(options, game), show.solving)
+        if options.save:
+            saved = forget_subgames(solution) if options.forget_rivers else solution
+            saved.save(options.save, force=True)
+        if options.buckets is not None:
             print_line(console, _buckets_line(solution, rules))
             solution = replace(solution, game=game, policy=lift(solution), state=None)
-        shown = SolvedSpot(solution, of=asked.of)
-        if asked.buckets is not None:
-            solution = replace(solution, evaluation=shown.evaluation)
-    _show(console, shown, solution, asked, given.get("big_blind"))
+        solved_spot = SolvedSpot(solution, of=options.of)
+        if options.buckets is not None:
+            solution = replace(solution, evaluation=solved_spot.evaluation)
+    _show(console, solved_spot, solution, options, spot_arguments.get("big_blind"))
 
 
 def _show(
     console: Console,
-    shown: SolvedSpot,
+    solved_spot: SolvedSpot,
     solution: Solution,
-    asked: SpotSolveOptions,
+    options: SpotSolveOptions,
     big_blind: float | None,
 ) -> None:
     """Print the whole spot, and the hands or the runouts at each line; write the last line to
     files."""
-    rules = shown.rules
+    rules = solved_spot.rules
     if not isinstance(rules, Spot):
-        raise ValueError(f"{shown.game.name} is not a spot: tensorcfr show prints it")
-    units, unit = partial(shown.units, unit=asked.unit, big_blind=big_blind), asked.unit
+        raise ValueError(f"{solved_spot.game.name} is not a spot: tensorcfr show prints it")
+    units, unit = partial(solved_spot.units, unit=options.unit, big_blind=big_blind), options.unit
     spot_report.print_spot(console, rules, solution, units, UNIT_NAMES[unit])
     last: Any = None
-    for text in asked.node or [START]:
+    for text in options.node or [START]:
         if "*" in text.split():
-            last = shown.runouts(text, equity=True)
+            last = solved_spot.runouts(text, equity=True)
             spot_report.print_runouts(console, last, units)
         else:
-            last = shown.table(text)
-            spot_report.print_hands(console, last, units, UNIT_NAMES[unit], asked.rows)
+            last = solved_spot.table(text)
+            spot_report.print_hands(console, last, units, UNIT_NAMES[unit], options.rows)
             if solution.algorithm.forgets_subgames:
-                exactness = shown.exactness(text)
+                exactness = solved_spot.exactness(text)
                 spot_report.print_exactness(console, exactness, units, UNIT_NAMES[unit])
-    if asked.output:
-        last.save(asked.output)
-    if asked.plot:
+    if options.output:
+        last.save(options.output)
+    if options.plot:
         from ..plots import draw_line
 
-        draw_line(last, path=asked.plot)
+        draw_line(last, path=options.plot)
 
 
-def _check(asked: SpotSolveOptions) -> None:
+def _check(options: SpotSolveOptions) -> None:
     """Check that options fit together and files are writable, before the spot is solved."""
     arguments.read_target(asked.target)
-    arguments.check_save("--save", asked.save, force=asked.force)
-    arguments.check_plot("--plot", asked.plot)
-    arguments.check_target("--output", asked.output)
-    arguments.check_target("--save-spot", asked.save_spot_as)
-    if asked.size and (asked.save or asked.output or asked.plot or asked.node):
+    arguments.check_save("--save", options.save, force=options.force)
+    arguments.check_plot("--plot", options.plot)
+    arguments.check_target("--output", options.output)
+    arguments.check_target("--save-spot", options.save_spot_as)
+    if options.size and (options.save or options.output or options.plot or options.node):
         raise ValueError("--size solves nothing: there is nothing to save, write or show")
-    if asked.forget_rivers and (asked.save is None or asked.locks):
+    if options.forget_rivers and (options.save is None or options.locks):
         raise ValueError("--forget-rivers goes with --save, and not with --lock")
-    if asked.unit not in UNITS:
-        raise ValueError(f"--unit {asked.unit}: {suggest(asked.unit, UNITS)}")
-    if asked.of not in SHARES:
-        raise ValueError(f"--of {asked.of}: {suggest(asked.of, SHARES)}")
-    if asked.buckets_by not in BUCKETS:
-        raise ValueError(f"--buckets-by {asked.buckets_by}: {suggest(asked.buckets_by, BUCKETS)}")
-    if asked.buckets is not None and (asked.save or asked.locks):
+    if options.unit not in UNITS:
+        raise ValueError(f"--unit {options.unit}: {suggest(options.unit, UNITS)}")
+    if options.of not in SHARES:
+        raise ValueError(f"--of {options.of}: {suggest(options.of, SHARES)}")
+    if options.buckets_by not in BUCKETS:
         raise ValueError(
-            f"--buckets cannot be combined with {'--save' if asked.save else '--lock'}"
+            f"--buckets-by {options.buckets_by}: {suggest(options.buckets_by, BUCKETS)}"
+        )
+    if options.buckets is not None and (options.save or options.locks):
+        raise ValueError(
+            f"--buckets cannot be combined with {'--save' if options.save else '--lock'}"
         )
 
 
@@ -234,30 +236,30 @@ SHOWS = {"spot", "node", "unit", "of", "rows", "output", "plot", "force"}
 """Options that are allowed with a solution."""
 
 
-def _check_look(asked: SpotSolveOptions, given: GivenSpot) -> None:
+def _check_look(options: SpotSolveOptions, spot_arguments: GivenSpot) -> None:
     """Check that no option of a solve is given with a solution."""
     solves = any(
-        getattr(asked, one.name) != one.default
-        for one in fields(asked)
-        if one.name not in SHOWS | {"buckets_by"}
+        getattr(options, field.name) != field.default
+        for field in fields(options)
+        if field.name not in SHOWS | {"buckets_by"}
     )
-    if given.keys() - {"big_blind"} or solves:
+    if spot_arguments.keys() - {"big_blind"} or solves:
         raise ValueError(
-            f"{asked.spot} is a solution: it takes only --node and other options that show"
+            f"{options.spot} is a solution: it takes only --node and other options that show"
         )
 
 
-def _request(asked: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
+def _request(options: SpotSolveOptions, game: CompiledGame) -> SolveRequest:
     """Return the request of the solve."""
     solved = game
-    if asked.buckets is not None:
-        solved = abstract_hands(game, BUCKETS[asked.buckets_by](game, asked.buckets))
+    if options.buckets is not None:
+        solved = abstract_hands(game, BUCKETS[options.buckets_by](game, options.buckets))
     # Locks name hands, which buckets do not have; the two exclude each other.
     return arguments.read_request(
-        asked,
+        options,
         solved,
-        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
-        target=arguments.read_target(asked.target),
+        algorithm=options.algorithm and arguments.read_algorithm(options.algorithm),
+        target=arguments.read_target(options.target),
     )
 
 
@@ -273,7 +275,7 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
 
 def _size_line(rules: Spot, size: Size) -> str:
     """Return a line about the size of a spot."""
-    hands = " x ".join(str(len(own)) for own in rules.hands)
+    hands = " x ".join(str(len(player_hands)) for player_hands in rules.hands)
     whole = {
         floats: format_bytes(int(size.bytes_in_all(floats)[1])) for floats in ("float32", "int16")
     }

@@ -82,15 +82,15 @@ class SweepOptions:
 
 
 @takes(SweepOptions)
-def sweep(asked: SweepOptions) -> None:
+def sweep(options: SweepOptions) -> None:
     """Solve games by algorithms from seeds, into one table.
 
     Ctrl-C, SIGTERM, a crash or a full disk loses no row; the same command continues the sweep.
     """
-    arguments.check_plot("--plot", asked.plot)
-    if asked.cluster:
+    arguments.check_plot("--plot", options.plot)
+    if options.cluster:
         quiet("distributed")
-    marks = arguments.read_levels(asked.levels)
+    marks = arguments.read_levels(options.levels)
     try:
         with progress_bar(total=1.0) as move:
 
@@ -102,31 +102,31 @@ def sweep(asked: SweepOptions) -> None:
                 move(description=finished, completed=progress.share, figures=figures)
 
             rows = run(
-                asked.table,
-                asked.games,
-                asked.algorithms,
-                seeds=arguments.read_seeds(asked.seeds),
-                repeats=asked.repeats,
-                iters=asked.iters,
-                nodes=asked.nodes,
-                time_limit=asked.time_limit,
-                target=asked.target,
-                processes=asked.processes,
-                memory_limit=arguments.read_memory_limit(asked.memory_limit),
+                options.table,
+                options.games,
+                options.algorithms,
+                seeds=arguments.read_seeds(options.seeds),
+                repeats=options.repeats,
+                iters=options.iters,
+                nodes=options.nodes,
+                time_limit=options.time_limit,
+                target=options.target,
+                processes=options.processes,
+                memory_limit=arguments.read_memory_limit(options.memory_limit),
                 progress=show,
-                cluster=asked.cluster,
+                cluster=options.cluster,
             )
     except KeyboardInterrupt:
-        known = read_sweep(asked.table) if asked.table.exists() else []
+        known = read_sweep(options.table) if options.table.exists() else []
         done = sum(row.ends_cell for row in known)
-        message = f"{done:,} finished solves are in {asked.table}, the same command continues"
+        message = f"{done:,} finished solves are in {options.table}, the same command continues"
         end(f"interrupted; {message}", exit_status())
     console = plain_console()
     report.print_summary(console, rows, marks)
-    report.print_line(console, f"wrote {asked.table}: {len(rows):,} rows")
-    if asked.plot:
-        _draw(rows, asked.plot)
-        report.print_line(console, f"wrote {asked.plot}")
+    report.print_line(console, f"wrote {options.table}: {len(rows):,} rows")
+    if options.plot:
+        _draw(rows, options.plot)
+        report.print_line(console, f"wrote {options.plot}")
 
 
 @errors_in_one_line()
@@ -177,8 +177,8 @@ def _draw(rows: list[Row], path: Path, **options: Any) -> None:
 
 def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
     """Return the rows with one of the wanted values in a column; all rows if none is wanted."""
-    found = list(dict.fromkeys(getattr(row, column) for row in rows))
+    known = list(dict.fromkeys(getattr(row, column) for row in rows))
     for value in wanted or []:
-        if value not in found:
-            raise ValueError(f"the table has no {column} {value!r}; {suggest(value, found)}")
+        if value not in known:
+            raise ValueError(f"the table has no {column} {value!r}; {suggest(value, known)}")
     return [row for row in rows if not wanted or getattr(row, column) in wanted]

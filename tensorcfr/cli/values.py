@@ -69,12 +69,12 @@ class Selection:
             raise ValueError(
                 f"--player: {game.name} has players 0 to {game.n_players - 1}, not {self.player}"
             )
-        found = self._found(game)
-        if (first := next(found, None)) is None:
+        selected = self._select(game)
+        if (first := next(selected, None)) is None:
             raise ValueError(f"{game.name} has no infoset for {self}")
-        return chain([first], found)
+        return chain([first], selected)
 
-    def _found(self, game: CompiledGame) -> Iterator[InfosetRows]:
+    def _select(self, game: CompiledGame) -> Iterator[InfosetRows]:
         node = None if self.node is None else find_node(game, self.node)
         for player in range(game.n_players):
             if self.player not in (None, player) or (node and node.player != player):
@@ -82,16 +82,16 @@ class Selection:
             listed = game.rows(player) if node is None else iter([node.infosets])
             for infosets in listed:
                 fits = [
-                    at
-                    for at, label in enumerate(infosets.labels)
+                    index
+                    for index, label in enumerate(infosets.labels)
                     if self.pattern is None or fnmatchcase(label.strip(), self.pattern.strip())
                 ]
                 if fits:
                     yield infosets.select(np.array(fits))
 
     def __str__(self) -> str:
-        said = {"--player": self.player, "--infoset": self.pattern, "--node": self.node}
-        return ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+        options = {"--player": self.player, "--infoset": self.pattern, "--node": self.node}
+        return ", ".join(f"{name} {value}" for name, value in options.items() if value is not None)
 
 
 OffPath = Annotated[
@@ -136,16 +136,16 @@ def show(
     """
     solution = Solution.load(file, registered=False)
     chosen = Selection(player, infoset, node)
-    wanted = values and strategy
-    table = values_of(solution.game, solution.policy) if wanted or off_path else None
+    needs_values = values and strategy
+    table = values_of(solution.game, solution.policy) if needs_values or off_path else None
     regrets = regrets_of(table) if table is not None and off_path else None
-    table = table if wanted else None
+    table = table if needs_values else None
     if as_json:
-        found = chosen.infosets(solution.game) if strategy else iter(())
-        listed = machine.of_policy(solution.policy, found, table)
+        infoset_rows = chosen.infosets(solution.game) if strategy else iter(())
+        listed = machine.of_policy(solution.policy, infoset_rows, table)
         infosets = list(islice(listed, rows or None))
-        said = machine.of_solution(solution) | machine.of_regrets(regrets)
-        print_json(said | {"infosets": infosets})
+        document = machine.of_solution(solution) | machine.of_regrets(regrets)
+        print_json(document | {"infosets": infosets})
         return
     console = plain_console()
     count = DEFAULT_ROWS if rows is None else rows
@@ -201,21 +201,21 @@ def evaluate(
     arguments.check_target("--output", output)
     limit = arguments.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
-    given = arguments.read_locks(game, locks or [])
-    evaluation = worth(game, policy, locks=given)
+    locked = arguments.read_locks(game, locks or [])
+    evaluation = worth(game, policy, locks=locked)
     table = values_of(game, policy) if worst or off_path else None
     losses = table.worst(worst) if table is not None and worst else []
     regrets = regrets_of(table) if table is not None and off_path else None
     response = None
     if best_response is not None and output is not None:
-        response = respond(game, policy, best_response, locks=given)
+        response = respond(game, policy, best_response, locks=locked)
         save_policy(response.policy, output)
     if as_json:
-        said: dict[str, Any] = {"game": machine.of_game(game)}
-        said |= machine.of_evaluation(game, evaluation)
-        said |= machine.of_regrets(regrets)
-        said["worst"] = [{"infoset": label, "loss": loss} for label, loss in losses]
-        print_json(said)
+        document: dict[str, Any] = {"game": machine.of_game(game)}
+        document |= machine.of_evaluation(game, evaluation)
+        document |= machine.of_regrets(regrets)
+        document["worst"] = [{"infoset": label, "loss": loss} for label, loss in losses]
+        print_json(document)
         return
     console = plain_console()
     report.print_evaluation(console, game, evaluation, losses, regrets)
@@ -243,12 +243,12 @@ def size(
 
     Games with private hands are counted; other games are estimated from sampled histories.
     """
-    given = arguments.read_settings(settings, game)
-    found = game_size(game, seconds=seconds, seed=seed, **given)
+    parameters = arguments.read_settings(settings, game)
+    measured = game_size(game, seconds=seconds, seed=seed, **parameters)
     if as_json:
-        print_json(found.to_dict())
+        print_json(measured.to_dict())
     else:
-        for line in found.described("--cut always").splitlines():
+        for line in measured.described("--cut always").splitlines():
             report.print_line(plain_console(), line)
 
 

@@ -99,9 +99,9 @@ class ClusterSolver(Solver):
             super().__init__(game, algorithm, **options)
             self._check(state_dir, memory_limit)
             self._directory = None if state_dir is None else Path(state_dir)
-            self._safe, self._safe_iteration = self._state, self.iteration
+            self._snapshot_state, self._snapshot_iteration = self._state, self.iteration
             """Last snapshot."""
-            self._spare: State | None = None
+            self._spare_snapshot: State | None = None
             self._losses = 0
             self._end = int(game.chunks.first[0])
             self._workers = Workers(
@@ -109,12 +109,12 @@ class ClusterSolver(Solver):
             )
             self.traffic = self._workers.traffic
             """Bytes that were sent and received so far."""
-            self._state = _trunk_of(self._safe, self._end)
+            self._state = _trunk_of(self._snapshot_state, self._end)
             self._passes = _ClusterPasses(
                 self.form, self.algorithm, self._state, self._scale, self._locks, self._workers
             )
             self._replace_workers()
-            self._at(self.iteration, self._compile)
+            self._run_to(self.iteration, self._compile)
         except BaseException:
             self.close()
             close(client)
@@ -150,7 +150,7 @@ class ClusterSolver(Solver):
         if self._workers is not None:
             workers, self._workers = self._workers, None
             workers.close()
-            self._state, self.iteration = self._safe, self._safe_iteration
+            self._state, self.iteration = self._snapshot_state, self._snapshot_iteration
             self._passes = self._new_passes(self._state)
         if self._other_files is not None:
             self._other_files.close()
@@ -171,22 +171,22 @@ class ClusterSolver(Solver):
             super().step(iterations)
             return
         goal = self.iteration + STEPS("iterations", iterations)
-        started, before = time.perf_counter(), self.seconds
-        self._at(goal, lambda: None)
+        started, previous_seconds = time.perf_counter(), self.seconds
+        self._run_to(goal, lambda: None)
         now = time.perf_counter()
-        self.seconds = before + now - started
-        apart = max(LEAST_SECONDS, self._snapshot_seconds / SNAPSHOT_SHARE)
-        if now - self._snapshot_at > apart:
-            self._at(goal, self._snapshot)
+        self.seconds = previous_seconds + now - started
+        interval = max(LEAST_SECONDS, self._snapshot_seconds / SNAPSHOT_SHARE)
+        if now - self._snapshot_at > interval:
+            self._run_to(goal, self._snapshot)
 
     @property
     def state(self) -> State:
         """Arrays over trunk and chunks; a snapshot is fetched if they have changed."""
-        if self._workers is not None and self._safe_iteration != self.iteration:
-            self._at(self.iteration, self._snapshot)
-        return self._safe
+        if self._workers is not None and self._snapshot_iteration != self.iteration:
+            self._run_to(self.iteration, self._snapshot)
+        return self._snapshot_state
 
-    def _at(self, goal: int, work: Callable[[], T]) -> T:
+    def _run_to(self, goal: int, work: Callable[[], T]) -> T:
         """Run to an iteration and call a function there; retry from the last snapshot if a worker
         is lost.
 
@@ -219,16 +219,16 @@ class ClusterSolver(Solver):
         while self._losses <= MOST_LOSSES:
             try:
                 self._workers.start_missing()
-                self._workers.put(self._safe)
+                self._workers.put(self._snapshot_state)
             except LostWorkerError:
                 self._losses += 1
                 continue
-            _copy_trunk(self._safe, self._state, self._end)
-            self.iteration = self._safe_iteration
+            _copy_trunk(self._snapshot_state, self._state, self._end)
+            self.iteration = self._snapshot_iteration
             return
         raise ClusterError(
-            f"workers were lost {self._losses} times since iteration {self._safe_iteration}: is "
-            "their memory limit too small for their shares?"
+            f"workers were lost {self._losses} times since iteration {self._snapshot_iteration}: "
+            "is their memory limit too small for their shares?"
         )
 
     def _snapshot(self) -> None:
@@ -243,12 +243,14 @@ class ClusterSolver(Solver):
             self._other_files = self._other_files or MappedFiles(self._directory, "other")
             new = self._other_files.new
             super()._detach_policies()
-        fresh = self._spare or State(*(new(a.shape, a.dtype) for a in self._safe))
+        fresh = self._spare_snapshot or State(
+            *(new(a.shape, a.dtype) for a in self._snapshot_state)
+        )
         _copy_trunk(self._state, fresh, self._end)
         self._workers.fetch(fresh)
         if self._directory is not None:
-            self._spare = self._safe
-        self._safe, self._safe_iteration, self._losses = fresh, self.iteration, 0
+            self._spare_snapshot = self._snapshot_state
+        self._snapshot_state, self._snapshot_iteration, self._losses = fresh, self.iteration, 0
         self._snapshot_at = time.perf_counter()
         self._snapshot_seconds = self._snapshot_at - started
 
@@ -263,7 +265,7 @@ class ClusterSolver(Solver):
             self._workers.ask("scale_average", [(factor,)] * len(self._workers.shares))
 
     def _judge(self, weight: Numbers, floor: float) -> Evaluation:
-        return self._at(self.iteration, lambda: Solver._judge(self, weight, floor))
+        return self._run_to(self.iteration, lambda: Solver._judge(self, weight, floor))
 
 
 class _ClusterPasses(Passes):
@@ -322,16 +324,16 @@ def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) ->
         precision: Precision of the arrays.
     """
     size = floats_of(np.dtype(precision)).itemsize
-    sent = sum(len(own) for share in shares for own in share.down)
-    values = sum(len(own) for share in shares for own in share.up)
+    sent = sum(len(entries) for share in shares for entries in share.down)
+    values = sum(len(entries) for share in shares for entries in share.up)
     return Traffic(down=sent * size, up=values * size)
 
 
 def _trunk_of(state: State, end: int) -> State:
     """Copy the numbers of the trunk of a state; they are the first ``end`` numbers."""
-    own = numbers_of(state, 0, end)
-    found = state._replace(**own)
-    return State(*(array.copy() for array in found))
+    numbers = numbers_of(state, 0, end)
+    trunk_state = state._replace(**numbers)
+    return State(*(array.copy() for array in trunk_state))
 
 
 def _copy_trunk(source: State, target: State, end: int) -> None:

@@ -72,7 +72,7 @@ class ShareWorker:
             share = share_of(_compiled(order.name, order.recipe.tobytes()), order.begin, order.end)
         assert share is not None
         self._form: ChunkedForm = frozen_arrays(share.form)
-        self._up = [own - share.first_entry for own in share.up]
+        self._up = [entries - share.first_entry for entries in share.up]
         record, dtype = order.algorithm, np.dtype(order.precision)
         needed = bytes_of_passes(self._form, record, order.precision, order.threads)
         if needed > (limit := free_memory()):
@@ -85,16 +85,16 @@ class ShareWorker:
         self._passes = Passes(self._form, record, self._state, scale, locks, order.threads)
         # This process does not have the trunk: nothing reads the array in its place.
         self._trunk = trunk = aligned(self._form.trunk.n_sequences, floats_of(dtype))
-        kept = self._passes.kept
-        self._passes.kept = kept._replace(
-            regret=kept.regret._replace(trunk=trunk),
-            cumulative=kept.cumulative._replace(trunk=trunk),
+        stored = self._passes.kept
+        self._passes.kept = stored._replace(
+            regret=stored.regret._replace(trunk=trunk),
+            cumulative=stored.cumulative._replace(trunk=trunk),
         )
 
     def numbers(self, begin: int, end: int) -> StateNumbers:
         """Copy the numbers ``begin`` to ``end - 1`` of the arrays."""
-        found = numbers_of(self._state, begin, end)
-        return {name: array.copy() for name, array in found.items()}
+        views = numbers_of(self._state, begin, end)
+        return {name: array.copy() for name, array in views.items()}
 
     def put(self, begin: int, end: int, numbers: StateNumbers) -> None:
         """Set numbers ``begin`` to ``end - 1`` of the arrays."""
@@ -147,16 +147,16 @@ class ShareWorker:
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
         self._passes.judge_chunks(weight._replace(trunk=self._trunk), floor, expected, best)
-        up = [self._passes.trunk.entry_value[own] for own in self._up]
+        up = [self._passes.trunk.entry_value[indices] for indices in self._up]
         return np.concatenate(up), expected[:-1]
 
     def _enter(self, message: np.ndarray, descends: np.ndarray) -> None:
         """Copy the reaches of a message to the arrays that the kernels read."""
-        bounds, at = self._form.trunk.player_sequences, 0
+        bounds, offset = self._form.trunk.player_sequences, 0
         for player in np.flatnonzero(descends):
             first, last = bounds[player], bounds[player + 1]
-            self._passes.trunk.reach[first:last] = message[at : at + last - first]
-            at += last - first
+            self._passes.trunk.reach[first:last] = message[offset : offset + last - first]
+            offset += last - first
 
 
 def reaches_for(share: Share, descends: np.ndarray, reach: np.ndarray) -> np.ndarray:
@@ -196,8 +196,8 @@ def numbers_of(state: State, begin: int, end: int) -> StateNumbers:
 
 def put_numbers(state: State, begin: int, end: int, numbers: StateNumbers) -> None:
     """Set the numbers ``begin`` to ``end - 1`` of a state in place; see :func:`numbers_of`."""
-    for name, own in numbers_of(state, begin, end).items():
-        own[...] = numbers[name]
+    for name, view in numbers_of(state, begin, end).items():
+        view[...] = numbers[name]
 
 
 @lru_cache(maxsize=1)

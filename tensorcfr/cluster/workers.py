@@ -77,7 +77,7 @@ class Workers:
     ) -> None:
         form, self._client = game.chunks, client
         self.traffic = Traffic()
-        self.shares = [share_of(form, *own) for own in divide(form, len(workers_of(client)))]
+        self.shares = [share_of(form, *bounds) for bounds in divide(form, len(workers_of(client)))]
         recipe = None if game.recipe.source is None else pack_cut_game(game)[KEY]
         self._orders = [
             ShareOrder(
@@ -95,8 +95,12 @@ class Workers:
             for share in self.shares
         ]
         self._bounds = [
-            (int(form.first[own.begin]), int(form.first[own.end]), int(own.form.first[0]))
-            for own in self.shares
+            (
+                int(form.first[chunk_share.begin]),
+                int(form.first[chunk_share.end]),
+                int(chunk_share.form.first[0]),
+            )
+            for chunk_share in self.shares
         ]
         self._futures: list[Any] = [None] * len(self.shares)
         self._actors: list[Any] = [None] * len(self.shares)
@@ -117,10 +121,12 @@ class Workers:
         """
         missing = [k for k, actor in enumerate(self._actors) if actor is None]
         addresses = self._wait_for_workers()
-        held = Counter(at for at, actor in zip(self._addresses, self._actors, strict=True) if actor)
+        share_counts = Counter(
+            worker for worker, actor in zip(self._addresses, self._actors, strict=True) if actor
+        )
         for k in missing:
-            chosen = min(addresses, key=lambda address: (held[address], address))
-            held[chosen] += 1
+            chosen = min(addresses, key=lambda address: (share_counts[address], address))
+            share_counts[chosen] += 1
             self._addresses[k] = chosen
             self._futures[k] = self._client.submit(
                 ShareWorker,
@@ -133,7 +139,7 @@ class Workers:
         # A received actor takes the current client as its client.
         with self._client.as_current():
             for k in missing:
-                self._actors[k] = self._made(k)
+                self._actors[k] = self._wait_for_actor(k)
 
     def ask(self, method: str, arguments: Sequence[tuple[Any, ...]] = ()) -> list[Any]:
         """Call a method of all shares in parallel.
@@ -148,8 +154,11 @@ class Workers:
         Raises:
             LostWorkerError: A worker was lost.
         """
-        given = arguments or [()] * len(self.shares)
-        calls = [self._call(k, method, *own) for k, own in enumerate(given)]
+        argument_tuples = arguments or [()] * len(self.shares)
+        calls = [
+            self._call(k, method, *share_arguments)
+            for k, share_arguments in enumerate(argument_tuples)
+        ]
         # Wait for all answers, so that no worker is still computing after an error.
         answers = [self._answer(k, call) for k, call in enumerate(calls)]
         if any(actor is None for actor in self._actors):
@@ -172,11 +181,11 @@ class Workers:
         order = pickle.dumps(turn)
         answers = self.ask("work", [(order, message) for message in messages])
         for share, message, answer in zip(self.shares, messages, answers, strict=True):
-            at = 0
+            offset = 0
             for player in updates:
-                own = share.up[player]
-                trunk.entry_value[own] = answer[at : at + len(own)]
-                at += len(own)
+                entries = share.up[player]
+                trunk.entry_value[entries] = answer[offset : offset + len(entries)]
+                offset += len(entries)
             self.traffic.down += message.nbytes
             self.traffic.up += answer.nbytes
 
@@ -188,16 +197,18 @@ class Workers:
         everybody = np.ones(2, dtype=bool)
         messages = [reaches_for(share, everybody, trunk.reach) for share in self.shares]
         answers = self.ask("judge", [(current, floor, message) for message in messages])
-        for share, message, (values, own) in zip(self.shares, messages, answers, strict=True):
+        for share, message, (values, share_expected) in zip(
+            self.shares, messages, answers, strict=True
+        ):
             trunk.entry_value[np.concatenate(share.up)] = values
-            expected[share.begin : share.end] = own
+            expected[share.begin : share.end] = share_expected
             self.traffic.down += message.nbytes
-            self.traffic.up += values.nbytes + own.nbytes
+            self.traffic.up += values.nbytes + share_expected.nbytes
 
     def fetch(self, state: State) -> None:
         """Copy the numbers of all shares to a state in place, piece by piece."""
         for pieces in self._pieces():
-            answers = self.ask("numbers", [own for _, own in pieces])
+            answers = self.ask("numbers", [piece for _, piece in pieces])
             for (begin, (first, last)), numbers in zip(pieces, answers, strict=True):
                 put_numbers(state, begin + first, begin + last, numbers)
                 self.traffic.snapshots += sum(array.nbytes for array in numbers.values())
@@ -205,12 +216,12 @@ class Workers:
     def put(self, state: State) -> None:
         """Copy the numbers of a state to all shares, piece by piece."""
         for pieces in self._pieces():
-            given = [
+            arguments = [
                 (first, last, numbers_of(state, begin + first, begin + last))
                 for begin, (first, last) in pieces
             ]
-            self.ask("put", given)
-            for *_, numbers in given:
+            self.ask("put", arguments)
+            for *_, numbers in arguments:
                 self.traffic.snapshots += sum(array.nbytes for array in numbers.values())
 
     def _pieces(self) -> Iterator[list[tuple[int, tuple[int, int]]]]:
@@ -220,11 +231,13 @@ class Workers:
             For each share the offset of its numbers in the solver's arrays, and the range of the
             piece in the share's own numbers.  The range is empty if the share has no numbers left.
         """
-        for at in range(0, max((end - begin for begin, end, _ in self._bounds), default=0), PIECE):
+        for offset in range(
+            0, max((end - begin for begin, end, _ in self._bounds), default=0), PIECE
+        ):
             yield [
                 (
                     begin - first,
-                    (first + min(at, end - begin), first + min(at + PIECE, end - begin)),
+                    (first + min(offset, end - begin), first + min(offset + PIECE, end - begin)),
                 )
                 for begin, end, first in self._bounds
             ]
@@ -239,18 +252,18 @@ class Workers:
             ClusterError: There are no workers.
         """
         deadline = time.monotonic() + REPLACEMENT_SECONDS
-        while len(found := workers_of(self._client)) < len(self.shares):
+        while len(workers := workers_of(self._client)) < len(self.shares):
             if time.monotonic() > deadline:
                 break
             time.sleep(POLL_SECONDS / 5)
-        if not found:
+        if not workers:
             raise ClusterError(
                 f"the scheduler at {address_of(self._client)} has had no workers for "
                 f"{REPLACEMENT_SECONDS:g} s"
             )
-        return found
+        return workers
 
-    def _made(self, k: int) -> Any:
+    def _wait_for_actor(self, k: int) -> Any:
         """Wait for the actor of a share, and return it.
 
         Raises:
@@ -270,10 +283,10 @@ class Workers:
                 error.add_note(f"in the worker {address}")
                 raise
 
-    def _call(self, k: int, method: str, *given: Any) -> Any:
+    def _call(self, k: int, method: str, *arguments: Any) -> Any:
         """Start a call to a share, and return its future; None if the worker was lost."""
         try:
-            return getattr(self._actors[k], method)(*given)
+            return getattr(self._actors[k], method)(*arguments)
         except RuntimeError:
             return None
 

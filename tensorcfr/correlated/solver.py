@@ -81,9 +81,9 @@ class CorrelatedSolver(IterativeSolver):
         self.iteration = iteration
         self.memory_limit = free_memory() if memory_limit is None else memory_limit
         counts, regrets = count_triggers(game, self.algorithm)
-        n, own = game.n_sequences, np.diff(game.form.player_sequences)
+        n, sizes = game.n_sequences, np.diff(game.form.player_sequences)
         # Bytes of regrets, triggers, arrays over sequences, and the sums of each player.
-        self._held = 8 * (regrets + int(counts.sum()) + 4 * n + int((own**2).sum()))
+        self._held = 8 * (regrets + int(counts.sum()) + 4 * n + int((sizes**2).sum()))
         self._check_memory(0)
         self._triggers = triggers_of(game, self.algorithm)
         if state is None:
@@ -96,7 +96,7 @@ class CorrelatedSolver(IterativeSolver):
         self._state, self._played = state._replace(played=np.empty((0, n))), state.played
         self._reach, self._value = np.empty(n), np.zeros(n)
         evaluation.realization_plan(game.form, state.strategy, self._reach)
-        self._sums, self._summed = [np.zeros((size, size)) for size in own.tolist()], 0
+        self._sums, self._summed = [np.zeros((size, size)) for size in sizes.tolist()], 0
 
     def _check_memory(self, more: int) -> None:
         """Check that the strategies of ``more`` further iterations fit in memory.
@@ -106,12 +106,12 @@ class CorrelatedSolver(IterativeSolver):
         """
         needed = self._held + 8 * (self.iteration + more) * self.game.n_sequences
         if needed > self.memory_limit:
-            what = (
+            work = (
                 f"{self.algorithm.name} on {self.game.name} ({self.game.n_sequences:,} sequences)"
             )
             if count := self.iteration + more:
-                what += f" for {count:,} iterations"
-            raise MemoryLimitError(what, needed, self.memory_limit)
+                work += f" for {count:,} iterations"
+            raise MemoryLimitError(work, needed, self.memory_limit)
 
     @property
     def state(self) -> CorrelatedState:  # noqa: D102
@@ -178,13 +178,15 @@ class CorrelatedSolver(IterativeSolver):
         # Blocks begin at fixed iterations, so the rounding errors do not depend on when this is
         # called.
         while self._summed + BLOCK <= self.iteration:
-            for total, added in zip(self._sums, self._meet(self._summed + BLOCK), strict=True):
+            for total, added in zip(
+                self._sums, self._sum_payoffs(self._summed + BLOCK), strict=True
+            ):
                 total += added
             self._summed += BLOCK
-        totals = zip(self._sums, self._meet(self.iteration), strict=True)
+        totals = zip(self._sums, self._sum_payoffs(self.iteration), strict=True)
         return self._gap([(total + rest) / self.iteration for total, rest in totals])
 
-    def _meet(self, end: int) -> list[np.ndarray]:
+    def _sum_payoffs(self, end: int) -> list[np.ndarray]:
         """Return own reaches times counterfactual payoffs, summed over the iterations from the last
         block up to ``end``: for each player float64 (own sequences, own sequences)."""
         rows = self._played[self._summed : end]
@@ -193,12 +195,12 @@ class CorrelatedSolver(IterativeSolver):
 
     def evaluate_current(self) -> Evaluation:
         """Return the values and deviations of the next iteration's strategies."""
-        players, one = range(self.game.n_players), np.ones(1)
-        return self._gap([meet(self.game, p, one, self._state.strategy[None]) for p in players])
+        players, weight = range(self.game.n_players), np.ones(1)
+        return self._gap([meet(self.game, p, weight, self._state.strategy[None]) for p in players])
 
-    def _gap(self, met: list[np.ndarray]) -> Evaluation:
-        found = gap_of(self.game, met, self.algorithm.kind)
-        return Evaluation(found.values, found.deviations)
+    def _gap(self, payoffs: list[np.ndarray]) -> Evaluation:
+        gap = gap_of(self.game, payoffs, self.algorithm.kind)
+        return Evaluation(gap.values, gap.deviations)
 
 
 def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, int]:
@@ -207,16 +209,20 @@ def count_triggers(game: FlatGame, algorithm: Correlated) -> tuple[np.ndarray, i
     This is fast, and gives the size of :func:`triggers_of` before its arrays are made.
     """
     # A parent infoset comes before its children, so ``counts`` has it already.
-    form, sees = game.form, algorithm.kind == "efce"
-    at_sequence, _ = form.owners
+    form, is_efce = game.form, algorithm.kind == "efce"
+    infoset_at, _ = form.owners
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    before = at_sequence[form.infoset_parent]
-    added = np.where(before < 0, 0, n_actions[before] - 1) if sees else np.ones_like(before)
+    previous_infosets = infoset_at[form.infoset_parent]
+    added = (
+        np.where(previous_infosets < 0, 0, n_actions[previous_infosets] - 1)
+        if is_efce
+        else np.ones_like(previous_infosets)
+    )
     counts: list[int] = []
-    for above, more in zip(before.tolist(), added.tolist(), strict=True):
-        counts.append(more if above < 0 else more + counts[above])
-    found = np.array(counts, dtype=np.int64)
-    return found, int(found @ n_actions) + (int((n_actions**2).sum()) if sees else 0)
+    for previous_infoset, more in zip(previous_infosets.tolist(), added.tolist(), strict=True):
+        counts.append(more if previous_infoset < 0 else more + counts[previous_infoset])
+    n_triggers = np.array(counts, dtype=np.int64)
+    return n_triggers, int(n_triggers @ n_actions) + (int((n_actions**2).sum()) if is_efce else 0)
 
 
 def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
@@ -230,27 +236,29 @@ def triggers_of(game: FlatGame, algorithm: Correlated) -> Triggers:
     """
     form = game.form
     begin = form.player_sequences[:-1].tolist()
-    at_sequence, _ = form.owners
-    sees = algorithm.kind == "efce"
+    infoset_at, _ = form.owners
+    is_efce = algorithm.kind == "efce"
     n_actions = np.repeat(form.bucket_actions, form.bucket_lanes)
-    found: list[list[int]] = []
+    by_infoset: list[list[int]] = []
     for infoset in range(game.n_infosets):
         parent = int(form.infoset_parent[infoset])
-        before = [] if parent in begin else found[int(at_sequence[parent])]
-        if not sees:
-            found.append([*before, parent])
+        inherited = [] if parent in begin else by_infoset[int(infoset_at[parent])]
+        if not is_efce:
+            by_infoset.append([*inherited, parent])
         elif parent in begin:
-            found.append([])
+            by_infoset.append([])
         else:
-            own = game.sequences(int(at_sequence[parent]))
-            beside = np.arange(own.start, own.stop, own.step)
-            found.append([*before, *beside[beside != parent].tolist()])
-    counts = np.array([len(own) for own in found], dtype=np.int64)
+            span = game.sequences(int(infoset_at[parent]))
+            alternatives = np.arange(span.start, span.stop, span.step)
+            by_infoset.append([*inherited, *alternatives[alternatives != parent].tolist()])
+    counts = np.array([len(sequences) for sequences in by_infoset], dtype=np.int64)
     of_triggers = np.concatenate([[0], np.cumsum(np.repeat(n_actions, counts))])
-    swaps = n_actions**2 if sees else np.zeros(len(n_actions), dtype=np.int64)
+    swaps = n_actions**2 if is_efce else np.zeros(len(n_actions), dtype=np.int64)
     return Triggers(
         first=np.concatenate([[0], np.cumsum(counts)]),
-        sequence=np.array([one for own in found for one in own], dtype=np.int64),
+        sequence=np.array(
+            [trigger for sequences in by_infoset for trigger in sequences], dtype=np.int64
+        ),
         regret=of_triggers,
         swap=of_triggers[-1] + np.concatenate([[0], np.cumsum(swaps)]),
     )

@@ -51,8 +51,8 @@ def wider(samples: Samples, width: int) -> Samples:
 
 def _wider(reservoir: Reservoir, width: int) -> Reservoir:
     values = np.empty((len(reservoir.infoset), width))
-    count, before = filled(reservoir), reservoir.values.shape[1]
-    values[:count, :before], values[:count, before:] = reservoir.values[:count], np.nan
+    count, old_width = filled(reservoir), reservoir.values.shape[1]
+    values[:count, :old_width], values[:count, old_width:] = reservoir.values[:count], np.nan
     return reservoir._replace(values=values)
 
 
@@ -71,15 +71,17 @@ def keep_buffers(samples: list[Samples], width: int) -> dict[str, np.ndarray]:
         samples: The reservoirs of each player.
         width: Maximum number of actions of a sample.
     """
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     none = {"infoset": np.empty(0, np.int32), "weight": np.empty(0), "values": np.empty((0, width))}
     by_kind = zip(*map(reservoirs_of, samples), strict=True)
     for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
         for name, first in none.items():
-            held = [getattr(one, name)[: filled(one)] for one in reservoirs]
-            found[f"{prefix}_{name}"] = np.concatenate([first, *held])
-        found[f"{prefix}_seen"] = np.array([int(one.seen[0]) for one in reservoirs], np.int64)
-    return found
+            parts = [getattr(reservoir, name)[: filled(reservoir)] for reservoir in reservoirs]
+            arrays[f"{prefix}_{name}"] = np.concatenate([first, *parts])
+        arrays[f"{prefix}_seen"] = np.array(
+            [int(reservoir.seen[0]) for reservoir in reservoirs], np.int64
+        )
+    return arrays
 
 
 def put_buffers(state: Any, samples: list[Samples]) -> None:
@@ -92,11 +94,15 @@ def put_buffers(state: Any, samples: list[Samples]) -> None:
     by_kind = zip(*map(reservoirs_of, samples), strict=True)
     for prefix, reservoirs in zip(BUFFERS, by_kind, strict=True):
         first = 0
-        for one, seen in zip(reservoirs, getattr(state, f"{prefix}_seen").tolist(), strict=True):
-            one.seen[0] = seen
-            end = first + filled(one)
+        for reservoir, seen in zip(
+            reservoirs, getattr(state, f"{prefix}_seen").tolist(), strict=True
+        ):
+            reservoir.seen[0] = seen
+            end = first + filled(reservoir)
             for name in ("infoset", "weight", "values"):
-                getattr(one, name)[: end - first] = getattr(state, f"{prefix}_{name}")[first:end]
+                getattr(reservoir, name)[: end - first] = getattr(state, f"{prefix}_{name}")[
+                    first:end
+                ]
             first = end
 
 
@@ -115,7 +121,7 @@ def restored_buffers(
         ValueError: An array has a wrong shape or dtype, or an impossible number; names it.
     """
     n_infosets, width = shape
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     has = (True, record.has_strategy_network, record.has_baseline_network)
     for prefix, is_used in zip(BUFFERS, has, strict=True):
         seen = kept[f"{prefix}_seen"]
@@ -128,15 +134,15 @@ def restored_buffers(
             f"{prefix}_weight": ((count,), np.float64),
             f"{prefix}_values": ((count, width), np.float64),
         }
-        own = {name: np.ascontiguousarray(kept[name]) for name in expected}
+        of_kind = {name: np.ascontiguousarray(kept[name]) for name in expected}
         # `check_arrays` refuses nan, which marks missing actions; infinities stay, and are refused.
-        values = own[f"{prefix}_values"]
-        known = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        check_arrays({**own, f"{prefix}_values": known}, expected, "such buffers")
-        infoset, weight = own[f"{prefix}_infoset"], own[f"{prefix}_weight"]
+        values = of_kind[f"{prefix}_values"]
+        without_nan = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)
+        check_arrays({**of_kind, f"{prefix}_values": without_nan}, expected, "such buffers")
+        infoset, weight = of_kind[f"{prefix}_infoset"], of_kind[f"{prefix}_weight"]
         if count and not (infoset.min() >= 0 and infoset.max() < n_infosets):
             raise ValueError(f"{prefix}_infoset holds a number that is not an infoset")
         if not (weight > 0.0).all():
             raise ValueError(f"{prefix}_weight holds a weight that is not positive")
-        found |= own
-    return found
+        arrays |= of_kind
+    return arrays

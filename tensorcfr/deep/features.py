@@ -68,8 +68,13 @@ def make_features(game: FlatGame, kind: str | Features = "auto") -> np.ndarray:
             kind = "tensors"
         else:
             kind = "labels" if game.public is None else "public"
-    made = {"tensors": _tensors, "public": _of_public_tree, "labels": _of_labels, "hashed": _hashed}
-    return made[kind](game)
+    makers = {
+        "tensors": _tensor_features,
+        "public": _public_features,
+        "labels": _label_features,
+        "hashed": _hashed_features,
+    }
+    return makers[kind](game)
 
 
 class RuleFeatures:
@@ -88,15 +93,15 @@ class RuleFeatures:
     """
 
     def __init__(self, game: UncompiledGame, kind: str | Features = "auto") -> None:
-        theirs = game.rules.game if isinstance(game.rules, OpenSpielGame) else None
-        has_tensors = theirs and theirs.get_type().provides_information_state_tensor
+        openspiel_game = game.rules.game if isinstance(game.rules, OpenSpielGame) else None
+        has_tensors = openspiel_game and openspiel_game.get_type().provides_information_state_tensor
         if isinstance(kind, Features) or kind in ("public", "labels"):
-            said = "of your own" if isinstance(kind, Features) else repr(kind)
+            described = "of your own" if isinstance(kind, Features) else repr(kind)
             raise ValueError(
-                f"features {said} are made for all infosets of a compiled game, and {game.name} is "
-                "not compiled: 'tensors' and 'hashed' need rules only"
+                f"features {described} are made for all infosets of a compiled game, and "
+                f"{game.name} is not compiled: 'tensors' and 'hashed' need rules only"
             )
-        if kind == "tensors" and theirs is None:
+        if kind == "tensors" and openspiel_game is None:
             raise ValueError(_NOT_THEIRS.format(game.name))
         if kind == "tensors" and not has_tensors:
             raise ValueError(_NO_TENSORS.format(game.name))
@@ -107,11 +112,11 @@ class RuleFeatures:
         """Number of features of an infoset."""
         self.n_outputs = MOST_OUTPUTS
         """Number of outputs of a network for the game."""
-        self._numbered = theirs is not None
-        if theirs is not None:
-            self.n_outputs = int(theirs.num_distinct_actions())
+        self._numbered = openspiel_game is not None
+        if openspiel_game is not None:
+            self.n_outputs = int(openspiel_game.num_distinct_actions())
             if self.needs_state:
-                self.width = int(theirs.information_state_tensor_size())
+                self.width = int(openspiel_game.information_state_tensor_size())
 
     def of(self, player: int, label: str, state: Any = None) -> np.ndarray:
         """Compute the features of an infoset.
@@ -129,13 +134,13 @@ class RuleFeatures:
         """
         if not self.needs_state:
             return hashed_label(player, label)
-        found = np.array(state.information_state_tensor(player), np.float32)
-        if found.shape != (self.width,):
+        tensor = np.array(state.information_state_tensor(player), np.float32)
+        if tensor.shape != (self.width,):
             raise ValueError(
-                f"{len(found):,} features at infoset {label!r} of {self.name}; others have "
+                f"{len(tensor):,} features at infoset {label!r} of {self.name}; others have "
                 f"{self.width:,}"
             )
-        return found
+        return tensor
 
     def outputs(self, label: str, actions: Sequence[Any]) -> list[int]:
         """Return the network output of each action: OpenSpiel's number of the action, or its
@@ -156,11 +161,11 @@ class RuleFeatures:
 
 def hashed_label(player: int, label: str) -> np.ndarray:
     """Compute the hashed features of a label, float32 (512,)."""
-    found = np.zeros(HASHED_WIDTH, np.float32)
-    np.add.at(found, _columns("player", player), 1.0)
-    for place, sign in enumerate(label):
-        np.add.at(found, _columns(place, sign), 1.0)
-    return found
+    features = np.zeros(HASHED_WIDTH, np.float32)
+    np.add.at(features, _columns("player", player), 1.0)
+    for position, character in enumerate(label):
+        np.add.at(features, _columns(position, character), 1.0)
+    return features
 
 
 @lru_cache(maxsize=1 << 16)
@@ -170,13 +175,13 @@ def _columns(*fact: object) -> list[int]:
     return [int(column) % HASHED_WIDTH for column in np.frombuffer(digest, "<u4")]
 
 
-def _hashed(game: FlatGame) -> np.ndarray:
+def _hashed_features(game: FlatGame) -> np.ndarray:
     """Compute the hashed features of every infoset, float32 (infosets, 512)."""
     labelled = zip(game.infoset_player.tolist(), game.infoset_labels, strict=True)
     return np.stack([hashed_label(player, label) for player, label in labelled])
 
 
-def _of_public_tree(game: FlatGame) -> np.ndarray:
+def _public_features(game: FlatGame) -> np.ndarray:
     """Encode the characters of the hand's label, and the public actions by round and position."""
     nodes = game.nodes
     if nodes is None:
@@ -188,43 +193,47 @@ def _of_public_tree(game: FlatGame) -> np.ndarray:
         if node not in seen:
             seen[node] = tuple(_public_facts(nodes, node))
         player = nodes.player(node)
-        rows.append([("player", player), *_signs("hand", nodes.hands[player][hand]), *seen[node]])
+        rows.append(
+            [("player", player), *_characters("hand", nodes.hands[player][hand]), *seen[node]]
+        )
     return _one_hot(rows)
 
 
 def _public_facts(nodes: PublicNodes, node: int) -> Iterable[tuple[object, ...]]:
     """Yield a fact for each public action, and for each character of a public outcome, on the path
     to a node."""
-    stage, place, before = 0, 0, 0
-    for below, label in nodes.path(node):
-        if nodes.player(before) == CHANCE:
-            stage, place = stage + 1, 0
-            yield from _signs(("board", stage), label)
+    stage, position, parent = 0, 0, 0
+    for child, label in nodes.path(node):
+        if nodes.player(parent) == CHANCE:
+            stage, position = stage + 1, 0
+            yield from _characters(("board", stage), label)
         else:
-            yield "step", stage, place, label
-            place += 1
-        before = below
+            yield "step", stage, position, label
+            position += 1
+        parent = child
 
 
-def _of_labels(game: FlatGame) -> np.ndarray:
+def _label_features(game: FlatGame) -> np.ndarray:
     """Encode the characters of the label, and the player's earlier actions."""
     owner, action = game.form.owners
     rows = []
     for infoset in range(game.n_infosets):
-        own = []
+        own_actions = []
         last = int(game.form.infoset_parent[infoset])
         while owner[last] >= 0:
-            own.append(game.infoset_actions[owner[last]][action[last]])
+            own_actions.append(game.infoset_actions[owner[last]][action[last]])
             last = int(game.form.infoset_parent[owner[last]])
-        steps = [("own", place, label) for place, label in enumerate(reversed(own))]
+        steps = [("own", position, label) for position, label in enumerate(reversed(own_actions))]
         player = int(game.infoset_player[infoset])
-        rows.append([("player", player), *_signs("label", game.infoset_labels[infoset]), *steps])
+        rows.append(
+            [("player", player), *_characters("label", game.infoset_labels[infoset]), *steps]
+        )
     return _one_hot(rows)
 
 
-def _signs(what: object, label: str) -> Iterable[tuple[object, ...]]:
+def _characters(kind: object, label: str) -> Iterable[tuple[object, ...]]:
     """Yield each character of a label, with its position, as a fact."""
-    return ((what, place, sign) for place, sign in enumerate(label))
+    return ((kind, position, character) for position, character in enumerate(label))
 
 
 def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
@@ -240,39 +249,39 @@ def _one_hot(rows: Sequence[Sequence[tuple[object, ...]]]) -> np.ndarray:
     for row in rows:
         for fact in row:
             column.setdefault(fact, len(column))
-    found = np.zeros((len(rows), max(len(column), 1)), np.float32)
+    encoded = np.zeros((len(rows), max(len(column), 1)), np.float32)
     for index, row in enumerate(rows):
-        found[index, [column[fact] for fact in row]] = 1.0
-    differs = np.ptp(found, axis=0) > 0
-    return np.ascontiguousarray(found[:, differs]) if differs.any() else found[:, :1]
+        encoded[index, [column[fact] for fact in row]] = 1.0
+    differs = np.ptp(encoded, axis=0) > 0
+    return np.ascontiguousarray(encoded[:, differs]) if differs.any() else encoded[:, :1]
 
 
-def _tensors(game: FlatGame) -> np.ndarray:
+def _tensor_features(game: FlatGame) -> np.ndarray:
     """Collect OpenSpiel's information state tensors by a traversal of the game."""
     if not game.name.startswith(PREFIX):
         raise ValueError(_NOT_THEIRS.format(game.name))
     rules = OpenSpielGame(game.name.removeprefix(PREFIX))
     if not rules.game.get_type().provides_information_state_tensor:
         raise ValueError(_NO_TENSORS.format(game.name))
-    found: dict[str, np.ndarray] = {}
-    left = [rules.root()]
-    while left and len(found) < game.n_infosets:
-        state = left.pop()
+    tensors: dict[str, np.ndarray] = {}
+    pending = [rules.root()]
+    while pending and len(tensors) < game.n_infosets:
+        state = pending.pop()
         node = rules.node(state)
         if isinstance(node, Terminal):
             continue
         if isinstance(node, Decision):
             assert node.infoset is not None
-            if node.infoset not in found:
+            if node.infoset not in tensors:
                 tensor = state.information_state_tensor(node.player)
-                found[node.infoset] = np.array(tensor, np.float32)
+                tensors[node.infoset] = np.array(tensor, np.float32)
             actions: Iterable[object] = node.actions
         else:
             actions = node.outcomes
-        left += [rules.next(state, action) for action in actions]  # type: ignore[arg-type]
-    width = max(map(len, found.values()))
+        pending += [rules.next(state, action) for action in actions]  # type: ignore[arg-type]
+    width = max(map(len, tensors.values()))
     features = np.zeros((game.n_infosets, width), np.float32)
     for infoset, label in enumerate(game.infoset_labels):
-        tensor = found[label]
+        tensor = tensors[label]
         features[infoset, : len(tensor)] = tensor
     return features

@@ -67,10 +67,10 @@ class GameInfosets(CompiledSource):
         if (needed := bytes_needed(game, record)) > limit:
             raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
         layout = TableLayout(game, game.n_players, has_header=False)
-        traversal = public_traversal if _has_public_walk(game, record) else history_traversal
+        traversal = public_traversal if _uses_public_traversal(game, record) else history_traversal
         super().__init__(layout, traversal(game, layout))
-        made = make_features(game, record.features) if arrays is None else arrays["features"]
-        self.features: np.ndarray = made
+        features = make_features(game, record.features) if arrays is None else arrays["features"]
+        self.features: np.ndarray = features
         self.features.flags.writeable = False
         self.inputs = make_inputs(game, self.features)
         """Inputs of the learners."""
@@ -107,8 +107,8 @@ class GameInfosets(CompiledSource):
             raise ValueError(
                 f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
             )
-        given = record.features
-        if isinstance(given, Features) and Features(features).digest != given.digest:
+        option = record.features
+        if isinstance(option, Features) and Features(features).digest != option.digest:
             raise ValueError(f"features are not those that {record.name} names")
         inputs = make_inputs(game, features)
         size = make_learner(record, inputs, 1.0).size
@@ -159,17 +159,17 @@ class RuleInfosets(GrowingSource):
         # Float32 features are stored three times at most: their array has up to twice the length
         # needed, and networks get a copy.
         per_infoset = 3 * 4 * self.features_of.width + self.features_of.n_outputs
-        beside = per_infoset + 4 * (HEADER + groups) + 16
-        held = 0
+        extra_bytes = per_infoset + 4 * (HEADER + groups) + 16
+        count = 0
         if arrays is None:
-            table = InfosetTable(groups, beside=beside)
+            table = InfosetTable(groups, beside=extra_bytes)
         else:
-            held = len(arrays["player"]) if infosets is None else infosets
-            first = {key: arrays[key][:held] for key in ("player", "own", "kind", "label_ends")}
-            first["labels"] = arrays["labels"][: int(first["label_ends"][-1]) if held else 0]
-            table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
-        told = None if entered is None else partial(entered, self)
-        super().__init__(game, table, returns=record.scheme != "outcome", entered=told)
+            count = len(arrays["player"]) if infosets is None else infosets
+            first = {key: arrays[key][:count] for key in ("player", "own", "kind", "label_ends")}
+            first["labels"] = arrays["labels"][: int(first["label_ends"][-1]) if count else 0]
+            table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=extra_bytes)
+        callback = None if entered is None else partial(entered, self)
+        super().__init__(game, table, returns=record.scheme != "outcome", entered=callback)
         self.features = np.zeros((64, self.features_of.width), np.float32)
         """float32 (capacity, width): features of each infoset."""
         self.output = np.full((64, 1), -1, np.int32)
@@ -177,7 +177,7 @@ class RuleInfosets(GrowingSource):
         action."""
         self.block = np.full(len(self.table.numbers), -1, np.int32)
         """Infoset of each block; see :attr:`GameInfosets.block`."""
-        for row in range(held):
+        for row in range(count):
             assert arrays is not None
             output = arrays["output"][row]
             self.enter(row, arrays["features"][row], output[output >= 0])
@@ -190,20 +190,20 @@ class RuleInfosets(GrowingSource):
             features: float32 (width,).
             output: int32 (actions,): network output of each action.
         """
-        room, width = self.output.shape
-        if row >= room or len(output) > width:
+        capacity, width = self.output.shape
+        if row >= capacity or len(output) > width:
             # JAX compiles for each length, so use powers of two.
-            rows = max(room, 1 << row.bit_length())
+            rows = max(capacity, 1 << row.bit_length())
             wider = np.full((rows, max(width, len(output))), -1, np.int32)
-            wider[:room, :width] = self.output
+            wider[:capacity, :width] = self.output
             self.output = wider
             self.features.resize((len(wider), self.features_of.width), refcheck=False)
         self.features[row] = features
         self.output[row, : len(output)] = output
-        held = len(self.block)
-        if len(self.table.numbers) > held:
+        length = len(self.block)
+        if len(self.table.numbers) > length:
             make_room(self.block, len(self.table.numbers))
-            self.block[held:] = -1
+            self.block[length:] = -1
         self.block[self.table.block(row)] = row
 
     def at(self, row: int) -> OneInfoset:
@@ -228,17 +228,17 @@ class RuleInfosets(GrowingSource):
     def inputs(self) -> Inputs:
         """Inputs of the learners for all infosets so far.  There are as many rows as the arrays
         have room for, so that JAX compiles for few sizes."""
-        held, room = len(self.table), len(self.features)
-        output = self.output[:held]
+        count, capacity = len(self.table), len(self.features)
+        output = self.output[:count]
         is_action = output >= 0
         first = np.array(self.table.first[:-1], np.int64)
         sequence = np.where(is_action, first[:, None] + np.arange(output.shape[1]), -1)
-        legal = np.zeros((room, self.features_of.n_outputs), bool)
+        legal = np.zeros((capacity, self.features_of.n_outputs), bool)
         legal[np.nonzero(is_action)[0], output[is_action]] = True
         return Inputs(
             features=self.features,
             player_rows=None,
-            row=np.arange(held, dtype=np.int32),
+            row=np.arange(count, dtype=np.int32),
             output=np.where(is_action, output, 0),
             sequence=sequence,
             legal=legal,
@@ -246,9 +246,9 @@ class RuleInfosets(GrowingSource):
 
     @property
     def described(self) -> dict[str, np.ndarray]:  # noqa: D102
-        held = len(self.table)
-        own = {"features": self.features[:held].copy(), "output": self.output[:held].copy()}
-        return {**own, **self.table.described}
+        count = len(self.table)
+        arrays = {"features": self.features[:count].copy(), "output": self.output[:count].copy()}
+        return {**arrays, **self.table.described}
 
     @staticmethod
     def shapes(infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
@@ -314,7 +314,7 @@ def check_game(game: Any, record: Deep) -> None:
         )
 
 
-def _has_public_walk(game: FlatGame, record: Deep) -> bool:
+def _uses_public_traversal(game: FlatGame, record: Deep) -> bool:
     """Return whether traversals use the public tree, with hands drawn first."""
     return game.histories is None and not record.has_history_baseline
 
@@ -333,8 +333,8 @@ def bytes_needed(game: FlatGame, record: Deep) -> int:
     width = int(game.form.bucket_actions.max(initial=1))
     layout = TableLayout(game, game.n_players, has_header=False)
     histories, players = _history_baselines(game, record)
-    walked = bytes_of(layout, queue=False, public=_has_public_walk(game, record))
-    walked += 2 * 8 * histories * players
+    traversal_bytes = bytes_of(layout, queue=False, public=_uses_public_traversal(game, record))
+    traversal_bytes += 2 * 8 * histories * players
     tables = game.n_players * 4 * layout.size
     dense = 5 * 8 * width * game.n_infosets
-    return bytes_of_buffers(record, game.n_players, width) + walked + tables + dense
+    return bytes_of_buffers(record, game.n_players, width) + traversal_bytes + tables + dense

@@ -42,19 +42,19 @@ class Inputs(NamedTuple):
     @property
     def is_action(self) -> np.ndarray:
         """True if the infoset has an action at this position; bool (infosets, most actions)."""
-        found: np.ndarray = self.sequence >= 0
-        return found
+        mask: np.ndarray = self.sequence >= 0
+        return mask
 
-    def by_action(self, found: np.ndarray) -> np.ndarray:
+    def by_action(self, outputs: np.ndarray) -> np.ndarray:
         """Expand outputs by row to actions.
 
         Args:
-            found: float64 (rows, outputs).
+            outputs: float64 (rows, outputs).
 
         Returns:
             float64 (infosets, most actions): output of each action; 0 if there is no action.
         """
-        return np.where(self.is_action, found[self.row[:, None], self.output], 0.0)
+        return np.where(self.is_action, outputs[self.row[:, None], self.output], 0.0)
 
     def rows_of(self, player: int | None) -> tuple[int, int]:
         """Return the first row and the number of rows of a player, or of all players for None."""
@@ -76,14 +76,14 @@ def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
     """
     n_actions = np.repeat(game.form.bucket_actions, game.form.bucket_lanes)
     width = int(n_actions.max(initial=1))
-    place = np.arange(width)
-    is_action = place < n_actions[:, None]
-    sequence = game.infoset_sequence[:, None] + place * game.infoset_stride[:, None]
+    position = np.arange(width)
+    is_action = position < n_actions[:, None]
+    sequence = game.infoset_sequence[:, None] + position * game.infoset_stride[:, None]
     sequence = np.where(is_action, sequence, -1)
     output, n_outputs = _outputs(game, n_actions, width)
-    same = _representatives(game, sequence, output)
+    representatives = _representatives(game, sequence, output)
     # The player comes first, so that sorting by columns orders the rows by player.
-    columns = [game.infoset_player[:, None], features[same]]
+    columns = [game.infoset_player[:, None], features[representatives]]
     _, first, row = np.unique(
         np.concatenate(columns, axis=1), axis=0, return_index=True, return_inverse=True
     )
@@ -93,7 +93,7 @@ def make_inputs(game: FlatGame, features: np.ndarray) -> Inputs:
     legal[row[infoset], output[infoset, action]] = True
     counts = np.bincount(game.infoset_player[first], minlength=game.n_players)
     return Inputs(
-        features=np.ascontiguousarray(features[same][first], dtype=np.float32),
+        features=np.ascontiguousarray(features[representatives][first], dtype=np.float32),
         player_rows=np.concatenate([[0], np.cumsum(counts)]),
         row=row.astype(np.int32),
         output=output,
@@ -107,11 +107,11 @@ def _outputs(game: FlatGame, n_actions: np.ndarray, width: int) -> tuple[np.ndar
     number: dict[str, int] = {}
     output = np.zeros((game.n_infosets, width), np.int32)
     for infoset, labels in enumerate(game.infoset_actions):
-        for place, label in enumerate(labels):
-            output[infoset, place] = number.setdefault(label, len(number))
+        for position, label in enumerate(labels):
+            output[infoset, position] = number.setdefault(label, len(number))
         if len(number) > MOST_OUTPUTS:
-            by_place = np.where(np.arange(width) < n_actions[:, None], np.arange(width), 0)
-            return by_place.astype(np.int32), width
+            by_position = np.where(np.arange(width) < n_actions[:, None], np.arange(width), 0)
+            return by_position.astype(np.int32), width
     return output, max(len(number), 1)
 
 
@@ -127,9 +127,9 @@ def _representatives(game: FlatGame, sequence: np.ndarray, output: np.ndarray) -
     merged = np.where(sequence >= 0, game.merged.sequence[sequence].astype(np.int64), -1)
     # The merged form may omit an infoset with one action: give it a unique negative number, so
     # that it represents itself.
-    alone = (sequence[:, 1:] < 0).all(axis=1)
-    merged[alone] = -2 - np.arange(game.n_infosets)[alone, None]
-    _, first, of = np.unique(
+    has_one_action = (sequence[:, 1:] < 0).all(axis=1)
+    merged[has_one_action] = -2 - np.arange(game.n_infosets)[has_one_action, None]
+    _, first, group = np.unique(
         np.concatenate([merged, output], axis=1), axis=0, return_index=True, return_inverse=True
     )
-    return first[of.reshape(-1)]
+    return first[group.reshape(-1)]

@@ -95,12 +95,12 @@ class Learner(ABC):
         """
 
     @abstractmethod
-    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:
+    def predict_at(self, fitted: np.ndarray, infoset: OneInfoset) -> np.ndarray:
         """Predict for a single infoset by several fits.
 
         Args:
             fitted: (fits, numbers): result of :meth:`fitted` for each fit.
-            here: The infoset.
+            infoset: The infoset.
 
         Returns:
             float64 (fits, actions).
@@ -150,26 +150,26 @@ class NetworkLearner(Learner):
         begun = network.begin(parameters)
         first_row, rows = inputs.rows_of(player)
         # If there are no more rows than samples in a batch, samples are summed by row.
-        together = rows <= self.algorithm.batch
-        places = rows if together else self.algorithm.batch
+        sums_by_row = rows <= self.algorithm.batch
+        batch_rows = rows if sums_by_row else self.algorithm.batch
         losses: list[Any] = []
         for done in range(0, updates, SPAN):
-            batches = _empty_batches(min(SPAN, updates - done), places, inputs.n_outputs)
+            batches = _empty_batches(min(SPAN, updates - done), batch_rows, inputs.n_outputs)
             draw_batches(
                 reservoir,
                 inputs.row,
                 inputs.output,
                 first_row,
                 self.algorithm.batch,
-                together,
+                sums_by_row,
                 self.scale,
                 generator,
                 batches,
             )
             # JAX runs asynchronously: do not read its results here, so that training continues
             # while the next batches are drawn.
-            begun, found = network.train(begun, inputs.features, inputs.legal, *batches)
-            losses.append(found)
+            begun, span_losses = network.train(begun, inputs.features, inputs.legal, *batches)
+            losses.append(span_losses)
         _check_losses(np.concatenate(losses), what)
         trained = np.array(begun[0], dtype=np.float32)
         if not np.isfinite(trained).all():
@@ -185,21 +185,23 @@ class NetworkLearner(Learner):
         """Predict for every action without samples; see :meth:`predict`."""
         inputs = self.inputs
         first, rows = inputs.rows_of(player)
-        here = slice(first, first + rows)
-        found = np.zeros(inputs.legal.shape)
-        found[here] = self._network.predict(parameters, inputs.features[here], inputs.legal[here])
-        return inputs.by_action(found)
+        of_player = slice(first, first + rows)
+        outputs = np.zeros(inputs.legal.shape)
+        outputs[of_player] = self._network.predict(
+            parameters, inputs.features[of_player], inputs.legal[of_player]
+        )
+        return inputs.by_action(outputs)
 
-    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
+    def predict_at(self, fitted: np.ndarray, infoset: OneInfoset) -> np.ndarray:  # noqa: D102
         legal = np.zeros(self.inputs.n_outputs, bool)
-        legal[here.output] = True
+        legal[infoset.output] = True
         # All-zero parameters mean that there was no fit yet: predict 0.
-        known = np.any(fitted, axis=1).reshape(-1, 1)
+        has_fit = np.any(fitted, axis=1).reshape(-1, 1)
         # Pad to a power of two, because JAX compiles separately for each number of networks.
-        several = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
-        several[: len(fitted)] = fitted
-        found = self._network.predict_each(several, here.features, legal)[: len(fitted)]
-        return np.where(known, found[:, here.output], 0.0)
+        padded = np.zeros((1 << max(len(fitted) - 1, 0).bit_length(), self.size), np.float32)
+        padded[: len(fitted)] = fitted
+        outputs = self._network.predict_each(padded, infoset.features, legal)[: len(fitted)]
+        return np.where(has_fit, outputs[:, infoset.output], 0.0)
 
 
 class TableLearner(Learner):
@@ -218,29 +220,29 @@ class TableLearner(Learner):
         infoset, weight = reservoir.infoset[:count], reservoir.weight[:count]
         sample, action = np.nonzero(~np.isnan(reservoir.values[:count]))
         outputs = inputs.n_outputs
-        at = inputs.row[infoset[sample]] * np.int64(outputs)
-        at += inputs.output[infoset[sample], action]
+        cell = inputs.row[infoset[sample]] * np.int64(outputs)
+        cell += inputs.output[infoset[sample], action]
         # `bincount` adds in the order of the samples, as the traversals of a table add regrets, so
         # the sums have the same bits.
-        cells, shares = inputs.legal.size, weight[sample]
+        n_cells, shares = inputs.legal.size, weight[sample]
         values = reservoir.values[sample, action]
-        total = np.bincount(at, weights=shares * values, minlength=cells)
-        weights = np.bincount(at, weights=shares, minlength=cells)
+        total = np.bincount(cell, weights=shares * values, minlength=n_cells)
+        weights = np.bincount(cell, weights=shares, minlength=n_cells)
         mean = np.divide(total, weights, out=total, where=weights > 0.0)
         mean = mean.reshape(inputs.legal.shape)
         return inputs.by_action(self.scale * mean)
 
-    def predict_at(self, fitted: np.ndarray, here: OneInfoset) -> np.ndarray:  # noqa: D102
-        count = len(here.output)
-        found = np.zeros((len(fitted), count))
+    def predict_at(self, fitted: np.ndarray, infoset: OneInfoset) -> np.ndarray:  # noqa: D102
+        count = len(infoset.output)
+        predicted = np.zeros((len(fitted), count))
         # Sequences that were entered after the fit have no samples.
-        if 0 <= here.first < fitted.shape[1]:
-            found[:] = fitted[:, here.first : here.first + count]
-        return found
+        if 0 <= infoset.first < fitted.shape[1]:
+            predicted[:] = fitted[:, infoset.first : infoset.first + count]
+        return predicted
 
     def fitted(self, parameters: np.ndarray, predicted: np.ndarray) -> np.ndarray:  # noqa: D102
-        found: np.ndarray = predicted[self.inputs.is_action]
-        return found
+        by_sequence: np.ndarray = predicted[self.inputs.is_action]
+        return by_sequence
 
 
 def make_learner(
@@ -265,10 +267,10 @@ def make_learner(
 def _check_losses(losses: np.ndarray, what: str) -> None:
     """Raise a TrainingError if a loss is not finite; it names the update."""
     if not (good := np.isfinite(losses)).all():
-        at = int(np.argmin(good))
+        index = int(np.argmin(good))
         raise TrainingError(
-            f"{what}: the loss of update {at + 1} is {losses[at]}; a smaller learning_rate may "
-            "help, or smaller features"
+            f"{what}: the loss of update {index + 1} is {losses[index]}; a smaller learning_rate "
+            "may help, or smaller features"
         )
 
 
@@ -297,13 +299,15 @@ def probabilities(predicted: np.ndarray, is_action: np.ndarray, unplayed: str) -
     for column in positive.T:  # Add in the order of the traversals, so that the bits are equal.
         total += column
     if unplayed == "best":
-        most = np.max(np.where(is_action, predicted, -np.inf), axis=1)
-        instead = is_action & (predicted == most[:, None])
+        largest = np.max(np.where(is_action, predicted, -np.inf), axis=1)
+        fallback = is_action & (predicted == largest[:, None])
     else:
-        instead = is_action
-    shares = instead / instead.sum(axis=1, keepdims=True)
-    some = total > 0.0
-    return np.where(some[:, None], positive / np.where(some, total, 1.0)[:, None], shares)
+        fallback = is_action
+    shares = fallback / fallback.sum(axis=1, keepdims=True)
+    has_positive = total > 0.0
+    return np.where(
+        has_positive[:, None], positive / np.where(has_positive, total, 1.0)[:, None], shares
+    )
 
 
 def first_generators(seed: Seed | None) -> tuple[np.ndarray, np.ndarray]:
@@ -375,8 +379,10 @@ def _joined(reservoirs: list[Reservoir], is_own: np.ndarray) -> Reservoir:
     if len(reservoirs) == 1:
         return reservoirs[0]
     parts = []
-    for one in reservoirs:
-        here = np.flatnonzero(is_own[one.infoset[: filled(one)]])
-        parts.append((one.infoset[here], one.weight[here], one.values[here]))
+    for reservoir in reservoirs:
+        indices = np.flatnonzero(is_own[reservoir.infoset[: filled(reservoir)]])
+        parts.append(
+            (reservoir.infoset[indices], reservoir.weight[indices], reservoir.values[indices])
+        )
     infoset, weight, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return Reservoir(infoset, weight, values, np.array([len(infoset)], np.int64))

@@ -64,25 +64,25 @@ class Mixture:
             float64 (sequences,).
         """
         game, inputs = self._game, self._inputs
-        found = np.ones(game.n_sequences)
+        played = np.ones(game.n_sequences)
         is_action = inputs.is_action
         for player, parameters in enumerate(self.solution.state.networks[iteration - 1]):
-            own = is_action & (game.infoset_player == player)[:, None]
+            of_player = is_action & (game.infoset_player == player)[:, None]
             if parameters.any():
                 predicted = self._learner.predict_parameters(player, parameters)
             else:
                 predicted = np.zeros(inputs.sequence.shape)  # Before the first fit.
             strategy = probabilities(predicted, is_action, self._record.unplayed)
-            found[inputs.sequence[own]] = strategy[own]
-        return found
+            played[inputs.sequence[of_player]] = strategy[of_player]
+        return played
 
     def draw(self) -> list[Policy]:
         """Draw the strategy that each player follows in a play."""
         game, drawn = self.solution.game, []
         for _ in range(game.n_players):
             with np.errstate(over="ignore"):
-                at = draw(self._generator) * self._ends[-1]
-            iteration = int(np.searchsorted(self._ends, at, side="right")) + 1
+                point = draw(self._generator) * self._ends[-1]
+            iteration = int(np.searchsorted(self._ends, point, side="right")) + 1
             drawn.append(Policy(game, self.strategies(iteration)))
         return drawn
 

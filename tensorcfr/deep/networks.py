@@ -39,8 +39,8 @@ class Perceptron(eqx.Module):
     def __init__(self, sizes: tuple[int, ...], *, skip: bool, normalise: bool, key: Any) -> None:
         keys = jax.random.split(key, len(sizes) - 1)
         self.layers = [
-            eqx.nn.Linear(size, following, key=one)
-            for size, following, one in zip(sizes[:-1], sizes[1:], keys, strict=True)
+            eqx.nn.Linear(size, following, key=layer_key)
+            for size, following, layer_key in zip(sizes[:-1], sizes[1:], keys, strict=True)
         ]
         self.skip, self.normalise = skip, normalise
 
@@ -112,8 +112,8 @@ class Network:
         Returns:
             float64 (networks, outputs).
         """
-        found = self._predict_each(parameters, features[None], legal[None])
-        return np.array(found, dtype=np.float64)[:, 0]
+        outputs = self._predict_each(parameters, features[None], legal[None])
+        return np.array(outputs, dtype=np.float64)[:, 0]
 
     def begin(self, parameters: np.ndarray) -> Any:
         """Return the parameters and the initial optimizer state, for :meth:`train`."""
@@ -138,27 +138,27 @@ class Network:
             Parameters and optimizer state after the updates; and float32 (updates,): weighted mean
             squared error before each update.
         """
-        found: tuple[Any, Any] = self._span(begun, features, legal, (row, weight, total, square))
-        return found
+        trained: tuple[Any, Any] = self._span(begun, features, legal, (row, weight, total, square))
+        return trained
 
     def _outputs(self, parameters: Any, features: Any, legal: Any) -> Any:
-        found = jax.vmap(self._unravel(parameters))(features)
+        outputs = jax.vmap(self._unravel(parameters))(features)
         if self._softmax:
-            return jax.nn.softmax(found, axis=-1, where=legal)
-        return jnp.where(legal, found, 0.0)
+            return jax.nn.softmax(outputs, axis=-1, where=legal)
+        return jnp.where(legal, outputs, 0.0)
 
     def _train_span(self, begun: Any, features: Any, legal: Any, batches: Any) -> Any:
         def loss(parameters: Any, row: Any, weight: Any, total: Any, square: Any) -> Any:
             # The samples of a batch are summed by row: sum w (f - v)^2 = f (W f - 2 T) + S, with
             # W, T and S the sums of w, w v and w v^2.
-            found = self._outputs(parameters, features[row], legal[row])
-            return (found * (weight * found - 2.0 * total)).sum() + square
+            predicted = self._outputs(parameters, features[row], legal[row])
+            return (predicted * (weight * predicted - 2.0 * total)).sum() + square
 
         def update(carried: Any, batch: Any) -> Any:
             parameters, memory = carried
-            found, gradient = jax.value_and_grad(loss)(parameters, *batch)
+            error, gradient = jax.value_and_grad(loss)(parameters, *batch)
             change, memory = self._optimizer.update(gradient, memory, parameters)
-            return (optax.apply_updates(parameters, change), memory), found
+            return (optax.apply_updates(parameters, change), memory), error
 
         return jax.lax.scan(update, begun, batches)
 

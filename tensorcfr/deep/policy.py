@@ -45,7 +45,7 @@ class NetworkPolicy(TablePolicy):
     Args:
         game: The game.
         infosets: The visited infosets.
-        made: Returns the learner and the fits of each player; called on first use.
+        make: Returns the learner and the fits of each player; called on first use.
         is_mixture: True if each play follows a single fit from beginning to end, drawn by weight.
             The probability of an action then depends on the player's earlier actions.
         unplayed: See :attr:`tensorcfr.algorithms.Deep.unplayed`.
@@ -55,27 +55,27 @@ class NetworkPolicy(TablePolicy):
         self,
         game: UncompiledGame,
         infosets: RuleInfosets,
-        made: Callable[[], tuple[Learner, Sequence[Fits]]],
+        make: Callable[[], tuple[Learner, Sequence[Fits]]],
         *,
         is_mixture: bool,
         unplayed: str,
     ) -> None:
         self.game, self._table, self._size = game, infosets.table, len(infosets.table)
-        self._infosets, self._make = infosets, made
+        self._infosets, self._make = infosets, make
         self._is_mixture, self._unplayed = is_mixture, unplayed
         self._remembered: dict[int | str, np.ndarray] = {}
         self._numbers = 0
 
     @cached_property
-    def _made(self) -> tuple[Learner, Sequence[Fits]]:
+    def _learner_and_fits(self) -> tuple[Learner, Sequence[Fits]]:
         return self._make()
 
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """Strategies at all visited infosets, float64 (sequences,)."""
-        found = np.concatenate([np.empty(0), *(self._at(row) for row in range(self._size))])
-        found.flags.writeable = False
-        return found
+        strategies = np.concatenate([np.empty(0), *(self._at(row) for row in range(self._size))])
+        strategies.flags.writeable = False
+        return strategies
 
     def _at(self, row: int) -> list[float]:
         return _normalised(self._plays(row))
@@ -95,8 +95,8 @@ class NetworkPolicy(TablePolicy):
                 "not determine its strategy: ask at a history, as sampled_values and "
                 "local_best_response do"
             )
-        here = self._of(infoset, infoset.player, infoset.actions)
-        return _normalised(self._play_at(here, infoset.player, None))
+        unvisited = self._network_input(infoset, infoset.player, infoset.actions)
+        return _normalised(self._play_at(unvisited, infoset.player, None))
 
     def at_history(self, infoset: Infoset, node: Node) -> list[float]:
         """Return the probabilities at an infoset, visited or not.
@@ -109,7 +109,7 @@ class NetworkPolicy(TablePolicy):
             return super().__call__(infoset)
         return _normalised(self._plays_below(node))
 
-    def _of(
+    def _network_input(
         self, label: str, player: int, actions: Sequence[object], state: object = None
     ) -> OneInfoset:
         """Make the input of the networks for an unvisited infoset."""
@@ -124,51 +124,51 @@ class NetworkPolicy(TablePolicy):
             float64 (fits, actions): weight times own reach of each fit if the policy is a mixture;
             otherwise weight times probability.
         """
-        known = self._remembered.get(row)
-        if known is not None:
-            return known
+        cached = self._remembered.get(row)
+        if cached is not None:
+            return cached
         table = self._table
-        own, before = table.own[row], None
-        if self._is_mixture and own != NO_SEQUENCE:
-            parent = int(np.searchsorted(self._first, own, "right")) - 1
-            before = self._plays(parent)[:, own - table.first[parent]]
-        found = self._play_at(self._infosets.at(row), table.player[row], before)
-        return self._remember(row, found)
+        last_sequence, before = table.own[row], None
+        if self._is_mixture and last_sequence != NO_SEQUENCE:
+            parent = int(np.searchsorted(self._first, last_sequence, "right")) - 1
+            before = self._plays(parent)[:, last_sequence - table.first[parent]]
+        plays = self._play_at(self._infosets.at(row), table.player[row], before)
+        return self._remember(row, plays)
 
     def _plays_below(self, node: Node) -> np.ndarray:
         """Compute the numbers of :meth:`_plays` at a history."""
         row = self._row(node.label)
         if row is not None:
             return self._plays(row)
-        known = self._remembered.get(node.label)
-        if known is not None:
-            return known
+        cached = self._remembered.get(node.label)
+        if cached is not None:
+            return cached
         # Find the player's last own action, whose reaches multiply the strategies at this history.
-        before, here = None, node
-        while self._is_mixture and here.parent is not None:
-            here, step = here.parent, here.index
-            if here.actor == node.actor:
-                before = self._plays_below(here)[:, step]
+        before, ancestor = None, node
+        while self._is_mixture and ancestor.parent is not None:
+            ancestor, step = ancestor.parent, ancestor.index
+            if ancestor.actor == node.actor:
+                before = self._plays_below(ancestor)[:, step]
                 break
-        alone = self._of(node.label, node.actor, node.edges, node.state)
-        return self._remember(node.label, self._play_at(alone, node.actor, before))
+        unvisited = self._network_input(node.label, node.actor, node.edges, node.state)
+        return self._remember(node.label, self._play_at(unvisited, node.actor, before))
 
-    def _play_at(self, here: OneInfoset, player: int, before: np.ndarray | None) -> np.ndarray:
-        learner, fits = self._made
+    def _play_at(self, infoset: OneInfoset, player: int, before: np.ndarray | None) -> np.ndarray:
+        learner, fits = self._learner_and_fits
         fitted, weights = fits[player]
         before = weights if before is None else before
-        predicted = learner.predict_at(fitted, here)
+        predicted = learner.predict_at(fitted, infoset)
         is_action = np.ones(predicted.shape, bool)
-        found: np.ndarray = before[:, None] * probabilities(predicted, is_action, self._unplayed)
-        return found
+        plays: np.ndarray = before[:, None] * probabilities(predicted, is_action, self._unplayed)
+        return plays
 
-    def _remember(self, key: int | str, found: np.ndarray) -> np.ndarray:
-        if self._numbers + found.size > MOST_REMEMBERED:
+    def _remember(self, key: int | str, plays: np.ndarray) -> np.ndarray:
+        if self._numbers + plays.size > MOST_REMEMBERED:
             self._remembered.clear()
             self._numbers = 0
-        self._numbers += found.size
-        self._remembered[key] = found
-        return found
+        self._numbers += plays.size
+        self._remembered[key] = plays
+        return plays
 
     @cached_property
     def _first(self) -> np.ndarray:
@@ -183,8 +183,8 @@ def _normalised(plays: np.ndarray) -> list[float]:
     """
     sums = plays.sum(axis=0)
     total = sums.sum()
-    found = sums / total if total > 0.0 else np.full(len(sums), 1.0 / len(sums))
-    strategy: list[float] = found.tolist()
+    shares = sums / total if total > 0.0 else np.full(len(sums), 1.0 / len(sums))
+    strategy: list[float] = shares.tolist()
     return strategy
 
 
@@ -211,11 +211,11 @@ def policy_on_rules(
     """
     infosets = RuleInfosets(game, record, state._asdict())
 
-    def made() -> tuple[Learner, Sequence[Fits]]:
+    def make() -> tuple[Learner, Sequence[Fits]]:
         if callable(fits):
             return fits()
         return make_learner(record, infosets.inputs, 1.0), fits
 
     unplayed = record.unplayed if unplayed is None else unplayed
-    policy = NetworkPolicy(game, infosets, made, is_mixture=is_mixture, unplayed=unplayed)
+    policy = NetworkPolicy(game, infosets, make, is_mixture=is_mixture, unplayed=unplayed)
     return cast(Policy, policy)

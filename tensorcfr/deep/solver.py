@@ -100,15 +100,15 @@ class DeepSolver(SamplingSolver):
         seed: Seed | None = None,
         memory_limit: Limit = None,
     ) -> None:
-        given = self._begin(game, algorithm, state, iteration, seed, memory_limit)
+        initial = self._begin(game, algorithm, state, iteration, seed, memory_limit)
         record, players = self.algorithm, game.n_players
         check_game(game, record)
         self._generator, self._training_generator = first_generators(seed)
         self._touched, self._turn_of = np.zeros(2, np.int64), np.zeros(1, np.uint64)
         self._networks: list[list[np.ndarray]] = []
         """Fits behind the strategies of each iteration, if they are stored."""
-        self._made: tuple[int, Policy] | None = None
-        arrays = None if given is None else given._asdict()
+        self._cached_average: tuple[int, Policy] | None = None
+        arrays = None if initial is None else initial._asdict()
         if game.is_compiled:
             self.source = GameInfosets(game, record, arrays, self.memory_limit)
             self._cumulative = np.zeros(game.n_sequences)
@@ -128,18 +128,18 @@ class DeepSolver(SamplingSolver):
             for count in (players, baselines)
         )
         # On rules no utilities are known before the first traversal.
-        known = not self.source.grows
-        self._set_scale(scale_for(record, self.source.largest) if known else 0.0)
+        knows_utilities = not self.source.grows
+        self._set_scale(scale_for(record, self.source.largest) if knows_utilities else 0.0)
         self._samples: list[Samples]
         """Reservoirs of each player."""
-        if given is None:
+        if initial is None:
             self._samples = self._new_samples(self._inputs.sequence.shape[1])
         else:
-            self._take(given)
+            self._load_state(initial)
         # A schedule without traversals compiles the kernels now.
         with telling_limit(self):
             self._sample(np.empty((0, 1)), 0)
-        self._look()
+        self._refresh_inputs()
 
     def _new_samples(self, width: int) -> list[Samples]:
         """Make empty reservoirs of all players; they share the generator and the infosets."""
@@ -171,7 +171,7 @@ class DeepSolver(SamplingSolver):
         """Set the factor of utilities before training; 0 if it is not known yet."""
         self._scale = self._advantages.scale = scale
 
-    def _look(self) -> None:
+    def _refresh_inputs(self) -> None:
         """Pass the current infosets to the learners; they change on rules only."""
         if self.source.grows:
             self._inputs = self.source.inputs
@@ -183,12 +183,12 @@ class DeepSolver(SamplingSolver):
         schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
         with telling_limit(self):
             for row in schedule:
-                before, infosets = self._numbers([]), self.source.n_infosets
+                previous, infosets = self._numbers([]), self.source.n_infosets
                 try:
                     for player in range(self.game.n_players):
                         self._turn(player, row)
                 except BaseException:
-                    self._undo(before, infosets)
+                    self._undo(previous, infosets)
                     raise
                 self.iteration += 1
 
@@ -205,7 +205,7 @@ class DeepSolver(SamplingSolver):
         record = self.algorithm
         self._add_to_average(player, float(row[0]))
         self._sample(np.repeat(row[None], record.traversals, axis=0), player)
-        self._look()
+        self._refresh_inputs()
         samples = self._samples[player]
         where = f"{record.name} on {self.game.name}, iteration {self.iteration + 1}"
         if not filled(samples.advantages):
@@ -223,10 +223,10 @@ class DeepSolver(SamplingSolver):
             record.updates,
             f"{where}, advantage network of player {player}",
         )
-        own = self._rows(player)
-        self._set(REGRETS, own, predicted / self._scale)
+        rows = self._rows(player)
+        self._set(REGRETS, rows, predicted / self._scale)
         played = probabilities(predicted, self._inputs.is_action, record.unplayed)
-        self._set(STRATEGY, own, played)
+        self._set(STRATEGY, rows, played)
         if filled(samples.baselines):
             predicted = self._fit(
                 self._baseline_parameters,
@@ -285,31 +285,31 @@ class DeepSolver(SamplingSolver):
         """Return the reservoirs of the updated player, widened if an infoset has more actions."""
         width = self.source.frames.width
         if self.source.grows and self._width < width:
-            self._samples = [wider(own, width) for own in self._samples]
+            self._samples = [wider(samples, width) for samples in self._samples]
         return self._samples[int(self._turn_of[0])]
 
-    def _entered(self, infosets: RuleInfosets, row: int, said: Decision, state: object) -> None:
+    def _entered(self, infosets: RuleInfosets, row: int, decision: Decision, state: object) -> None:
         """Set the features of a new infoset, and the strategy and baselines that the networks
         predict for it."""
-        player, label, actions = said
+        player, label, actions = decision
         assert label is not None
         output = np.array(infosets.features_of.outputs(label, actions), np.int32)
         infosets.enter(row, infosets.features_of.of(player, label, state), output)
-        table, here, count = infosets.table, infosets.at(row), len(actions)
+        table, infoset, count = infosets.table, infosets.at(row), len(actions)
         block = table.block(row)
 
-        def write(group: int, found: np.ndarray) -> None:
-            table.numbers[block + group * count : block + (group + 1) * count] = found
+        def write(group: int, numbers: np.ndarray) -> None:
+            table.numbers[block + group * count : block + (group + 1) * count] = numbers
 
         # Parameters are zeros before the first fit.
         if self._parameters[player].any():
-            predicted = self._advantages.predict_at(self._parameters[player][None], here)
+            predicted = self._advantages.predict_at(self._parameters[player][None], infoset)
             is_action = np.ones(predicted.shape, bool)
             write(STRATEGY, probabilities(predicted, is_action, self.algorithm.unplayed)[0])
-        for other, fitted in enumerate(self._baseline_parameters):
+        for owner, fitted in enumerate(self._baseline_parameters):
             if fitted.any():
-                predicted = self._advantages.predict_at(fitted[None], here)
-                write(BASELINE + other, predicted[0] / self._scale)
+                predicted = self._advantages.predict_at(fitted[None], infoset)
+                write(BASELINE + owner, predicted[0] / self._scale)
 
     def _add_to_average(self, player: int, weight: float) -> None:
         """Add the current strategies of the other players to the average, or store their fits.
@@ -328,24 +328,24 @@ class DeepSolver(SamplingSolver):
         if not self.source.grows:
             form, reach = self.game.form, np.empty(self.game.n_sequences)
             evaluation.realization_plan(form, self.source.table.group(STRATEGY), reach)
-            for other in range(self.game.n_players):
-                if other != player:
-                    own = form.of_player(other)
-                    self._cumulative[own] += weight * reach[own]
+            for opponent in range(self.game.n_players):
+                if opponent != player:
+                    of_opponent = form.of_player(opponent)
+                    self._cumulative[of_opponent] += weight * reach[of_opponent]
 
     def _rows(self, player: int) -> np.ndarray:
         """Return the infosets of a player, int64 (infosets of the player,)."""
-        found: np.ndarray = np.flatnonzero(self.source.player == player)
-        return found
+        rows: np.ndarray = np.flatnonzero(self.source.player == player)
+        return rows
 
     def _has_choices(self, player: int) -> bool:
         """Return whether a player has an infoset of several actions.
 
         On rules, the answer is True if no infoset of the player has been visited.
         """
-        own = self._rows(player)
-        unknown = self.source.grows and not len(own)
-        return unknown or bool((self._inputs.sequence[own, 1:] >= 0).any())
+        rows = self._rows(player)
+        unknown = self.source.grows and not len(rows)
+        return unknown or bool((self._inputs.sequence[rows, 1:] >= 0).any())
 
     def _set(self, group: int, rows: Any, values: np.ndarray) -> None:
         """Write numbers by infoset and action to the table that the traversals read.
@@ -369,20 +369,20 @@ class DeepSolver(SamplingSolver):
         """Copy of the solver state."""
         return self._numbers(self._networks)._replace(**self.source.described)
 
-    def _numbers(self, kept: list[list[np.ndarray]]) -> DeepState:
+    def _numbers(self, stored_fits: list[list[np.ndarray]]) -> DeepState:
         """Copy the solver state without the description of its infosets.
 
         Args:
-            kept: The fits of all iterations to include; may be empty.
+            stored_fits: The fits of all iterations to include; may be empty.
         """
         source, players = self.source, self.game.n_players
         size = 0 if source.grows else self._advantages.size
-        networks = self._stacked([fit for each in kept for fit in each], size)
+        networks = self._stacked([fit for each in stored_fits for fit in each], size)
         arrays: dict[str, np.ndarray] = {}
         if source.grows:
             baselines = range(len(self._baseline_parameters))
-            found = [source.table.group(BASELINE + player) for player in baselines]
-            arrays["baseline"] = np.array(found).reshape(len(found), source.n_sequences)
+            values = [source.table.group(BASELINE + player) for player in baselines]
+            arrays["baseline"] = np.array(values).reshape(len(values), source.n_sequences)
             arrays["factor"] = np.array([self._scale])
         else:
             arrays["regret"] = source.table.group(REGRETS)
@@ -396,7 +396,7 @@ class DeepSolver(SamplingSolver):
             baseline_parameters=self._stacked(
                 self._baseline_parameters, size * self.algorithm.has_baseline_network
             ),
-            networks=networks.reshape(len(kept), players, networks.shape[-1]),
+            networks=networks.reshape(len(stored_fits), players, networks.shape[-1]),
             touched=self._touched.copy(),
             generator=self._generator.copy(),
             training_generator=self._training_generator.copy(),
@@ -404,15 +404,15 @@ class DeepSolver(SamplingSolver):
             **arrays,
         )
 
-    def _stacked(self, fits: list[np.ndarray], least: int = 0) -> np.ndarray:
-        """Stack fits as rows padded with zeros; (fits, largest size, at least ``least``)."""
-        most = max(map(len, fits), default=least)
-        found: np.ndarray = np.zeros((len(fits), most), self._kind_of_fits)
-        for row, fit in zip(found, fits, strict=True):
+    def _stacked(self, fits: list[np.ndarray], min_width: int = 0) -> np.ndarray:
+        """Stack fits as rows padded with zeros; (fits, largest size, at least ``min_width``)."""
+        width = max(map(len, fits), default=min_width)
+        stacked: np.ndarray = np.zeros((len(fits), width), self._kind_of_fits)
+        for row, fit in zip(stacked, fits, strict=True):
             row[: len(fit)] = fit
-        return found
+        return stacked
 
-    def _take(self, state: DeepState) -> None:
+    def _load_state(self, state: DeepState) -> None:
         """Copy the arrays of a state into the solver, whose infosets must already exist."""
         source = self.source
         self._samples = self._new_samples(state.advantage_values.shape[1])
@@ -422,8 +422,8 @@ class DeepSolver(SamplingSolver):
         self._baseline_parameters = list(state.baseline_parameters.copy())
         self._networks = [list(each) for each in state.networks.copy()]
         if source.grows:
-            for player, own in enumerate(state.baseline):
-                source.table.set_group(BASELINE + player, own)
+            for player, baseline in enumerate(state.baseline):
+                source.table.set_group(BASELINE + player, baseline)
             self._set_scale(float(state.factor[0]))
         else:
             source.table.set_group(REGRETS, state.regret)
@@ -432,27 +432,27 @@ class DeepSolver(SamplingSolver):
                 source.history_values[:] = state.history_values
             for player, samples in enumerate(self._samples):
                 if filled(samples.baselines):
-                    found = self._baseline_parameters[player]
-                    predicted = self._advantages.predict(samples.baselines, None, found)
+                    parameters = self._baseline_parameters[player]
+                    predicted = self._advantages.predict(samples.baselines, None, parameters)
                     self._set_baselines(player, predicted)
         self._touched[:] = state.touched
         self._generator[:] = state.generator
         self._training_generator[:] = state.training_generator
 
-    def _undo(self, before: DeepState, infosets: int) -> None:
+    def _undo(self, previous: DeepState, infosets: int) -> None:
         """Undo an iteration, including the infosets that it entered.
 
         Args:
-            before: State before the iteration, without stored networks.
+            previous: State before the iteration, without stored networks.
             infosets: Number of infosets before the iteration.
         """
         if self.source.grows:
-            given = self.game, self.algorithm, self.source.described, infosets
-            self.source = RuleInfosets(*given, entered=self._entered)
+            arguments = self.game, self.algorithm, self.source.described, infosets
+            self.source = RuleInfosets(*arguments, entered=self._entered)
         networks = self._networks[: self.iteration]
-        self._take(before)
+        self._load_state(previous)
         self._networks = networks
-        self._look()
+        self._refresh_inputs()
 
     @classmethod
     def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
@@ -485,7 +485,7 @@ class DeepSolver(SamplingSolver):
         game, algorithm = setting.game, setting.algorithm
         if game.is_compiled:
             return super().last_policy_of(setting, state)
-        fits = [Fits(own[None], np.ones(1)) for own in state.parameters]
+        fits = [Fits(parameters[None], np.ones(1)) for parameters in state.parameters]
         return policy_on_rules(game, algorithm, state, fits, is_mixture=False)
 
     def current_policy(self) -> Policy:  # noqa: D102
@@ -499,15 +499,15 @@ class DeepSolver(SamplingSolver):
         If the average is a network, it is trained from scratch after each call of :meth:`step`,
         with random numbers from the solver state.
         """
-        if self._made is None or self._made[0] != self.iteration:
+        if self._cached_average is None or self._cached_average[0] != self.iteration:
             if self.source.grows:
-                made = self.policy_of(self.setting, self.state)
+                policy = self.policy_of(self.setting, self.state)
             elif self.algorithm.has_strategy_network and self._cumulative[0] > 0.0:
-                made = Policy(self.game, self._network_average())
+                policy = Policy(self.game, self._network_average())
             else:
-                made = Policy(self.game, self._exact_average())
-            self._made = self.iteration, made
-        return self._made[1]
+                policy = Policy(self.game, self._exact_average())
+            self._cached_average = self.iteration, policy
+        return self._cached_average[1]
 
     def average_probabilities(self) -> np.ndarray:
         """Return the average strategy, float64 (sequences,)."""
@@ -526,19 +526,19 @@ class DeepSolver(SamplingSolver):
 
     def _network_average(self) -> np.ndarray:
         strategy = np.array(Policy.uniform(self.game).probabilities)
-        for player, found in enumerate(self._trained()):
-            if found is not None:
-                own, is_action = self._rows(player), self._inputs.is_action
-                played = probabilities(found[1], is_action, "uniform")[own]
-                strategy[self._inputs.sequence[own][is_action[own]]] = played[is_action[own]]
+        for player, fit in enumerate(self._trained()):
+            if fit is not None:
+                rows, is_action = self._rows(player), self._inputs.is_action
+                played = probabilities(fit[1], is_action, "uniform")[rows]
+                strategy[self._inputs.sequence[rows][is_action[rows]]] = played[is_action[rows]]
         return strategy
 
     def _average_fits(self) -> list[Fits]:
         """Train a network of each player's average strategy; a player without samples has none."""
         fits = []
-        for found in self._trained():
-            kept = [] if found is None else [self._averages.fitted(*found)]
-            fits.append(Fits(self._stacked(kept), np.ones(len(kept))))
+        for fit in self._trained():
+            fitted = [] if fit is None else [self._averages.fitted(*fit)]
+            fits.append(Fits(self._stacked(fitted), np.ones(len(fitted))))
         return fits
 
     def _trained(self) -> list[tuple[np.ndarray, np.ndarray] | None]:
@@ -556,7 +556,7 @@ class DeepSolver(SamplingSolver):
             train_average(
                 self._averages,
                 self.algorithm,
-                [s.strategies for other, s in enumerate(self._samples) if other != player],
+                [s.strategies for owner, s in enumerate(self._samples) if owner != player],
                 self.source.player == player,
                 player,
                 generator,
@@ -580,7 +580,11 @@ class DeepSolver(SamplingSolver):
         a compiled game."""
         if not isinstance(self.source, RuleInfosets):
             return None
-        samples = sum(filled(one) for own in self._samples for one in reservoirs_of(own))
+        samples = sum(
+            filled(reservoir)
+            for player_samples in self._samples
+            for reservoir in reservoirs_of(player_samples)
+        )
         buffers = 2 * samples * (BYTES_PER_SAMPLE + 8 * self._width)
         return self.source.bytes_counted + self._bytes_of_networks + buffers
 

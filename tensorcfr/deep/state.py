@@ -137,6 +137,6 @@ def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> Deep
     }
     owner = game.name if is_compiled else "these infosets"
     check_arrays(kept, expected, f"{owner} and {algorithm.name}")
-    found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-    found |= restored_buffers(kept, algorithm, players, (infosets.n_infosets, shapes.width))
-    return DeepState(**found, **infosets.described)
+    arrays = {name: np.ascontiguousarray(kept[name]) for name in expected}
+    arrays |= restored_buffers(kept, algorithm, players, (infosets.n_infosets, shapes.width))
+    return DeepState(**arrays, **infosets.described)

@@ -58,10 +58,10 @@ class GapSolver(IterativeSolver):
     ) -> None:
         self.game, self.algorithm = game, self._checked(game, algorithm)
         if game.n_players != 2 or not game.constant_sum:
-            lacks = "no constant sum" if game.n_players == 2 else f"{game.n_players} players"
+            problem = "no constant sum" if game.n_players == 2 else f"{game.n_players} players"
             raise ValueError(
                 f"{self.algorithm.name} is for two players and a constant sum; {game.name} has "
-                f"{lacks}"
+                f"{problem}"
             )
         require(8 * ARRAYS * game.n_sequences, f"solving {game.name}", memory_limit)
         self.iteration = iteration
@@ -120,8 +120,8 @@ def entropy_weights(form: SequenceForm) -> np.ndarray:
     for b in reversed(range(len(form.bucket_lanes))):
         actions, lanes = int(form.bucket_actions[b]), int(form.bucket_lanes[b])
         first, infoset = int(form.bucket_sequence[b]), int(form.bucket_infoset[b])
-        own = slice(infoset, infoset + lanes)
-        after = below[first : first + actions * lanes].reshape(actions, lanes)
-        weight[own] = 1.0 + after.max(axis=0)
-        np.add.at(below, form.infoset_parent[own], weight[own])
+        infosets = slice(infoset, infoset + lanes)
+        child_weights = below[first : first + actions * lanes].reshape(actions, lanes)
+        weight[infosets] = 1.0 + child_weights.max(axis=0)
+        np.add.at(below, form.infoset_parent[infosets], weight[infosets])
     return weight

@@ -108,11 +108,11 @@ class AgentSolver(IterativeSolver):
         for t in range(self.iteration + 1, self.iteration + iterations + 1):
             weight = self.algorithm.weight(t)
             for player in range(self.game.n_players):
-                self._move(player, is_first=t == 1)
+                self._update_player(player, is_first=t == 1)
             np.add(self._state.cumulative, weight * self._reach, out=self._state.cumulative)
         self.iteration += iterations
 
-    def _move(self, player: int, is_first: bool) -> None:
+    def _update_player(self, player: int, is_first: bool) -> None:
         """Update the strategies of a player at all infosets.
 
         Args:
@@ -126,14 +126,17 @@ class AgentSolver(IterativeSolver):
         # From the deepest bucket up, because each infoset adds its value to its parent sequence.
         for b in reversed(range(*form.player_buckets[player : player + 2])):
             lanes, first = form.bucket_lanes[b], form.bucket_sequence[b]
-            here = slice(form.bucket_infoset[b], form.bucket_infoset[b] + lanes)
+            infosets = slice(form.bucket_infoset[b], form.bucket_infoset[b] + lanes)
             rows = slice(first, first + form.bucket_actions[b] * lanes)
             strategy, before, change, q = (
                 array[rows].reshape(-1, lanes) for array in (*self._state[:3], value)
             )
             mean = (strategy * q).sum(axis=0)
-            np.add.at(value, form.infoset_parent[here], mean)
-            reach, scale = others[here.start - begin : here.stop - begin], self._scale[here]
+            np.add.at(value, form.infoset_parent[infosets], mean)
+            reach, scale = (
+                others[infosets.start - begin : infosets.stop - begin],
+                self._scale[infosets],
+            )
             advantage = np.zeros_like(q)
             np.divide((q - mean) * self.game.unit, reach, out=advantage, where=reach > 0.0)
             advantage /= scale
@@ -141,11 +144,11 @@ class AgentSolver(IterativeSolver):
             # advantage in the first iteration.
             ahead = 0.0 * advantage if is_first else advantage - before
             change += np.square(ahead).max(axis=0)
-            strategy[:] = self._moved(strategy, advantage + ahead, change, scale)
+            strategy[:] = self._next_strategies(strategy, advantage + ahead, change, scale)
             before[:] = advantage
         evaluation.realization_plan(form, self._state.strategy, self._reach)
 
-    def _moved(
+    def _next_strategies(
         self, strategy: np.ndarray, towards: np.ndarray, change: np.ndarray, scale: np.ndarray
     ) -> np.ndarray:
         """Compute the next strategies of some infosets.
@@ -164,9 +167,9 @@ class AgentSolver(IterativeSolver):
         rate = record.eta / np.sqrt(1.0 + change)
         with np.errstate(divide="ignore"):  # Without a floor a probability may become 0 for good.
             logs = (np.log(strategy) + rate * towards) / (1.0 + rate * alpha / scale)
-        moved = np.exp(logs - logs.max(axis=0))
-        moved *= (1.0 - record.floor) / moved.sum(axis=0)
-        return np.asarray(moved + record.floor / len(moved))
+        updated = np.exp(logs - logs.max(axis=0))
+        updated *= (1.0 - record.floor) / updated.sum(axis=0)
+        return np.asarray(updated + record.floor / len(updated))
 
     def _scales(self) -> np.ndarray:
         """Compute the scale of each infoset, float64 (infosets,).
@@ -174,13 +177,17 @@ class AgentSolver(IterativeSolver):
         The scale is the largest absolute value of the infoset given that it is reached, over all
         own strategies, when the others play uniformly.
         """
-        form, paid = self.game.form, np.zeros(self.game.n_sequences)
-        of, found = form.owners[0], np.zeros(form.n_infosets)
+        form, payoffs = self.game.form, np.zeros(self.game.n_sequences)
+        infoset, largest = form.owners[0], np.zeros(form.n_infosets)
         for player in range(form.n_players):
-            evaluation.add_payoffs(form, player, self._reach, paid)
-        most = np.stack([paid, -paid])
-        for value in most:
+            evaluation.add_payoffs(form, player, self._reach, payoffs)
+        signed_values = np.stack([payoffs, -payoffs])
+        for value in signed_values:
             carry_up(form, value)
-        np.maximum.at(found, of[of >= 0], np.abs(most).max(axis=0)[of >= 0])
+        np.maximum.at(
+            largest, infoset[infoset >= 0], np.abs(signed_values).max(axis=0)[infoset >= 0]
+        )
         reach = self._others.everywhere(self._reach)
-        return np.divide(found * self.game.unit, reach, out=np.zeros_like(found), where=reach > 0)
+        return np.divide(
+            largest * self.game.unit, reach, out=np.zeros_like(largest), where=reach > 0
+        )

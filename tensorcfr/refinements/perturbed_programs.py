@@ -75,8 +75,8 @@ def quasi_perfect(game: Flat) -> QuasiPerfect:
     exactly.  Time grows with the third power of the number of sequences: about 10 seconds for 900.
 
     >>> from tensorcfr import compile_game
-    >>> found = quasi_perfect(compile_game("kuhn"))
-    >>> found.value, found.probabilities["Jb"]  # A jack folds to a bet.
+    >>> equilibrium = quasi_perfect(compile_game("kuhn"))
+    >>> equilibrium.value, equilibrium.probabilities["Jb"]  # A jack folds to a bet.
     (Fraction(-1, 18), {'pass': Fraction(1, 1), 'bet': Fraction(0, 1)})
 
     Args:
@@ -119,23 +119,26 @@ def _result(
         trembles: The number ``e`` at which the basis was found.
     """
     limits = [Fraction(1)] * game.n_sequences
-    for infoset, at in enumerate(program.sequences):
-        above = reaches[program.above[infoset]]
+    for infoset, sequences in enumerate(program.sequences):
+        parent_reaches = reaches[program.parent_sequence[infoset]]
         # For `e -> 0`, the ratio of two polynomials tends to the ratio of their coefficients at the
         # lowest power of the denominator.
-        order = int(np.flatnonzero(above)[0])
-        for s in at:
-            limits[s] = reaches[s, order] / above[order]
+        order = int(np.flatnonzero(parent_reaches)[0])
+        for s in sequences:
+            limits[s] = reaches[s, order] / parent_reaches[order]
     by_label = {
         label: {
-            action: limits[s] for action, s in zip(game.infoset_actions[infoset], at, strict=True)
+            action: limits[s]
+            for action, s in zip(game.infoset_actions[infoset], sequences, strict=True)
         }
-        for (infoset, at), label in zip(
+        for (infoset, sequences), label in zip(
             enumerate(program.sequences), game.infoset_labels, strict=True
         )
     }
-    own = game.form.player_sequences[1]
-    value = sum(v * reaches[row, 0] * reaches[own + column, 0] for row, column, v in program.payoff)
+    second_begin = game.form.player_sequences[1]
+    value = sum(
+        v * reaches[row, 0] * reaches[second_begin + column, 0] for row, column, v in program.payoff
+    )
     return QuasiPerfect(
         Policy(game, np.array([float(p) for p in limits])),
         by_label,
@@ -145,7 +148,7 @@ def _result(
     )
 
 
-class _Side(NamedTuple):
+class _PlayerSequences(NamedTuple):
     """Sequences and infosets of one player."""
 
     first: int
@@ -164,7 +167,7 @@ class _Program:
         form = game.form
         self.game = game
         self.sides = [
-            _Side(
+            _PlayerSequences(
                 int(form.player_sequences[p]),
                 int(form.player_sequences[p + 1] - form.player_sequences[p]),
                 range(int(form.player_infosets[p]), int(form.player_infosets[p + 1])),
@@ -176,14 +179,14 @@ class _Program:
             (int(row), int(column), fraction_of(float(value)))
             for row, column, value in zip(entries.row, entries.col, entries.data, strict=True)
         ]
-        self.above = form.infoset_parent.astype(int).tolist()
+        self.parent_sequence = form.infoset_parent.astype(int).tolist()
         self.sequences = [
             np.arange(game.n_sequences)[game.sequences(infoset)].tolist()
             for infoset in range(game.n_infosets)
         ]
         length = np.zeros(game.n_sequences, dtype=int)
         for infoset in range(game.n_infosets):  # Earlier infosets have smaller numbers.
-            length[self.sequences[infoset]] = length[self.above[infoset]] + 1
+            length[self.sequences[infoset]] = length[self.parent_sequence[infoset]] + 1
         self.length = length
         self.least = _zeros(game.n_sequences, int(length.max()) + 1)
         for s, k in enumerate(length.tolist()):
@@ -199,11 +202,11 @@ class _Program:
             Object array (sequences, powers) of fractions; None if the basis is not stable.
         """
         least = np.where(self.length > 0, float(trembles) ** self.length, 0.0)
-        found = optimum(self.game, least)
-        has_more = found.reach - least > POSITIVE * np.maximum(least, float(trembles) ** 3)
-        is_tight = found.slack <= POSITIVE
-        own, other = self._basis(has_more, is_tight | has_more)
-        return self._solve(own, other)
+        optimal = optimum(self.game, least)
+        has_more = optimal.reach - least > POSITIVE * np.maximum(least, float(trembles) ** 3)
+        is_tight = optimal.slack <= POSITIVE
+        first_basis, second_basis = self._basis(has_more, is_tight | has_more)
+        return self._solve(first_basis, second_basis)
 
     def _basis(self, has_more: np.ndarray, is_tight: np.ndarray) -> tuple[list[int], list[int]]:
         """Select the sequences of each player that are in a basis.
@@ -218,9 +221,14 @@ class _Program:
         chosen = []
         for player in range(2):
             side = self.sides[player]
-            at = np.arange(side.first, side.first + side.size)
+            sequences = np.arange(side.first, side.first + side.size)
             # Required sequences come first, because elimination selects the earliest ones.
-            chosen.append([*at[has_more[at]].tolist(), *at[is_tight[at] & ~has_more[at]].tolist()])
+            chosen.append(
+                [
+                    *sequences[has_more[sequences]].tolist(),
+                    *sequences[is_tight[sequences] & ~has_more[sequences]].tolist(),
+                ]
+            )
         system = self._system(*chosen)
         rows, columns = (1 + len(side.infosets) for side in self.sides)
         values = list(range(len(chosen[0]), len(chosen[0]) + columns))
@@ -228,90 +236,94 @@ class _Program:
         by_column = _independent(system, values + list(range(len(chosen[0]))))
         across = [list(line) for line in zip(*system, strict=True)]
         by_row = _independent(across, list(range(len(system))))
-        own = [chosen[0][c] for c in by_column if c < len(chosen[0])]
-        other = [chosen[1][r - rows] for r in by_row if r >= rows]
-        return own, other
+        first_basis = [chosen[0][c] for c in by_column if c < len(chosen[0])]
+        second_basis = [chosen[1][r - rows] for r in by_row if r >= rows]
+        return first_basis, second_basis
 
-    def _system(self, own: list[int], other: list[int]) -> list[list[Fraction]]:
+    def _system(self, first_basis: list[int], second_basis: list[int]) -> list[list[Fraction]]:
         """Make the matrix of the linear system of a basis.
 
         Rows are the constraints of player 0, then sequences of player 1.  Columns are sequences of
         player 0, then the values of player 1's infosets.
 
         Args:
-            own: Sequences of player 0 in the basis.
-            other: Sequences of player 1 in the basis.
+            first_basis: Sequences of player 0 in the basis.
+            second_basis: Sequences of player 1 in the basis.
         """
-        lines = _constraints(self, 0, own)
+        lines = _constraints(self, 0, first_basis)
         width = 1 + len(self.sides[1].infosets)
         lines = [line + [Fraction(0)] * width for line in lines]
-        at = {s: column for column, s in enumerate(own)}
-        place = {s - self.sides[1].first: row for row, s in enumerate(other)}
-        below = [[Fraction(0)] * len(own) for _ in other]
+        column_of = {s: column for column, s in enumerate(first_basis)}
+        row_of = {s - self.sides[1].first: row for row, s in enumerate(second_basis)}
+        below = [[Fraction(0)] * len(first_basis) for _ in second_basis]
         for row, column, v in self.payoff:
-            if row in at and column in place:
-                below[place[column]][at[row]] -= v
-        values = _constraints(self, 1, other)
+            if row in column_of and column in row_of:
+                below[row_of[column]][column_of[row]] -= v
+        values = _constraints(self, 1, second_basis)
         for row, line in enumerate(below):
             line.extend(values[k][row] for k in range(width))
         return lines + below
 
-    def _solve(self, own: list[int], other: list[int]) -> np.ndarray | None:
+    def _solve(self, first_basis: list[int], second_basis: list[int]) -> np.ndarray | None:
         """Compute own reaches for all small ``e`` from a basis.
 
         Returns:
             Object array (sequences, powers) of fractions; None if the system is not square or is
             singular, or if the basis is not stable.
         """
-        system, least, powers = self._system(own, other), self.least, self.least.shape[1]
-        if len(system) != len(own) + 1 + len(self.sides[1].infosets):
+        system, least, powers = (
+            self._system(first_basis, second_basis),
+            self.least,
+            self.least.shape[1],
+        )
+        if len(system) != len(first_basis) + 1 + len(self.sides[1].infosets):
             return None
         first, second = self.sides
         gain = _zeros(self.game.n_sequences, powers)  # A' l below player 1's, A m below player 0's.
         for row, column, v in self.payoff:
             gain[second.first + column] += v * least[row]
             gain[row] += v * least[second.first + column]
-        right = np.concatenate([self._rest(0), gain[other]])
+        right = np.concatenate([self._right_side(0), gain[second_basis]])
         across = [list(line) for line in zip(*system, strict=True)]
         # The dual of the same system: y' and the values of player 0.
-        left = np.concatenate([gain[own], self._rest(1)])
+        left = np.concatenate([gain[first_basis], self._right_side(1)])
         solved, dual = _solution(system, right), _solution(across, left)
         if solved is None or dual is None:
             return None
         reach, rows = least.copy(), 1 + len(first.infosets)
-        reach[own] += solved[: len(own)]
-        reach[other] += dual[rows:]
-        values = [dual[:rows], solved[len(own) :]]
+        reach[first_basis] += solved[: len(first_basis)]
+        reach[second_basis] += dual[rows:]
+        values = [dual[:rows], solved[len(first_basis) :]]
         slack = self._slacks(reach, values)
         inside = np.concatenate([reach - least, slack])
         return reach if all(map(_is_positive, inside)) else None
 
-    def _rest(self, player: int) -> np.ndarray:
+    def _right_side(self, player: int) -> np.ndarray:
         """Compute ``e - E l``, the right side of every constraint less the minimum own reaches."""
         lines = 1 + len(self.sides[player].infosets)
-        found = _zeros(lines, self.least.shape[1])
-        found[0, 0] = Fraction(1)
+        right = _zeros(lines, self.least.shape[1])
+        right[0, 0] = Fraction(1)
         for line, infoset in enumerate(self.sides[player].infosets, start=1):
-            found[line] += self.least[self.above[infoset]]
+            right[line] += self.least[self.parent_sequence[infoset]]
             for s in self.sequences[infoset]:
-                found[line] -= self.least[s]
-        return found
+                right[line] -= self.least[s]
+        return right
 
     def _slacks(self, reach: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
         """Compute the reduced cost of each sequence as a polynomial in ``e``: the loss per unit of
         additional own reach."""
         first, second = self.sides
-        found = _zeros(*reach.shape)
+        slack = _zeros(*reach.shape)
         for row, column, v in self.payoff:
-            found[row] -= v * reach[second.first + column]
-            found[second.first + column] += v * reach[row]
+            slack[row] -= v * reach[second.first + column]
+            slack[second.first + column] += v * reach[row]
         for side, value, sign in ((first, values[0], -1), (second, values[1], 1)):
-            found[side.first] -= sign * value[0]
+            slack[side.first] -= sign * value[0]
             for line, infoset in enumerate(side.infosets, start=1):
-                found[self.above[infoset]] += sign * value[line]
+                slack[self.parent_sequence[infoset]] += sign * value[line]
                 for s in self.sequences[infoset]:
-                    found[s] -= sign * value[line]
-        return found
+                    slack[s] -= sign * value[line]
+        return slack
 
 
 def _constraints(program: _Program, player: int, sequences: list[int]) -> list[list[Fraction]]:
@@ -325,17 +337,17 @@ def _constraints(program: _Program, player: int, sequences: list[int]) -> list[l
         player: The player.
         sequences: Sequences of the columns.
     """
-    side, at = program.sides[player], {s: column for column, s in enumerate(sequences)}
-    found = [[Fraction(0)] * len(sequences) for _ in range(1 + len(side.infosets))]
-    if side.first in at:
-        found[0][at[side.first]] = Fraction(1)
+    side, column_of = program.sides[player], {s: column for column, s in enumerate(sequences)}
+    rows = [[Fraction(0)] * len(sequences) for _ in range(1 + len(side.infosets))]
+    if side.first in column_of:
+        rows[0][column_of[side.first]] = Fraction(1)
     for line, infoset in enumerate(side.infosets, start=1):
-        if program.above[infoset] in at:
-            found[line][at[program.above[infoset]]] -= 1
+        if program.parent_sequence[infoset] in column_of:
+            rows[line][column_of[program.parent_sequence[infoset]]] -= 1
         for s in program.sequences[infoset]:
-            if s in at:
-                found[line][at[s]] += 1
-    return found
+            if s in column_of:
+                rows[line][column_of[s]] += 1
+    return rows
 
 
 def fraction_of(number: float) -> Fraction:
@@ -346,9 +358,9 @@ def fraction_of(number: float) -> Fraction:
 
 def _zeros(rows: int, columns: int) -> np.ndarray:
     """Make an object array (rows, columns) of zero fractions."""
-    found = np.empty((rows, columns), dtype=object)
-    found[:] = Fraction(0)
-    return found
+    zeros = np.empty((rows, columns), dtype=object)
+    zeros[:] = Fraction(0)
+    return zeros
 
 
 def _is_positive(polynomial: np.ndarray) -> bool:
@@ -360,12 +372,12 @@ def _is_positive(polynomial: np.ndarray) -> bool:
 def _matrix(lines: Any) -> Any:
     """Convert rows of fractions to a matrix of python-flint."""
     flint = needs(*FLINT)
-    found = flint.fmpq_mat(len(lines), len(lines[0]))
+    matrix = flint.fmpq_mat(len(lines), len(lines[0]))
     for row, line in enumerate(lines):
         for column, entry in enumerate(line):
             if entry:
-                found[row, column] = flint.fmpq(entry.numerator, entry.denominator)
-    return found
+                matrix[row, column] = flint.fmpq(entry.numerator, entry.denominator)
+    return matrix
 
 
 def _independent(lines: list[list[Fraction]], order: list[int]) -> list[int]:
@@ -376,12 +388,12 @@ def _independent(lines: list[list[Fraction]], order: list[int]) -> list[int]:
         order: Columns in the order of preference.
     """
     reduced, rank = _matrix([[line[c] for c in order] for line in lines]).rref()
-    found, at = [], 0
+    independent, column = [], 0
     for row in range(rank):
-        while reduced[row, at] == 0:
-            at += 1
-        found.append(order[at])
-    return found
+        while reduced[row, column] == 0:
+            column += 1
+        independent.append(order[column])
+    return independent
 
 
 def _solution(lines: list[list[Fraction]], right: np.ndarray) -> np.ndarray | None:
@@ -398,5 +410,5 @@ def _solution(lines: list[list[Fraction]], right: np.ndarray) -> np.ndarray | No
         solved = _matrix(lines).solve(_matrix(right.tolist()))
     except ZeroDivisionError:
         return None
-    found = [[Fraction(int(q.p), int(q.q)) for q in row] for row in solved.tolist()]
-    return np.array(found, dtype=object).reshape(right.shape)
+    rows = [[Fraction(int(q.p), int(q.q)) for q in row] for row in solved.tolist()]
+    return np.array(rows, dtype=object).reshape(right.shape)

@@ -58,10 +58,10 @@ def quantal_responses(
     have any number of players and any sums of payoffs.
 
     >>> from tensorcfr import compile_game
-    >>> one, other = quantal_responses(compile_game("kuhn"), [1.0, 100.0])
-    >>> round(one.policy["Kb"]["bet"], 6)  # A king calls: by 1 / (1 + exp(-3)).
+    >>> first, second = quantal_responses(compile_game("kuhn"), [1.0, 100.0])
+    >>> round(first.policy["Kb"]["bet"], 6)  # A king calls: by 1 / (1 + exp(-3)).
     0.952574
-    >>> round(other.policy["Kb"]["bet"], 6)
+    >>> round(second.policy["Kb"]["bet"], 6)
     1.0
 
     Args:
@@ -82,11 +82,11 @@ def quantal_responses(
             f"quantal_responses is for games with at most {LARGEST} sequences more than infosets; "
             f"{game.name} has {odds:,}"
         )
-    found = {}
+    responses = {}
     for aim in sorted(set(rationality)):
-        strategy = branch.go_to(float(aim))
-        found[aim] = QuantalResponse(float(aim), Policy(game, strategy))
-    return tuple(found[aim] for aim in rationality)
+        strategy = branch.trace_to(float(aim))
+        responses[aim] = QuantalResponse(float(aim), Policy(game, strategy))
+    return tuple(responses[aim] for aim in rationality)
 
 
 class _Branch:
@@ -114,7 +114,7 @@ class _Branch:
         weights = np.exp(logs - self.infosets.largest(logs))
         return np.asarray(weights / self.infosets.sum_up(weights))
 
-    def better(self, odds: np.ndarray) -> np.ndarray:
+    def relative_values(self, odds: np.ndarray) -> np.ndarray:
         """Compute action values minus the value of the infoset's first action, float64 (odds,).
 
         Values are given that the infoset is reached.
@@ -122,22 +122,22 @@ class _Branch:
         advantage = self.infosets.advantages(self.strategy(odds))
         return np.asarray((advantage - advantage[self.first])[self.moves])
 
-    def rest(self, point: np.ndarray) -> np.ndarray:
+    def residuals(self, point: np.ndarray) -> np.ndarray:
         """Compute the residuals of the equations, float64 (odds,); 0 at an equilibrium."""
-        return np.asarray(point[:-1] - point[-1] * self.better(point[:-1]))
+        return np.asarray(point[:-1] - point[-1] * self.relative_values(point[:-1]))
 
     def derivatives(self, point: np.ndarray) -> np.ndarray:
         """Compute the Jacobian matrix of the residuals, float64 (odds, odds + 1)."""
         odds, n = point[:-1], len(point) - 1
-        found = np.empty((n, n + 1))
+        jacobian = np.empty((n, n + 1))
         for k in range(n):
             step = np.zeros(n)
             step[k] = DIFFERENCE
-            change = self.better(odds + step) - self.better(odds - step)
-            found[:, k] = -point[-1] * change / (2 * DIFFERENCE)
-        found[:, :n] += np.eye(n)
-        found[:, n] = -self.better(odds)
-        return found
+            change = self.relative_values(odds + step) - self.relative_values(odds - step)
+            jacobian[:, k] = -point[-1] * change / (2 * DIFFERENCE)
+        jacobian[:, :n] += np.eye(n)
+        jacobian[:, n] = -self.relative_values(odds)
+        return jacobian
 
     def tangent_at(self, point: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Compute the unit tangent of the branch at a point.
@@ -148,8 +148,8 @@ class _Branch:
         """
         # The tangent is in the null space of the Jacobian matrix; the last row fixes its sign.
         system = np.vstack([self.derivatives(point), before])
-        found = np.linalg.solve(system, np.append(np.zeros(len(point) - 1), 1.0))
-        return np.asarray(found / np.linalg.norm(found))
+        tangent = np.linalg.solve(system, np.append(np.zeros(len(point) - 1), 1.0))
+        return np.asarray(tangent / np.linalg.norm(tangent))
 
     def corrected(self, point: np.ndarray, across: np.ndarray) -> np.ndarray | None:
         """Find an equilibrium near a point by Newton's method.
@@ -162,12 +162,12 @@ class _Branch:
             The equilibrium, float64 (odds + 1,); None if the method does not converge.
         """
         for _ in range(MOST_NEWTON):
-            rest = self.rest(point)
-            if np.abs(rest).max() <= NEAR * (1.0 + np.abs(point).max()):
+            residuals = self.residuals(point)
+            if np.abs(residuals).max() <= NEAR * (1.0 + np.abs(point).max()):
                 return point
             system = np.vstack([self.derivatives(point), across])
             try:
-                step = np.linalg.solve(system, -np.append(rest, 0.0))
+                step = np.linalg.solve(system, -np.append(residuals, 0.0))
             except np.linalg.LinAlgError:
                 return None
             if not np.isfinite(step).all() or np.abs(step).max() > 1.0 + self.length:
@@ -175,7 +175,7 @@ class _Branch:
             point = point + step
         return None
 
-    def go_to(self, aim: float) -> np.ndarray:
+    def trace_to(self, aim: float) -> np.ndarray:
         """Trace the branch to the first equilibrium with a ``lambda``, and return its strategies.
 
         Raises:
@@ -193,18 +193,20 @@ class _Branch:
                 share = (aim - self.point[-1]) / (ahead[-1] - self.point[-1])
                 ahead = self.point + share * self.length * self.tangent
                 ahead[-1] = aim
-                found = self.corrected(ahead, lambdas)
+                corrected = self.corrected(ahead, lambdas)
             else:
-                found = self.corrected(ahead, self.tangent)
-            if found is None or found[-1] > aim > self.point[-1]:  # The corrector went beyond it.
+                corrected = self.corrected(ahead, self.tangent)
+            if (
+                corrected is None or corrected[-1] > aim > self.point[-1]
+            ):  # The corrector went beyond it.
                 self.length /= 2
                 continue
-            tangent = self.tangent_at(found, self.tangent)
+            tangent = self.tangent_at(corrected, self.tangent)
             # A sharp turn may mean that the corrector jumped to another branch.
             if tangent @ self.tangent < 0.9:
                 self.length /= 2
                 continue
-            self.point, self.tangent, self.length = found, tangent, 1.5 * self.length
+            self.point, self.tangent, self.length = corrected, tangent, 1.5 * self.length
         raise RuntimeError(
             f"the branch could not be followed to lambda {aim:g}; it was, to {self.point[-1]:g}"
         )
@@ -224,15 +226,15 @@ class _Infosets:
     def sum_up(self, numbers: np.ndarray) -> np.ndarray:
         """Sum numbers over the actions of each infoset; float64 (sequences,), the sum at each
         action."""
-        found: np.ndarray = np.bincount(self.of, numbers)[self.of]
-        return found
+        sums: np.ndarray = np.bincount(self.of, numbers)[self.of]
+        return sums
 
     def largest(self, numbers: np.ndarray) -> np.ndarray:
         """Compute the maximum of 0 and the numbers of each infoset's actions; float64
         (sequences,), the maximum at each action."""
-        found = np.zeros(self.of.max() + 1)
-        np.maximum.at(found, self.of, numbers)
-        return found[self.of]
+        maxima = np.zeros(self.of.max() + 1)
+        np.maximum.at(maxima, self.of, numbers)
+        return maxima[self.of]
 
     def advantages(self, strategy: np.ndarray) -> np.ndarray:
         """Compute action values minus the value of the strategy, given that infosets are reached.
@@ -243,8 +245,8 @@ class _Infosets:
         Returns:
             float64 (sequences,) in the unit of utility; 0 if the reach is 0 or underflows.
         """
-        own, value = np.zeros((2, len(strategy)))
-        put_values(self.game.form, strategy, own, value)
-        reach = np.append(self.others.everywhere(own), np.ones(self.game.n_players))[self.of]
+        own_reach, value = np.zeros((2, len(strategy)))
+        put_values(self.game.form, strategy, own_reach, value)
+        reach = np.append(self.others.everywhere(own_reach), np.ones(self.game.n_players))[self.of]
         advantage = (value - self.sum_up(strategy * value)) * self.game.unit
         return np.divide(advantage, reach, out=np.zeros_like(value), where=reach > 0.0)

@@ -71,8 +71,8 @@ class Belief:
             raise ValueError(f"player must be 0 or 1, not {player!r}")
         if not self.reach > 0:
             raise ValueError(f"{' and '.join(map(repr, self.at))} is never reached: no belief")
-        given = self.weights.sum(axis=(0, 2 - player)) / self.reach
-        return dict(zip(self.roots.nodes.hands[player], given.tolist(), strict=True))
+        probabilities = self.weights.sum(axis=(0, 2 - player)) / self.reach
+        return dict(zip(self.roots.nodes.hands[player], probabilities.tolist(), strict=True))
 
     def __repr__(self) -> str:
         return f"<Belief at {', '.join(self.at)} of {self.game.name}, reach {self.reach:.6g}>"
@@ -99,9 +99,9 @@ def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
         ValueError: The policy is not for this game, or there is no such public node.
     """
     roots = find_roots(game, at)
-    found = find_policy(game, policy)
+    full_policy = find_policy(game, policy)
     first, second = (
-        np.array([own_reach_of(found, roots.nodes, node, player) for node in roots.roots])
+        np.array([own_reach_of(full_policy, roots.nodes, node, player) for node in roots.roots])
         for player in PLAYERS
     )
     return Belief(roots, (first, second))

@@ -99,11 +99,11 @@ class Blueprint:
         Raises:
             ValueError: The node is more than one action away from the blueprint's game.
         """
-        before = steps[:-1]
+        parent_steps = steps[:-1]
         if self.node(steps) is not None:
             return steps
-        if self.whole.player(before) == opponent and self.node(before) is not None:
-            return before
+        if self.whole.player(parent_steps) == opponent and self.node(parent_steps) is not None:
+            return parent_steps
         raise ValueError(
             f"{' '.join(steps)!r} is not one action of player {opponent} away from "
             f"{self.policy.game.name}, the game of the blueprint: resolve at an earlier line first"
@@ -126,11 +126,11 @@ class Blueprint:
                 action that the game lacks; names the line.
         """
         coarse = self.policy.game
-        if self.is_coarser and (found := self.whole.difference(coarse, steps)) is not None:
-            line, how = found
+        if self.is_coarser and (difference := self.whole.difference(coarse, steps)) is not None:
+            line, description = difference
             raise ValueError(
-                f"the blueprint is for {coarse.name}, which {how} than {self.whole.name} here "
-                f"after {line!r}"
+                f"the blueprint is for {coarse.name}, which {description} than {self.whole.name} "
+                f"here after {line!r}"
             )
 
     def entry_values(self, part: CompiledPart, steps: Steps) -> np.ndarray:
@@ -167,19 +167,19 @@ class Blueprint:
         """
         policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
-        for above, acts, action in nodes.way(self.node(steps) or 0):
-            if acts != opponent:
+        for decision, actor, action in nodes.way(self.node(steps) or 0):
+            if actor != opponent:
                 continue
-            layout = nodes.layout(above)
+            layout = nodes.layout(decision)
             best = self._profile.at(layout.numbers(np.arange(len(total)))).best * policy.game.unit
             gift = best.max(axis=1) - best[:, action]
-            child = nodes.children(above)[action].node
-            own = [own_reach_of(policy, nodes, child, player) for player in range(2)]
-            reach = nodes.others_reach(child, opponent, own) * layout.stands_for
-            held = (layout.lane >= 0) & (reach > 0)
+            child = nodes.children(decision)[action].node
+            own_reaches = [own_reach_of(policy, nodes, child, player) for player in range(2)]
+            reach = nodes.others_reach(child, opponent, own_reaches) * layout.stands_for
+            is_possible = (layout.lane >= 0) & (reach > 0)
             # Gifts are differences of counterfactual values; divide them by the others' reach, and
             # by the number of merged infosets that they sum.
-            total += np.divide(gift, reach, out=np.zeros_like(gift), where=held)
+            total += np.divide(gift, reach, out=np.zeros_like(gift), where=is_possible)
         return total
 
     @cached_property

@@ -123,8 +123,8 @@ class CardPart(CardGame):
         )
         self.kept: Kept = (first, second)
         """Hands that are left, for each player int64 (hands,), as numbers in the whole game."""
-        self.hands = [hands[own] for hands, own in zip(rules.hands, self.kept, strict=True)]
-        self.weights = [weight[own] for weight, own in zip(weights, self.kept, strict=True)]
+        self.hands = [hands[indices] for hands, indices in zip(rules.hands, self.kept, strict=True)]
+        self.weights = [weight[indices] for weight, indices in zip(weights, self.kept, strict=True)]
         self.weights_vary = rules.weights_vary
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
@@ -159,12 +159,15 @@ class CardPart(CardGame):
         node = self.rules.node(state)
         if not isinstance(node, (Fold, Showdown, Runout)):
             return node
-        (own, other), scale = self.charged, self.scale
-        ended: Any = node
-        pays = {name: n for name, n in node._asdict().items() if isinstance(n, tuple)}
-        paid = {n: (scale * (one - own), scale * (two - other)) for n, (one, two) in pays.items()}
-        found: Fold | Showdown | Runout = ended._replace(**paid)
-        return found
+        (first_charge, second_charge), scale = self.charged, self.scale
+        terminal: Any = node
+        amounts = {name: n for name, n in node._asdict().items() if isinstance(n, tuple)}
+        paid = {
+            n: (scale * (first_amount - first_charge), scale * (second_amount - second_charge))
+            for n, (first_amount, second_amount) in amounts.items()
+        }
+        payoff: Fold | Showdown | Runout = terminal._replace(**paid)
+        return payoff
 
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after an action, as in the whole game."""
@@ -214,7 +217,7 @@ class CompiledCardPart(CompiledPart):
             by_hand = GadgetByHand(part, paid)
             return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
 
-        return Gadget(_changed(game, form, utilities, lay_out), self.steps, self.kept)
+        return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.kept)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.maxmargin_gadget`.
@@ -224,11 +227,11 @@ class CompiledCardPart(CompiledPart):
         equally likely to meet the other player.
         """
         part, opponent, player = self.rules, self.opponent, self.player
-        met = weight_met(part, opponent)
+        met_weight = weight_met(part, opponent)
         weights = [np.zeros(len(hands)) for hands in part.rules.hands]
         weights[player][part.kept[player]] = part.weights[player]
-        chosen = met > ROUNDING * part.weights[player].sum()
-        weights[opponent][part.kept[opponent][chosen]] = 1.0 / met[chosen]
+        chosen = met_weight > ROUNDING * part.weights[player].sum()
+        weights[opponent][part.kept[opponent][chosen]] = 1.0 / met_weight[chosen]
         hands = int(chosen.sum())
         # Utilities sum to ``2 * end``; charging that to the player makes the gadget zero-sum.
         charged = (2.0 * part.end, 0.0) if player == 0 else (0.0, 2.0 * part.end)
@@ -253,7 +256,7 @@ class CompiledCardPart(CompiledPart):
             infoset_parent=np.delete(form.infoset_parent, slice(begin + 1, begin + hands)),
         )
         values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
-        changed = _changed(game, form, game.utilities[:, None] + values, _no_flat)
+        changed = _replace_trunk(game, form, game.utilities[:, None] + values, _no_flat)
         return Gadget(changed, (), rules.kept)
 
 
@@ -262,8 +265,8 @@ def compile_part(part: CardPart) -> CutGame:
 
     The ranges of a blueprint may differ between suits by rounding.
     """
-    with budget(f"compiling {part.name}", free_memory()) as own:
-        return compile_rules(part, part.name, own, symmetric=False)
+    with budget(f"compiling {part.name}", free_memory()) as memory:
+        return compile_rules(part, part.name, memory, symmetric=False)
 
 
 def _no_flat(limit: int | None) -> FlatGame:
@@ -313,7 +316,7 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
     return trunk._replace(operator=(added,))
 
 
-def _changed(
+def _replace_trunk(
     game: CutGame,
     trunk: SequenceForm,
     utilities: np.ndarray,
@@ -342,8 +345,14 @@ class GadgetByHand(HandByHand):
 
     def __init__(self, part: CardPart, paid: np.ndarray) -> None:
         super().__init__(part)
-        own = np.broadcast_to(paid[:, None] if part.opponent == 0 else paid, self.prior.shape)
-        both = [own, -own] if part.opponent == 0 else [-own, own]
+        opponent_payoff = np.broadcast_to(
+            paid[:, None] if part.opponent == 0 else paid, self.prior.shape
+        )
+        both = (
+            [opponent_payoff, -opponent_payoff]
+            if part.opponent == 0
+            else [-opponent_payoff, opponent_payoff]
+        )
         self.part, self.paid = part, part.end + np.stack(both)
 
     def node(self, state: tuple[Any, Deals]) -> Any:
@@ -367,10 +376,10 @@ class CardSubgames(Subgames):
         )
         self.hands = first, second
 
-    def find(self, at: At) -> list[Spot]:
+    def find(self, names: At) -> list[Spot]:
         """Return public nodes by line."""
         spots = []
-        for name in names_of(at):
+        for name in names_of(names):
             line = follow(self.rules, "" if name.strip() == START else name)
             if isinstance(self.rules.node(line.state), (Fold, Showdown, Runout)):
                 over = " ".join(line.steps)
@@ -396,52 +405,62 @@ class CardSubgames(Subgames):
     ) -> CompiledCardPart | None:
         line, opponent = follow(self.rules, steps), 1 - player if entry else None
         board = (*self.rules.board, *line.dealt)
-        weights = [self.rules.weights_on(p, board) * own for p, own in enumerate(reach)]
+        weights = [self.rules.weights_on(p, board) * own_reach for p, own_reach in enumerate(reach)]
         # The sum of utilities is constant: both players get half of it if the opponent terminates.
         rules = CardPart(self.rules, line, weights, opponent, end=constant / 2)
         return CompiledCardPart(rules, player) if all(map(len, rules.hands)) else None
 
-    def is_of(self, other: CompiledGame) -> bool:  # noqa: D102
-        if CardNodes.of(other).rules is self.rules:
+    def is_of(self, other_game: CompiledGame) -> bool:  # noqa: D102
+        if CardNodes.of(other_game).rules is self.rules:
             return True
-        return self.game is not None and other.digest == self.game.digest
+        return self.game is not None and other_game.digest == self.game.digest
 
-    def deals_like(self, other: CompiledGame) -> bool:  # noqa: D102
-        own, rules = CardNodes.of(other).rules, self.rules
-        alike = (own.board, own.dead) == (rules.board, rules.dead)
-        alike = alike and list(map(str, own.cards)) == list(map(str, rules.cards))
+    def deals_like(self, other_game: CompiledGame) -> bool:  # noqa: D102
+        other_rules, rules = CardNodes.of(other_game).rules, self.rules
+        is_same = (other_rules.board, other_rules.dead) == (rules.board, rules.dead)
+        is_same = is_same and list(map(str, other_rules.cards)) == list(map(str, rules.cards))
         for player in range(2):
-            alike &= np.array_equal(own.hands[player], rules.hands[player])
-            alike = alike and np.allclose(own.weights[player], rules.weights[player])
-        return alike
+            is_same &= np.array_equal(other_rules.hands[player], rules.hands[player])
+            is_same = is_same and np.allclose(other_rules.weights[player], rules.weights[player])
+        return is_same
 
-    def like(self, other: CompiledGame) -> CardSubgames:  # noqa: D102
-        return CardSubgames(CardNodes.of(other).rules, other)
+    def like(self, other_game: CompiledGame) -> CardSubgames:  # noqa: D102
+        return CardSubgames(CardNodes.of(other_game).rules, other_game)
 
-    def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
+    def difference(self, other_game: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
         bettings = []
-        for rules in (self.rules, CardNodes.of(other).rules):
+        for rules in (self.rules, CardNodes.of(other_game).rules):
             part = CardPart(rules, follow(rules, steps), rules.weights)
             bettings.append(unfold(part, rules.name))
-        found = _difference(bettings[0], 0, bettings[1], 0)
-        return None if found is None else (" ".join([*steps, *found[0]]) or START, found[1])
+        first_difference = _difference(bettings[0], 0, bettings[1], 0)
+        return (
+            None
+            if first_difference is None
+            else (" ".join([*steps, *first_difference[0]]) or START, first_difference[1])
+        )
 
 
 def _difference(
-    one: BettingTree, mine: int, other: BettingTree, theirs: int
+    betting: BettingTree, node: int, other_betting: BettingTree, other_node: int
 ) -> tuple[list[str], str] | None:
     """Return the steps to the first difference between two games below two nodes, and describe it.
 
     None if the same players act and all terminals that both games have pay the same.
     """
-    if one.kind[mine] != other.kind[theirs] or one.player[mine] != other.player[theirs]:
+    if (
+        betting.kind[node] != other_betting.kind[other_node]
+        or betting.player[node] != other_betting.player[other_node]
+    ):
         return [], "goes on otherwise"
-    if not np.allclose(one.amounts[mine], other.amounts[theirs], rtol=0, atol=1e-9):
+    if not np.allclose(betting.amounts[node], other_betting.amounts[other_node], rtol=0, atol=1e-9):
         return [], "pays otherwise"
-    below = dict(_children(other, theirs))
-    for step, child in _children(one, mine):
-        if step in below and (found := _difference(one, child, other, below[step])) is not None:
-            return ["(card)" if one.kind[mine] == DEAL else step, *found[0]], found[1]
+    below = dict(_children(other_betting, other_node))
+    for step, child in _children(betting, node):
+        if (
+            step in below
+            and (difference := _difference(betting, child, other_betting, below[step])) is not None
+        ):
+            return ["(card)" if betting.kind[node] == DEAL else step, *difference[0]], difference[1]
     return None
 
 

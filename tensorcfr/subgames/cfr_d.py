@@ -103,10 +103,10 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
             )
         return game
     flat = laid_out(game, "CFR-D where no chunk is below the trunk")
-    found = cut_compiled(flat, find_roots(flat, subgame_roots(flat, cut)).roots, TOGETHER)
-    if not found.chunks.n_chunks:
+    cut_game = cut_compiled(flat, find_roots(flat, subgame_roots(flat, cut)).roots, TOGETHER)
+    if not cut_game.chunks.n_chunks:
         raise ValueError(f"{game.name}: nobody acts below the cut {cut!r}")
-    return found
+    return cut_game
 
 
 class DecomposedSolver(IterativeSolver):
@@ -259,13 +259,13 @@ class DecomposedSolver(IterativeSolver):
     @classmethod
     def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
         owner = f"{setting.game.name} and {setting.algorithm.name}"
-        given = copied(kept, cls.expected(setting, kept), owner)
-        if "trunk_values" in given:
+        arrays = copied(kept, cls.expected(setting, kept), owner)
+        if "trunk_values" in arrays:
             trunk = cut_game_of(setting.game, setting.algorithm.cut).chunks.trunk
-            strategy, reach = _plan(trunk, given["cumulative"])
-            given |= {"regret": np.zeros_like(reach), "strategy": strategy, "reach": reach}
-            given["root_values"] = given["root_values"].astype(np.float64)
-        return DecomposedState(**given)
+            strategy, reach = _plan(trunk, arrays["cumulative"])
+            arrays |= {"regret": np.zeros_like(reach), "strategy": strategy, "reach": reach}
+            arrays["root_values"] = arrays["root_values"].astype(np.float64)
+        return DecomposedState(**arrays)
 
     @classmethod
     def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
@@ -314,10 +314,10 @@ class DecomposedSolver(IterativeSolver):
         return self.policy_of(self.setting, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
-        return self._judge(self._state.cumulative, self._resolved)
+        return self._evaluate(self._state.cumulative, self._resolved)
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return self._judge(self._state.strategy, self._solved)
+        return self._evaluate(self._state.strategy, self._solved)
 
     def _solved(self, c: int, reach: np.ndarray) -> np.ndarray:
         """Return the strategies of a chunk that is solved from the ranges of the trunk."""
@@ -333,17 +333,17 @@ class DecomposedSolver(IterativeSolver):
         first, base, end = int(form.first[c]), int(form.base[c]), int(form.first[c + 1])
         middle = base + int(form.shapes.array(int(form.shape[c]), "player_sequences")[1]) - first
         bounds = (0, middle, end - first)
-        found = np.zeros(end - first)
+        chunk_weights = np.zeros(end - first)
         # Each player's strategies come from the gadget in which the other player decides.
         for player in PLAYERS:
             weight = self._chunks.resolve(
                 c, player, reach, alternative, self.algorithm.resolve_iterations
             )
-            own = slice(bounds[player], bounds[player + 1])
-            found[own] = weight[own]
-        return found
+            of_player = slice(bounds[player], bounds[player + 1])
+            chunk_weights[of_player] = weight[of_player]
+        return chunk_weights
 
-    def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
+    def _evaluate(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
         """Evaluate values and best-response values, one chunk after the other.
 
         Args:
@@ -362,16 +362,16 @@ class DecomposedSolver(IterativeSolver):
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
         """Return the strategies of the whole game, float64 (numbers,); arguments as for
-        :meth:`_judge`."""
+        :meth:`_evaluate`."""
         form, (strategy, reach) = self._form, _plan(self._form.trunk, weight)
-        found = np.ones(form.n_numbers)
-        found[: len(strategy)] = strategy
+        probabilities = np.ones(form.n_numbers)
+        probabilities[: len(strategy)] = strategy
         for c in range(form.n_chunks):
             strategies = self._chunks.strategies(c, weigh(c, reach))
-            found[form.first[c] : form.first[c + 1]] = strategies
+            probabilities[form.first[c] : form.first[c + 1]] = strategies
         if self._cut is self.game:
-            return found
-        return same_strategies(Policy(self._cut, found), self.game).probabilities
+            return probabilities
+        return same_strategies(Policy(self._cut, probabilities), self.game).probabilities
 
 
 def _plan(trunk: SequenceForm, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -403,9 +403,9 @@ class _ResolvedPolicy(PolicyByParts):
     @cached_property
     def probabilities(self) -> np.ndarray:  # type: ignore[override]
         """float64 (numbers,): probabilities of the whole game."""
-        found = self._solver.average_probabilities()
-        found.flags.writeable = False
-        return found
+        strategies = self._solver.average_probabilities()
+        strategies.flags.writeable = False
+        return strategies
 
 
 def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
@@ -417,5 +417,5 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     cut = cut_game_of(game, record.cut)
     form = cut.chunks
     # State and values of an iteration.
-    own = 8 * (9 * form.trunk.n_sequences + form.n_entries) + bytes_of_one(form)
-    return own + judging_bytes(form, together=0) + (0 if cut is game else cut.nbytes)
+    state_bytes = 8 * (9 * form.trunk.n_sequences + form.n_entries) + bytes_of_one(form)
+    return state_bytes + judging_bytes(form, together=0) + (0 if cut is game else cut.nbytes)

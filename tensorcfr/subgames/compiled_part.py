@@ -95,39 +95,43 @@ class CompiledPart(ABC):
         Returns:
             float64 (hands of the opponent in the whole game,); NaN for hands that are never dealt.
         """
-        found = np.full(self.all_hands, np.nan)
-        found[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
-        return found
+        values = np.full(self.all_hands, np.nan)
+        values[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
+        return values
 
-    def strategies(self, policy: Policy, at: int | None) -> np.ndarray:
+    def strategies(self, policy: Policy, node: int | None) -> np.ndarray:
         """Return strategies of the whole game in the subgame, float64 (numbers of the subgame,).
 
         Args:
             policy: The strategies.
-            at: The public node of their game at which the subgame begins; None if there is no such
-                node, for uniform strategies.
+            node: The public node of their game at which the subgame begins; None if there is no
+                such node, for uniform strategies.
         """
-        found = np.array(Policy.uniform(self.game).probabilities)
-        if at is not None:
-            hands = [(own, np.arange(len(own))) for own in self.kept]
-            copy_strategies(policy, at, self.nodes, self.root, hands, found)
-        return found
+        probabilities = np.array(Policy.uniform(self.game).probabilities)
+        if node is not None:
+            hands = [(numbers, np.arange(len(numbers))) for numbers in self.kept]
+            copy_strategies(policy, node, self.nodes, self.root, hands, probabilities)
+        return probabilities
 
-    def replace(self, found: np.ndarray, gadget: Gadget, policy: Policy) -> None:
+    def replace(self, strategies: np.ndarray, gadget: Gadget, policy: Policy) -> None:
         """Replace the player's strategies in the subgame by their strategies in a gadget.
 
         Args:
-            found: float64 (numbers of the subgame,): strategies in the subgame; modified in place.
+            strategies: float64 (numbers of the subgame,): strategies in the subgame; modified in
+                place.
             gadget: The gadget.
             policy: The strategies in the gadget, or in the same game laid out.
         """
         if gadget.by_label:
-            copy_by_label(policy, self.game, found, self.player)
+            copy_by_label(policy, self.game, strategies, self.player)
             return
         pairs = zip(gadget.kept, self.kept, strict=True)
-        hands = [(np.arange(len(own)), np.searchsorted(mine, own)) for own, mine in pairs]
-        at = nodes_of(policy.game).find_node(gadget.steps) or 0
-        copy_strategies(policy, at, self.nodes, self.root, hands, found, self.player)
+        hands = [
+            (np.arange(len(from_hands)), np.searchsorted(to_hands, from_hands))
+            for from_hands, to_hands in pairs
+        ]
+        node = nodes_of(policy.game).find_node(gadget.steps) or 0
+        copy_strategies(policy, node, self.nodes, self.root, hands, strategies, self.player)
 
 
 class Subgames(ABC):
@@ -141,7 +145,7 @@ class Subgames(ABC):
     """Labels of each player's hands."""
 
     @abstractmethod
-    def find(self, at: At) -> Sequence[Spot]:
+    def find(self, names: At) -> Sequence[Spot]:
         """Find public nodes by name, none of them below another.
 
         Raises:
@@ -177,19 +181,19 @@ class Subgames(ABC):
         """
 
     @abstractmethod
-    def is_of(self, other: CompiledGame) -> bool:
+    def is_of(self, other_game: CompiledGame) -> bool:
         """Return whether the subgames are of a game."""
 
     @abstractmethod
-    def deals_like(self, other: CompiledGame) -> bool:
+    def deals_like(self, other_game: CompiledGame) -> bool:
         """Return whether another game deals the same hands and boards."""
 
     @abstractmethod
-    def like(self, other: CompiledGame) -> Subgames:
+    def like(self, other_game: CompiledGame) -> Subgames:
         """Return the subgames of another game, made in the same way."""
 
     @abstractmethod
-    def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:
+    def difference(self, other_game: CompiledGame, steps: Steps) -> tuple[str, str] | None:
         """Find a line at which another game is not a coarser form of this one, on or below a public
         node.
 

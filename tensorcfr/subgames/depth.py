@@ -55,9 +55,9 @@ class LimitedPart(Part):
         opponent: int,
     ) -> None:
         super().__init__(roots, weights, entrance)
-        own, given = early.blueprint, early.continuations
+        blueprint, continuations = early.blueprint, early.continuations
         self.opponent = opponent
-        self.played = [(p, own) if opponent == 0 else (own, p) for p in given]
+        self.played = [(p, blueprint) if opponent == 0 else (blueprint, p) for p in continuations]
         self.leaves = leaves_below(roots, early.depth_limit)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
@@ -105,11 +105,11 @@ def expected_payoffs(nodes: PublicNodes, node: int, policies: tuple[Policy, Poli
         return factor * nodes.matrix(key)
     below = [expected_payoffs(nodes, step.node, policies) for step in nodes.children(node)]
     if player == CHANCE:
-        taken = nodes.chances(node)
+        probabilities = nodes.chances(node)
     else:
         columns = strategies_at(policies[player], nodes, node).T
-        taken = list(columns[:, :, None] if player == 0 else columns[:, None, :])
+        probabilities = list(columns[:, :, None] if player == 0 else columns[:, None, :])
     total = np.zeros_like(below[0])
-    for probability, worth in zip(taken, below, strict=True):
-        total += probability * worth
+    for probability, payoffs in zip(probabilities, below, strict=True):
+        total += probability * payoffs
     return total

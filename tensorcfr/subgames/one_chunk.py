@@ -57,8 +57,8 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
     decisions = np.where(np.arange(2) == opponent, entries, 0)
     # For each player the empty sequence, those that enter, and those that terminate.
     sequences = np.cumsum([0, *(1 + entries + decisions)])
-    own = opponent or 0
-    first, count = int(sequences[own]), int(decisions[own])
+    decider = opponent or 0
+    first, count = int(sequences[decider]), int(decisions[decider])
     bucket = np.zeros(1 if count else 0, dtype=np.int64)
     buckets = np.cumsum([0, *(decisions > 0)])
     alternative = np.zeros(count)
@@ -68,7 +68,7 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
         entries=bucket + 1,
         offset=bucket,
         slices=buckets,
-        column=np.full((1, count), sequences[1 - own], dtype=np.uint32),
+        column=np.full((1, count), sequences[1 - decider], dtype=np.uint32),
         value=alternative,
     )
     kinds = [part.kind for part in game.trunk.operator]
@@ -115,8 +115,8 @@ def sizes_of(game: ChunkedForm) -> Sizes:
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
     numbers = whole_rows(trunk) + np.diff(game.first)
-    found = (numbers, trunk, entries.sum(axis=1))
-    return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
+    sizes = (numbers, trunk, entries.sum(axis=1))
+    return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in sizes))
 
 
 BYTES_OF_ALONE = 16 << 10
@@ -131,8 +131,8 @@ def bytes_of_one(game: ChunkedForm) -> int:
     size = sizes_of(game)
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
-    kept = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
-    games = kept * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
+    n_cached = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
+    games = n_cached * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
     if isinstance(game.shapes, CardShapes):
         games += game.shapes.integers.nbytes
     return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
@@ -149,13 +149,13 @@ class _Passes(NamedTuple):
 
 def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """Return the passes of the first iterations."""
-    found, done, floor = [], 0, 0.0
+    passes, done, floor = [], 0, 0.0
     for factor, count in record.runs(1, iterations):
         turns = turns_of(record, done + 1, count, floor)
-        found.append(_Passes(factor, turns, new_counters(len(turns.row))))
+        passes.append(_Passes(factor, turns, new_counters(len(turns.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
-    return found
+    return passes
 
 
 class SubgameSolver:
@@ -183,13 +183,13 @@ class SubgameSolver:
         self.scratch = chunk_scratch(game, FLOATS)
         shapes, first = np.unique(game.shape, return_index=True)
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
-        self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
+        self._isolate = lru_cache(SHAPES_KEPT)(partial(alone, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
         # One pass of both players at once, to read the values of the entries.
-        one = self._passes(1)[0]
-        turns = no_turns((1,), record)._replace(row=one.turns.row[:1])
+        single_pass = self._passes(1)[0]
+        turns = no_turns((1,), record)._replace(row=single_pass.turns.row[:1])
         turns.descends[:] = turns.updates[:] = True
-        self._look = one._replace(turns=turns)
+        self._value_pass = single_pass._replace(turns=turns)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
         """Solve a chunk from given ranges.
@@ -207,13 +207,13 @@ class SubgameSolver:
         Returns:
             float64 (entries of the chunk,).
         """
-        one = self._alone(c)
+        chunk_game = self._chunk_game(c)
         if not self._record.rule.matches_regret:
-            all_strategies(one.form, self._average, 0.0, self._strategy, None)
+            all_strategies(chunk_game.form, self._average, 0.0, self._strategy, None)
         # A pass with averages in place of regrets has the average strategies' values. It also
         # updates the averages, which are of no use afterwards.
-        self._pass(one, self._look, self._average, self._regret)
-        return self._trunk.entry_value[: one.form.n_entries]
+        self._pass(chunk_game, self._value_pass, self._average, self._regret)
+        return self._trunk.entry_value[: chunk_game.form.n_entries]
 
     def resolve(
         self, c: int, player: int, reach: np.ndarray, alternative: np.ndarray, iterations: int
@@ -230,76 +230,82 @@ class SubgameSolver:
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
         """
-        one = self._enter(c, reach, LEAST_RANGE, 1 - player)
-        begin, end = one.form.entry_offset[0, 1 - player : 3 - player]
-        one.alternative[:] = alternative[begin:end]
+        chunk_game = self._enter(c, reach, LEAST_RANGE, 1 - player)
+        begin, end = chunk_game.form.entry_offset[0, 1 - player : 3 - player]
+        chunk_game.alternative[:] = alternative[begin:end]
         # The regrets at the entries compare the chunk with the alternatives, so their scale is
         # the larger of the two.
         begin, end = self._game.entry_offset[c, 1 - player : 3 - player]
-        entered = self._largest_range(one, player) * self.scales.entry[begin:end].max(initial=0.0)
-        self._scale[0, 0] = max(entered, np.abs(one.alternative).max(initial=0.0))
-        return self._run(one, iterations)
+        entered = self._largest_range(chunk_game, player) * self.scales.entry[begin:end].max(
+            initial=0.0
+        )
+        self._scale[0, 0] = max(entered, np.abs(chunk_game.alternative).max(initial=0.0))
+        return self._run(chunk_game, iterations)
 
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """Return the strategies of a chunk with given weights, float64 (numbers of the chunk,)."""
-        one = self._alone(c)
-        all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
-        return self._of_chunk(one, self._strategy)
+        chunk_game = self._chunk_game(c)
+        all_strategies(
+            chunk_game.form, self._store_weights(chunk_game, weight), 0.0, self._strategy, None
+        )
+        return self._chunk_numbers(chunk_game, self._strategy)
 
-    def _alone(self, c: int, opponent: int | None = None) -> Alone:
-        return self._made(self._first_of_shape[int(self._game.shape[c])], opponent)
+    def _chunk_game(self, c: int, opponent: int | None = None) -> Alone:
+        return self._isolate(self._first_of_shape[int(self._game.shape[c])], opponent)
 
-    def _enter(self, c: int, reach: np.ndarray, least: float, opponent: int | None = None) -> Alone:
+    def _enter(
+        self, c: int, reach: np.ndarray, min_reach: float, opponent: int | None = None
+    ) -> Alone:
         """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
-        one = self._alone(c, opponent)
-        for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
+        chunk_game = self._chunk_game(c, opponent)
+        for player, first in enumerate(chunk_game.form.trunk.player_sequences[:2].tolist()):
             entered = self._game.entries(c, player)
-            own = self._trunk.reach[first : first + 1 + len(entered)]
+            own_reach = self._trunk.reach[first : first + 1 + len(entered)]
             # The reach of the empty sequence, then of the entries.
-            own[0] = 1.0
-            np.maximum(reach[entered], least, out=own[1:])
+            own_reach[0] = 1.0
+            np.maximum(reach[entered], min_reach, out=own_reach[1:])
         shape = int(self._game.shape[c])
         buckets = self._game.shapes.array(shape, "player_buckets")  # type: ignore[union-attr]
         for player in range(2):
             # Payoffs are proportional to the other player's range, and so are the scales. An
             # opponent who decides may follow into the chunk with every hand.
-            most = 1.0 if 1 - player == opponent else self._largest_range(one, 1 - player)
+            largest = 1.0 if 1 - player == opponent else self._largest_range(chunk_game, 1 - player)
             of_player = slice(buckets[player], buckets[player + 1])
-            self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]
-        return one
+            self._scale[1 + shape, of_player] = largest * self.scales.bucket[1 + shape, of_player]
+        return chunk_game
 
-    def _largest_range(self, one: Alone, player: int) -> float:
+    def _largest_range(self, chunk_game: Alone, player: int) -> float:
         """Return the largest range of a player with which a chunk is entered."""
-        first, end = one.form.trunk.player_sequences[player : player + 2].tolist()
+        first, end = chunk_game.form.trunk.player_sequences[player : player + 2].tolist()
         return float(self._trunk.reach[first + 1 : end].max(initial=0.0))
 
-    def _placed(self, one: Alone, weight: np.ndarray) -> Numbers:
+    def _store_weights(self, chunk_game: Alone, weight: np.ndarray) -> Numbers:
         """Copy the weights of a chunk into the arrays of the kernels."""
-        self._of_chunk(one, self._regret.chunks)[:] = weight
+        self._chunk_numbers(chunk_game, self._regret.chunks)[:] = weight
         return self._regret
 
     @staticmethod
-    def _of_chunk(one: Alone, array: np.ndarray) -> np.ndarray:
+    def _chunk_numbers(chunk_game: Alone, array: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunk."""
-        begin, end = one.form.first.tolist()
+        begin, end = chunk_game.form.first.tolist()
         return array[begin:end]
 
-    def _run(self, one: Alone, iterations: int) -> np.ndarray:
+    def _run(self, chunk_game: Alone, iterations: int) -> np.ndarray:
         """Run iterations from the first on, and return the weights of the average strategies."""
-        end = int(one.form.first[-1])
+        end = int(chunk_game.form.first[-1])
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0
         if not self._record.rule.matches_regret:
-            all_strategies(one.form, self._regret, 0.0, self._strategy, None)
+            all_strategies(chunk_game.form, self._regret, 0.0, self._strategy, None)
         for passes in self._passes(iterations):
             average *= passes.factor
-            self._pass(one, passes, self._regret, self._average)
-        return self._of_chunk(one, self._average.chunks)
+            self._pass(chunk_game, passes, self._regret, self._average)
+        return self._chunk_numbers(chunk_game, self._average.chunks)
 
-    def _pass(self, one: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
+    def _pass(self, chunk_game: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
         strategy = None if self._record.rule.matches_regret else self._strategy
         chunks.run_passes(
-            one.form,
+            chunk_game.form,
             self._record.rule,
             passes.turns,
             Kept(regret, average, strategy, self._memory),

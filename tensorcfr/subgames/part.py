@@ -128,10 +128,14 @@ class Part(PublicTreeGame):
         """Return a matrix of the whole game, or the alternative values."""
         if not isinstance(key, Left):
             return self.nodes.matrix(key)
-        own = np.nan_to_num(self.alternative[key.root])
-        own = np.broadcast_to(own[:, None] if key.player == 0 else own, self.prior.shape)
-        other = self.constant - own
-        return np.stack([own, other] if key.player == 0 else [other, own])
+        decider_payoff = np.nan_to_num(self.alternative[key.root])
+        decider_payoff = np.broadcast_to(
+            decider_payoff[:, None] if key.player == 0 else decider_payoff, self.prior.shape
+        )
+        other_payoff = self.constant - decider_payoff
+        return np.stack(
+            [decider_payoff, other_payoff] if key.player == 0 else [other_payoff, decider_payoff]
+        )
 
     def _whole_label(self, player: int, hand: Hashable, public: str) -> str:
         node = self._node_of.get(public)
@@ -190,14 +194,14 @@ def subgame(
         weights = ranges.weights
     else:
         ones = [np.ones((len(roots.roots), len(hands))) for hands in roots.nodes.hands]
-        given = ones if ranges is None else ranges
+        hand_weights = ones if ranges is None else ranges
         first, second = (
-            _by_hand(roots, player, one, "ranges", least=0.0)
-            for player, one in enumerate(_pair(given, "ranges"))
+            _by_hand(roots, player, numbers, "ranges", minimum=0.0)
+            for player, numbers in enumerate(_pair(hand_weights, "ranges"))
         )
         weights = Belief(roots, (first, second)).weights
     alternatives = _pair((None, None) if entry_values is None else entry_values, "entry_values")
-    deciders = [player for player, one in enumerate(alternatives) if one is not None]
+    deciders = [player for player, numbers in enumerate(alternatives) if numbers is not None]
     if len(deciders) == 2:
         raise ValueError("entry_values must be None for at least one player")
     entrance = None
@@ -221,27 +225,27 @@ def check_constant_sum(game: CompiledGame) -> None:
         ValueError: The sum of the utilities differs between terminals.
     """
     if not game.constant_sum:
-        least, most = game.utility_sums
+        smallest, largest = game.utility_sums
         raise ValueError(
             f"safe resolving is for zero-sum games, and the utilities of {game.name} sum to "
-            f"{least:g} at one terminal and to {most:g} at another"
+            f"{smallest:g} at one terminal and to {largest:g} at another"
         )
 
 
-def _check_game(given: Belief, game: CompiledGame, name: str) -> None:
-    if given.game is not game and given.game.digest != game.digest:
-        raise ValueError(f"{name} is a belief of {given.game.name}, not of {game.name}")
+def _check_game(belief: Belief, game: CompiledGame, name: str) -> None:
+    if belief.game is not game and belief.game.digest != game.digest:
+        raise ValueError(f"{name} is a belief of {belief.game.name}, not of {game.name}")
 
 
-def _pair(given: Any, name: str) -> tuple[Any, Any]:
-    rows = isinstance(given, Sequence) and not isinstance(given, (str, bytes, range))
-    if not (rows or (isinstance(given, np.ndarray) and given.ndim)) or len(given) != 2:
-        raise ValueError(f"{name} must be two rows, one for each player, not {brief(given)}")
-    return given[0], given[1]
+def _pair(value: Any, name: str) -> tuple[Any, Any]:
+    rows = isinstance(value, Sequence) and not isinstance(value, (str, bytes, range))
+    if not (rows or (isinstance(value, np.ndarray) and value.ndim)) or len(value) != 2:
+        raise ValueError(f"{name} must be two rows, one for each player, not {brief(value)}")
+    return value[0], value[1]
 
 
 def _by_hand(
-    roots: Roots, player: int, given: Any, name: str, least: float | None = None
+    roots: Roots, player: int, value: Any, name: str, minimum: float | None = None
 ) -> np.ndarray:
     """Check numbers by public node and hand, and return them as float64 (nodes, hands).
 
@@ -249,30 +253,32 @@ def _by_hand(
         ValueError: They have the wrong type, shape or range, or name an unknown hand.
     """
     hands = roots.nodes.hands[player]
-    if isinstance(given, Mapping):
-        for hand in given:
+    if isinstance(value, Mapping):
+        for hand in value:
             if hand not in hands:
                 raise ValueError(
                     f"{name}: player {player} has no hand {hand!r}: {', '.join(hands)}"
                 )
-        given = [given.get(hand, 0.0) for hand in hands]
+        value = [value.get(hand, 0.0) for hand in hands]
     try:
-        found = np.asarray(given, dtype=np.float64)
+        numbers = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{name} of player {player} must be numbers by hand, not {brief(given)}"
+            f"{name} of player {player} must be numbers by hand, not {brief(value)}"
         ) from None
     shape = (len(roots.roots), len(hands))
-    if found.shape != shape and not (found.shape == shape[1:] and shape[0] == 1):
-        wanted = shape[1:] if shape[0] == 1 else shape
+    if numbers.shape != shape and not (numbers.shape == shape[1:] and shape[0] == 1):
+        expected_shape = shape[1:] if shape[0] == 1 else shape
         raise ValueError(
-            f"{name} of player {player} have the shape {found.shape}, and {roots.game.name} has "
-            f"{shape[1]} hands at {shape[0]} public nodes: {wanted}"
+            f"{name} of player {player} have the shape {numbers.shape}, and {roots.game.name} has "
+            f"{shape[1]} hands at {shape[0]} public nodes: {expected_shape}"
         )
-    wrong = ~np.isfinite(found) if least is None else ~((found >= least) & (found < np.inf))
+    wrong = (
+        ~np.isfinite(numbers) if minimum is None else ~((numbers >= minimum) & (numbers < np.inf))
+    )
     if wrong.any():
-        raise ValueError(f"{name} of player {player} hold {float(found[wrong][0])!r}")
-    return found.reshape(shape)
+        raise ValueError(f"{name} of player {player} hold {float(numbers[wrong][0])!r}")
+    return numbers.reshape(shape)
 
 
 @checked()

@@ -70,7 +70,7 @@ class Match:
         self._options: dict[str, Any] = {"method": method, "algorithm": algorithm, "iters": iters}
         self._blueprint, nodes = find_blueprint(subgames_of(game), blueprint), nodes_of(game)
         policy = self._blueprint.policy
-        first, second = (np.arange(len(own)) for own in nodes.hands)
+        first, second = (np.arange(len(hands)) for hands in nodes.hands)
         known = Followed(policy, (), (first, second))
         self._start = Position(nodes, seat, policy, known, game)
         self._rng = np.random.default_rng(seed)

@@ -74,9 +74,9 @@ class Position:
 
     def outcomes(self) -> dict[str, float]:
         """Return the public outcomes that chance can draw, with their probabilities."""
-        likely = self.nodes.outcomes(self.node, np.array([self.hands]))[0].tolist()
+        chances = self.nodes.outcomes(self.node, np.array([self.hands]))[0].tolist()
         steps = self.nodes.children(self.node)
-        return {step.label: p for step, p in zip(steps, likely, strict=True) if p > 0}
+        return {step.label: p for step, p in zip(steps, chances, strict=True) if p > 0}
 
     def after(self, step: str) -> Position:
         """Return the position after an action or an outcome."""
@@ -96,11 +96,11 @@ class Position:
         none of the actions.
         """
         player, actions = self.player, self.actions
-        policy, steps, held = self.blueprint, self.steps, np.arange(len(self.nodes.hands[player]))
-        found = np.zeros((len(held), len(actions)))
+        policy, steps, hands = self.blueprint, self.steps, np.arange(len(self.nodes.hands[player]))
+        probabilities = np.zeros((len(hands), len(actions)))
         if player == self.seat:
-            policy, steps, kept = self.known
-            held = kept[player]
+            policy, steps, part_hands = self.known
+            hands = part_hands[player]
         nodes = nodes_of(policy.game)
         # A coarser game may have no such line.
         if (node := nodes.find_node(steps)) is not None:
@@ -108,17 +108,25 @@ class Position:
             labels = [step.label for step in nodes.children(node)]
             for k, action in enumerate(actions):
                 if action in labels:
-                    found[held, k] = played[:, labels.index(action)]
-        total = found.sum(axis=1, keepdims=True)
-        return np.divide(found, total, out=np.full_like(found, 1.0 / len(actions)), where=total > 0)
+                    probabilities[hands, k] = played[:, labels.index(action)]
+        total = probabilities.sum(axis=1, keepdims=True)
+        return np.divide(
+            probabilities,
+            total,
+            out=np.full_like(probabilities, 1.0 / len(actions)),
+            where=total > 0,
+        )
 
     def resolved(self, options: dict[str, Any]) -> Position:
         """Return the position after the player who acts has solved the rest of the game again."""
-        policy, steps, kept = self.known
-        found = resolve(self.ground, policy, " ".join(steps), player=self.seat, **options)
-        policy, steps, own = found.subgames[0].followed
-        # ``own`` numbers hands within the last subgame; ``kept`` maps those to the whole game.
-        first, second = (of[here] for of, here in zip(kept, own, strict=True))
+        policy, steps, part_hands = self.known
+        resolution = resolve(self.ground, policy, " ".join(steps), player=self.seat, **options)
+        policy, steps, subgame_hands = resolution.subgames[0].followed
+        # ``subgame_hands`` numbers hands within the last subgame; ``part_hands`` maps these numbers
+        # to the whole game.
+        first, second = (
+            hands[numbers] for hands, numbers in zip(part_hands, subgame_hands, strict=True)
+        )
         return replace(self, known=Followed(policy, steps, (first, second)), ground=policy.game)
 
     def utilities(self) -> tuple[float, float]:

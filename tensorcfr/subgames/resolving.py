@@ -110,7 +110,7 @@ class Resolution:
     @property
     def least_margin(self) -> float:
         """Smallest margin of all subgames."""
-        return min(one.least_margin for one in self.subgames)
+        return min(subgame.least_margin for subgame in self.subgames)
 
     def __repr__(self) -> str:
         return (
@@ -175,8 +175,9 @@ def resolve(
 
     >>> from tensorcfr import Policy, compile_game, evaluate
     >>> game = compile_game("leduc")
-    >>> found = resolve(game, Policy.uniform(game), "rc/Ks", method="maxmargin", algorithm="lp")
-    >>> found.least_margin > 0.1
+    >>> uniform = Policy.uniform(game)
+    >>> resolution = resolve(game, uniform, "rc/Ks", method="maxmargin", algorithm="lp")
+    >>> resolution.least_margin > 0.1
     True
 
     Args:
@@ -228,26 +229,30 @@ def resolve(
             f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays of "
             f"hands x hands: compile {whole.name}, if it is small"
         )
-    spots, found = whole.find(at), find_blueprint(whole, blueprint)
+    spots, full_blueprint = whole.find(at), find_blueprint(whole, blueprint)
     if by_pairs or method == MAXMARGIN or record.is_exact:
-        check_constant_sum(found.policy.game)
-    given = _continuations(whole, found, depth_limit, continuations)
+        check_constant_sum(full_blueprint.policy.game)
+    checked_continuations = _continuations(whole, full_blueprint, depth_limit, continuations)
     if depth_limit is not None and whole.game is not None:
-        early = Early(int(depth_limit), found.lifted, given)
+        early = Early(int(depth_limit), full_blueprint.lifted, checked_continuations)
         whole = TreeSubgames(whole.game, early)
     tasks = [
-        _Task(whole, found, spot, own, method)
+        _Task(whole, full_blueprint, spot, seat, method)
         for spot in spots
-        for own in (PLAYERS if player is None else (player,))
+        for seat in (PLAYERS if player is None else (player,))
     ]
     solved = tuple(task.solved(record, iters) for task in tasks)
     return Resolution(
-        game, method, record, solved, lambda: _composed(found, [t.spot for t in tasks], solved)
+        game,
+        method,
+        record,
+        solved,
+        lambda: _composed(full_blueprint, [t.spot for t in tasks], solved),
     )
 
 
 def _continuations(
-    whole: Subgames, blueprint: Blueprint, depth_limit: int | None, given: Any
+    whole: Subgames, blueprint: Blueprint, depth_limit: int | None, continuations: Any
 ) -> list[Policy]:
     """Return the continuation strategies, checked.
 
@@ -255,21 +260,21 @@ def _continuations(
         TypeError: They are not a sequence, or one of them is not a policy.
         ValueError: There is no depth limit, no policy, or one of another game.
     """
-    if depth_limit is None and given is not None:
+    if depth_limit is None and continuations is not None:
         raise ValueError("continuations are for subgames that end early: give depth_limit")
-    if given is None:
+    if continuations is None:
         return [] if depth_limit is None else [blueprint.lifted]
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Sequence):
-        raise TypeError(f"continuations must be several policies, not {brief(given)}")
-    if not given:
+    if isinstance(continuations, (str, Mapping)) or not isinstance(continuations, Sequence):
+        raise TypeError(f"continuations must be several policies, not {brief(continuations)}")
+    if not continuations:
         raise ValueError("continuations names no policy")
-    found = []
-    for number, one in enumerate(given):
+    policies = []
+    for number, source in enumerate(continuations):
         try:
-            found.append(find_blueprint(whole, one).lifted)
+            policies.append(find_blueprint(whole, source).lifted)
         except (TypeError, ValueError) as error:
             raise type(error)(f"continuations[{number}]: {error}") from None
-    return found
+    return policies
 
 
 class _Task:
@@ -285,29 +290,31 @@ class _Task:
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
-        # The blueprint's values hold at ``known``, which may be one action above ``steps``.
-        known = blueprint.known(steps, opponent)
+        # The blueprint's values hold at ``known_steps``, which may be one action above ``steps``.
+        known_steps = blueprint.known(steps, opponent)
         constant = sum(blueprint.policy.game.utility_sums) / 2
         # The opponent's range stays 1: the gadget lets them choose to enter with every hand.
         reach = [np.ones(len(hands)) for hands in whole.hands]
-        reach[player] = blueprint.reach(known, player)
+        reach[player] = blueprint.reach(known_steps, player)
         part = whole.part(steps, reach, player, constant)
         if part is None:
             raise ValueError(
                 f"player {player} never goes to {spot.name!r} of {blueprint.policy.game.name} "
                 "under the blueprint: there is no range to resolve from"
             )
-        own = (
-            part if not blueprint.is_coarser else blueprint.own.part(known, reach, player, constant)
+        blueprint_part = (
+            part
+            if not blueprint.is_coarser
+            else blueprint.own.part(known_steps, reach, player, constant)
         )
-        assert own is not None  # The same hands are dealt.
-        blueprint.check_ends(known)
-        self.alternative = blueprint.entry_values(own, known)
+        assert blueprint_part is not None  # The same hands are dealt.
+        blueprint.check_ends(known_steps)
+        self.alternative = blueprint.entry_values(blueprint_part, known_steps)
         if method == REACH_MAXMARGIN:
-            self.alternative = self.alternative + blueprint.gifts(known, opponent)
+            self.alternative = self.alternative + blueprint.gifts(known_steps, opponent)
         self.part = self.played = part
         if method == UNSAFE:
-            reach[opponent] = blueprint.reach(known, opponent)
+            reach[opponent] = blueprint.reach(known_steps, opponent)
             played = whole.part(steps, reach, player, constant, entry=False)
             if played is None:
                 raise ValueError(f"the ranges leave no deal at {spot.name!r} of {whole.name}")
@@ -322,9 +329,9 @@ class _Task:
         # The linear program needs the payoffs of pairs of hands.
         game = game.flat() if record.is_exact else game
         solution = solve(game, record, iters=iters, checkpoints=())
-        at, new = blueprint.node(self.spot.steps), {}
+        node, new = blueprint.node(self.spot.steps), {}
         for part in dict.fromkeys((self.part, self.played)):
-            new[part] = part.strategies(blueprint.policy, at)
+            new[part] = part.strategies(blueprint.policy, node)
             part.replace(new[part], self.gadget, solution.policy)
         played = self.played
         return ResolvedSubgame(
@@ -351,10 +358,15 @@ def _composed(
     game = unmerged(lifted.game)
     check_merges_nothing(game)
     lifted = lifted if game is lifted.game else same_strategies(lifted, game)
-    nodes, found = nodes_of(game), np.array(lifted.probabilities)
-    for spot, one in zip(spots, solved, strict=True):
-        policy, steps, kept = one.followed
-        hands = [(np.arange(len(own)), own) for own in kept]
-        at, to = nodes_of(policy.game).find_node(steps), nodes.find_node(spot.steps)
-        copy_strategies(policy, at or 0, nodes, to or 0, hands, found, one.player)
-    return Policy(game, found)
+    nodes, probabilities = nodes_of(game), np.array(lifted.probabilities)
+    for spot, subgame in zip(spots, solved, strict=True):
+        policy, steps, part_hands = subgame.followed
+        hands = [(np.arange(len(numbers)), numbers) for numbers in part_hands]
+        source_node, target_node = (
+            nodes_of(policy.game).find_node(steps),
+            nodes.find_node(spot.steps),
+        )
+        copy_strategies(
+            policy, source_node or 0, nodes, target_node or 0, hands, probabilities, subgame.player
+        )
+    return Policy(game, probabilities)

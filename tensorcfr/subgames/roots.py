@@ -71,30 +71,32 @@ def nodes_of(game: CompiledGame) -> PublicNodes:
     return game.nodes
 
 
-def names_of(at: At) -> Sequence[str]:
+def names_of(names: At) -> Sequence[str]:
     """Return the names of public nodes as a sequence.
 
     Raises:
-        TypeError: ``at`` is neither a text nor several texts.
+        TypeError: ``names`` is neither a text nor several texts.
         ValueError: There is no name.
     """
-    if not (given := NAMES("at", at)):
+    if not (name_list := NAMES("at", names)):
         raise ValueError("at names no public node")
-    return given
+    return name_list
 
 
-def find_roots(game: CompiledGame, at: At) -> Roots:
+def find_roots(game: CompiledGame, names: At) -> Roots:
     """Find public nodes by name.
 
     Raises:
-        TypeError: ``at`` is neither a text nor several texts.
+        TypeError: ``names`` is neither a text nor several texts.
         ValueError: The game has no public tree; there is no such node; the game is over there; or a
             node is below another one. Or a name belongs to one infoset, so that the histories below
             it are not closed under infosets.
     """
-    nodes, given = nodes_of(game), names_of(at)
-    roots = tuple(_find(game, nodes, name) for name in given)
-    check_disjoint([(name, steps_to(nodes, at)) for name, at in zip(given, roots, strict=True)])
+    nodes, name_list = nodes_of(game), names_of(names)
+    roots = tuple(_find(game, nodes, name) for name in name_list)
+    check_disjoint(
+        [(name, steps_to(nodes, root)) for name, root in zip(name_list, roots, strict=True)]
+    )
     return Roots(game, nodes, roots)
 
 
@@ -104,14 +106,16 @@ def check_disjoint(named: Sequence[tuple[str, Steps]]) -> None:
     Raises:
         ValueError: Two nodes are not disjoint; names both.
     """
-    known = {steps: name for name, steps in named}
-    if len(known) < len(named):
+    name_of = {steps: name for name, steps in named}
+    if len(name_of) < len(named):
         names = ", ".join(repr(name) for name, _ in named)
         raise ValueError(f"at names a public node twice: {names}")
     for name, steps in named:
-        for above in (steps[:length] for length in range(len(steps))):
-            if above in known:
-                raise ValueError(f"at: {name!r} lies below {known[above]!r}: subgames are disjoint")
+        for ancestor in (steps[:length] for length in range(len(steps))):
+            if ancestor in name_of:
+                raise ValueError(
+                    f"at: {name!r} lies below {name_of[ancestor]!r}: subgames are disjoint"
+                )
 
 
 def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
@@ -129,8 +133,8 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
                 f"under infosets, since other hands lead to them; its public node is {public!r}"
             )
         decisions = chain(nodes.decisions(0), nodes.decisions(1))
-        known = [nodes.name(one) for one in islice(decisions, MOST_COMPARED)]
-        near = get_close_matches(name, known, n=1) or known[-3:]
+        known_names = [nodes.name(decision) for decision in islice(decisions, MOST_COMPARED)]
+        near = get_close_matches(name, known_names, n=1) or known_names[-3:]
         raise ValueError(
             f"at: {game.name} has no public node {brief(name)}; nodes are named like "
             f"{', '.join(map(repr, near))}"

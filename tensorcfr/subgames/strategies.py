@@ -22,29 +22,33 @@ ENTRY = " into "
 
 
 def shared_nodes(
-    one: PublicNodes, first: int, other: PublicNodes, second: int
+    first_nodes: PublicNodes, first: int, second_nodes: PublicNodes, second: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the pairs of public nodes below two nodes to which the same steps lead, parents first.
 
     Nodes below a pair at which different players act are not shared.
     """
-    left = [(first, second)]
-    while left:
-        mine, theirs = left.pop()
-        yield mine, theirs
-        if one.player(mine) == other.player(theirs):
-            below = {step.label: step.node for step in one.children(mine)}
-            after = [(below.get(step.label), step.node) for step in other.children(theirs)]
-            left += [(node, same) for node, same in reversed(after) if node is not None]
+    pending = [(first, second)]
+    while pending:
+        first_node, second_node = pending.pop()
+        yield first_node, second_node
+        if first_nodes.player(first_node) == second_nodes.player(second_node):
+            below = {step.label: step.node for step in first_nodes.children(first_node)}
+            second_children = [
+                (below.get(step.label), step.node) for step in second_nodes.children(second_node)
+            ]
+            pending += [
+                (node, same) for node, same in reversed(second_children) if node is not None
+            ]
 
 
 def copy_strategies(
     source: Policy,
-    at: int,
+    source_root: int,
     target: PublicNodes,
-    to: int,
+    target_root: int,
     hands: Sequence[tuple[np.ndarray, np.ndarray]],
-    found: np.ndarray,
+    probabilities: np.ndarray,
     player: int | None = None,
 ) -> None:
     """Copy the strategies below a public node into the arrays of another game.
@@ -55,38 +59,42 @@ def copy_strategies(
 
     Args:
         source: The strategies.
-        at: A public node of their game.
+        source_root: A public node of their game.
         target: The public nodes of the game to copy to, which merges no hands.
-        to: The same node in it.
+        target_root: The same node in it.
         hands: For each player int64 (hands,) and int64 (hands,): hands of the source, and their
             numbers in the target.
-        found: float64 (numbers of the target,): probabilities; modified in place.
+        probabilities: float64 (numbers of the target,): probabilities; modified in place.
         player: The player whose strategies are copied; None for both.
     """
     nodes = nodes_of(source.game)
-    for mine, theirs in shared_nodes(nodes, at, target, to):
-        acts = target.player(theirs)
-        if acts < 0 or acts != nodes.player(mine) or player not in (None, acts):
+    for source_node, target_node in shared_nodes(nodes, source_root, target, target_root):
+        actor = target.player(target_node)
+        if actor < 0 or actor != nodes.player(source_node) or player not in (None, actor):
             continue
-        layout = target.layout(theirs)
+        layout = target.layout(target_node)
         if not layout.stride:
             continue  # A decision with one action, which the game leaves out.
-        from_hands, to_hands = hands[acts]
-        given = nodes.layout(mine)
-        held = (layout.lane[to_hands] >= 0) & (given.lane[from_hands] >= 0)
-        sigma = strategies_at(source, nodes_of(source.game), mine)[from_hands[held]]
-        if given.actions != layout.actions:
+        from_hands, to_hands = hands[actor]
+        source_layout = nodes.layout(source_node)
+        in_both = (layout.lane[to_hands] >= 0) & (source_layout.lane[from_hands] >= 0)
+        sigma = strategies_at(source, nodes_of(source.game), source_node)[from_hands[in_both]]
+        if source_layout.actions != layout.actions:
             none = np.zeros(len(sigma))
-            columns = dict(zip(given.actions, sigma.T, strict=True))
+            columns = dict(zip(source_layout.actions, sigma.T, strict=True))
             sigma = np.stack([columns.get(label, none) for label in layout.actions], axis=1)
             # Normalise over the actions that both games have.
             total = sigma.sum(axis=1, keepdims=True)
             sigma = np.divide(sigma, total, out=np.zeros_like(sigma), where=total > 0)
         is_taken = (sigma > 0).any(axis=1, keepdims=True)
-        found[layout.numbers(to_hands[held])] = np.where(is_taken, sigma, 1.0 / len(layout.actions))
+        probabilities[layout.numbers(to_hands[in_both])] = np.where(
+            is_taken, sigma, 1.0 / len(layout.actions)
+        )
 
 
-def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, player: int) -> None:
+def copy_by_label(
+    source: Policy, target: CompiledGame, probabilities: np.ndarray, player: int
+) -> None:
     """Copy a player's strategies into the arrays of another game with the same labels.
 
     Strategies at entries are left out, because they have no infosets there.
@@ -94,7 +102,7 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
     Args:
         source: The strategies.
         target: The game to copy to, which merges no hands.
-        found: float64 (numbers of the target,): probabilities; modified in place.
+        probabilities: float64 (numbers of the target,): probabilities; modified in place.
         player: The player.
 
     Raises:
@@ -105,20 +113,20 @@ def copy_by_label(source: Policy, target: CompiledGame, found: np.ndarray, playe
         table = source.at(rows.numbers)
         for label, actions, row in zip(rows.labels, rows.actions, table, strict=True):
             try:
-                at = target.locate(label)
+                infoset = target.locate(label)
             except KeyError:
                 if ENTRY in label:
                     continue
                 raise ValueError(
                     f"{part.name} has the infoset {label!r}, but {target.name} does not"
                 ) from None
-            if at.actions != actions:
+            if infoset.actions != actions:
                 raise ValueError(
-                    f"infoset {label!r} has the actions {actions} in {part.name} and {at.actions} "
-                    f"in {target.name}"
+                    f"infoset {label!r} has the actions {actions} in {part.name} and "
+                    f"{infoset.actions} in {target.name}"
                 )
             if len(actions) > 1:
-                found[at.numbers] = row
+                probabilities[infoset.numbers] = row
 
 
 def same_strategies(source: Policy, game: CompiledGame) -> Policy:
@@ -126,9 +134,11 @@ def same_strategies(source: Policy, game: CompiledGame) -> Policy:
 
     They are copied by :func:`copy_strategies` over uniform strategies.
     """
-    nodes, found = nodes_of(game), np.array(Policy.uniform(game).probabilities)
-    copy_strategies(source, 0, nodes, 0, [(np.arange(len(own)),) * 2 for own in nodes.hands], found)
-    return Policy(game, found)
+    nodes, probabilities = nodes_of(game), np.array(Policy.uniform(game).probabilities)
+    copy_strategies(
+        source, 0, nodes, 0, [(np.arange(len(hands)),) * 2 for hands in nodes.hands], probabilities
+    )
+    return Policy(game, probabilities)
 
 
 def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> np.ndarray:
@@ -145,7 +155,7 @@ def best_values(game: CompiledGame, probabilities: np.ndarray, player: int) -> n
         float64 (hands,): in the game's own unit; NaN for hands that are never dealt.
     """
     nodes = nodes_of(game)
-    share = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
+    share = nodes.others_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
     values = ProfileValues(game.chunks, Numbers(probabilities, None, probabilities), None)
     first = nodes.layout(0).numbers(np.arange(len(share)))[:, 0]
     best = values.at(first).best * game.unit
@@ -163,8 +173,8 @@ def unmerged(game: CompiledGame) -> CompiledGame:
     if not (game.merges_hands and game.is_of_cards):
         return game
     rules, source = CardNodes.of(game).rules, there(game.recipe).source
-    with budget(f"compiling {game.name} without merged hands", free_memory()) as own:
-        return compile_rules(rules, game.name, own, symmetric=False, source=source)
+    with budget(f"compiling {game.name} without merged hands", free_memory()) as memory:
+        return compile_rules(rules, game.name, memory, symmetric=False, source=source)
 
 
 def check_merges_nothing(game: CompiledGame) -> None:

@@ -47,11 +47,11 @@ class ChosenHand(Game):
         self.part, self.weights = part, weights
         self.opponent, self.alternative = opponent, alternative
         self.histories = DealtHands(part)
-        own = part.hands[opponent]
-        dealt = weights.sum(axis=2 - opponent) > 0
+        hands = part.hands[opponent]
+        is_dealt = weights.sum(axis=2 - opponent) > 0
         self.choices = {
-            f"{own[hand]}{ENTRY}{part.roots.names[root]}": (int(root), int(hand))
-            for root, hand in np.argwhere(dealt)
+            f"{hands[hand]}{ENTRY}{part.roots.names[root]}": (int(root), int(hand))
+            for root, hand in np.argwhere(is_dealt)
         }
 
     @property
@@ -63,17 +63,17 @@ class ChosenHand(Game):
         """Return the choice, the draw of the other player's hand, or a node of the subgame."""
         if not state:
             return Decision(self.opponent, f"{ENTRY}{self.name}", tuple(self.choices))
-        own = self.opponent
+        chooser = self.opponent
         if state.dealt is None:
-            given = np.moveaxis(self.weights[state.root], own, 0)[state.hand]
-            drawn = given / given.sum()
-            hands = self.part.hands[1 - own]
+            weights = np.moveaxis(self.weights[state.root], chooser, 0)[state.hand]
+            drawn = weights / weights.sum()
+            hands = self.part.hands[1 - chooser]
             return Chance({hands[h]: float(drawn[h]) for h in np.flatnonzero(drawn).tolist()})
-        found = self.histories.node(state.dealt)
-        if not isinstance(found, Terminal):
-            return found
-        gain = found.utilities[own] - float(self.alternative[state.root, state.hand])
-        return Terminal((gain, -gain) if own == 0 else (-gain, gain))
+        part_node = self.histories.node(state.dealt)
+        if not isinstance(part_node, Terminal):
+            return part_node
+        gain = part_node.utilities[chooser] - float(self.alternative[state.root, state.hand])
+        return Terminal((gain, -gain) if chooser == 0 else (-gain, gain))
 
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after a step."""
@@ -81,8 +81,8 @@ class ChosenHand(Game):
             root, hand = self.choices[action]
             return Held(hand, root, None)
         if state.dealt is None:
-            other = self.part.hands[1 - self.opponent].index(action)
-            hands = (state.hand, other) if self.opponent == 0 else (other, state.hand)
+            drawn_hand = self.part.hands[1 - self.opponent].index(action)
+            hands = (state.hand, drawn_hand) if self.opponent == 0 else (drawn_hand, state.hand)
             return state._replace(dealt=(hands, self.part.roots.roots[state.root], ""))
         return state._replace(dealt=self.histories.next(state.dealt, action))
 
@@ -102,7 +102,7 @@ class TreePart(CompiledPart):
     """
 
     def __init__(self, rules: Part, player: int, make: MakeRules, weights: np.ndarray) -> None:
-        first, second = (np.arange(len(own)) for own in rules.hands)
+        first, second = (np.arange(len(hands)) for hands in rules.hands)
         # Only values are computed in it, nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
         all_hands, entry = len(rules.hands[1 - player]), rules.decider is not None
@@ -134,10 +134,10 @@ class TreeSubgames(Subgames):
         first, second = self.nodes.hands
         self.hands = first, second
 
-    def find(self, at: At) -> Sequence[Spot]:  # noqa: D102
-        found = find_roots(self.game, at)
-        steps = (steps_to(self.nodes, root) for root in found.roots)
-        return [Spot(name, way) for name, way in zip(found.names, steps, strict=True)]
+    def find(self, names: At) -> Sequence[Spot]:  # noqa: D102
+        roots = find_roots(self.game, names)
+        steps = (steps_to(self.nodes, root) for root in roots.roots)
+        return [Spot(name, node_steps) for name, node_steps in zip(roots.names, steps, strict=True)]
 
     def player(self, steps: Steps) -> int:  # noqa: D102
         return self.nodes.player(self._node(steps))
@@ -169,33 +169,35 @@ class TreeSubgames(Subgames):
             make = partial(LimitedPart, roots, weights, early=self.early, opponent=opponent)
         return TreePart(whole, player, make, weights)
 
-    def is_of(self, other: CompiledGame) -> bool:  # noqa: D102
-        return other is self.game or other.digest == self.game.digest
+    def is_of(self, other_game: CompiledGame) -> bool:  # noqa: D102
+        return other_game is self.game or other_game.digest == self.game.digest
 
-    def deals_like(self, other: CompiledGame) -> bool:  # noqa: D102
-        nodes = nodes_of(other)
+    def deals_like(self, other_game: CompiledGame) -> bool:  # noqa: D102
+        nodes = nodes_of(other_game)
         return nodes.hands == self.nodes.hands and np.allclose(nodes.dealt(0), self.nodes.dealt(0))
 
-    def like(self, other: CompiledGame) -> TreeSubgames:  # noqa: D102
-        return TreeSubgames(other)
+    def like(self, other_game: CompiledGame) -> TreeSubgames:  # noqa: D102
+        return TreeSubgames(other_game)
 
-    def difference(self, other: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
-        nodes, coarse = self.nodes, nodes_of(other)
-        first = coarse.find_node(steps)
-        for theirs, mine in shared_nodes(coarse, first or 0, nodes, self._node(steps)):
-            how, acts = "", nodes.player(mine)
-            missing = {s.label for s in coarse.children(theirs)} - {
-                s.label for s in nodes.children(mine)
+    def difference(self, other_game: CompiledGame, steps: Steps) -> tuple[str, str] | None:  # noqa: D102
+        nodes, coarse = self.nodes, nodes_of(other_game)
+        root = coarse.find_node(steps)
+        for coarse_node, node in shared_nodes(coarse, root or 0, nodes, self._node(steps)):
+            description, actor = "", nodes.player(node)
+            missing = {s.label for s in coarse.children(coarse_node)} - {
+                s.label for s in nodes.children(node)
             }
-            if coarse.player(theirs) != acts:
-                how = "goes on otherwise"
-            elif acts == TERMINAL:
-                alike = np.allclose(_paid(coarse, theirs), _paid(nodes, mine), rtol=1e-9, atol=1e-9)
-                how = "" if alike else "pays otherwise"
+            if coarse.player(coarse_node) != actor:
+                description = "goes on otherwise"
+            elif actor == TERMINAL:
+                is_same = np.allclose(
+                    _paid(coarse, coarse_node), _paid(nodes, node), rtol=1e-9, atol=1e-9
+                )
+                description = "" if is_same else "pays otherwise"
             elif missing:
-                how = f"has another action, {min(missing)!r},"
-            if how:
-                return " ".join(steps_to(nodes, mine)) or START, how
+                description = f"has another action, {min(missing)!r},"
+            if description:
+                return " ".join(steps_to(nodes, node)) or START, description
         return None
 
 

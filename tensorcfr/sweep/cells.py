@@ -99,11 +99,11 @@ def cells(
     Raises:
         ValueError: A name or a parameter is unknown, or a list is empty.
     """
-    named: dict[str, str | CompiledGame] = {}
+    source_of: dict[str, str | CompiledGame] = {}
     digests: dict[str, str] = {}
     for source in _several(games, "game"):
         name, digest = _identify(source)
-        named.setdefault(name, source)
+        source_of.setdefault(name, source)
         if digest is not None and digests.setdefault(name, digest) != digest:
             raise ValueError(f"two games are called {name}: the table could not distinguish them")
     records = {
@@ -112,8 +112,8 @@ def cells(
     whole = Whole(0)
     drawn = dict.fromkeys(whole("seeds: a seed", seed) for seed in _several(seeds, "seed"))
     return [
-        Cell(game, algorithm, seed, named[game], record, repeat)
-        for game, (algorithm, record) in product(named, records.items())
+        Cell(game, algorithm, seed, source_of[game], record, repeat)
+        for game, (algorithm, record) in product(source_of, records.items())
         for seed in (drawn if record.is_sampled else [None])
         for repeat in range(repeats)
     ]
@@ -131,12 +131,12 @@ def read_algorithm(spec: str | Record, **options: Any) -> Record:
     """
     if isinstance(spec, str):
         try:
-            name, given = parse_spec(spec)
+            name, spec_options = parse_spec(spec)
         except ValueError:
             raise ValueError(
                 f"cannot read the algorithm {spec!r}; write it as name(option=value, ...)"
             ) from None
-        record, options = find_algorithm(name), given | options
+        record, options = find_algorithm(name), spec_options | options
     else:
         record = find_algorithm(spec)
     if not options:
@@ -156,15 +156,15 @@ def spec_of(record: Record) -> str:
         ValueError: A parameter is a function that is not registered under a name, or a record that
             no text can name.
     """
-    known = ALGORITHMS.get(record.name)
-    if record == known:
+    published = ALGORITHMS.get(record.name)
+    if record == published:
         return record.name
     record.to_dict()  # Raises for functions: different ones could have the same text.
-    usual = record.usual_options(known)
+    defaults = record.usual_options(published)
     changes = [
         f"{option}={_literal(record, option, value)}"
         for option, value in record.options.items()
-        if option not in usual or usual[option] != value
+        if option not in defaults or defaults[option] != value
     ]
     return f"{record.name}({', '.join(changes)})"
 
@@ -184,9 +184,9 @@ def _literal(record: Record, option: str, value: Any) -> str:
     return f"{value:.0f}" if isinstance(value, float) and value.is_integer() else repr(value)
 
 
-def _several(given: Iterable[Any] | str, kind: str) -> list[Any]:
+def _several(items: Iterable[Any] | str, kind: str) -> list[Any]:
     """Return a list of at least one item; a single text is one item, not a list of letters."""
-    listed = [given] if isinstance(given, (str, CompiledGame, Record)) else list(given)
+    listed = [items] if isinstance(items, (str, CompiledGame, Record)) else list(items)
     if not listed:
         raise ValueError(f"there is no {kind} to run")
     return listed

@@ -117,19 +117,19 @@ def sweep(
         ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
     budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
-    wanted = cells(games, algorithms, seeds, repeats)
+    all_cells = cells(games, algorithms, seeds, repeats)
     if cluster is not None and processes > 1:
         raise ValueError("give processes (of this machine) or cluster, not both")
     if cluster is not None or processes > 1:
-        for cell in wanted:
+        for cell in all_cells:
             if cell.record.name not in PUBLISHED:
                 raise ValueError(
                     f"{cell.record.name} is registered only in this process; run the sweep here, "
                     "with processes=1 and no cluster"
                 )
-    with Table(path, wanted, budget) as table:
-        todo = [cell for cell in wanted if not table.is_finished(cell)]
-        recorder = _Recorder(table, len(wanted), len(wanted) - len(todo), progress)
+    with Table(path, all_cells, budget) as table:
+        todo = [cell for cell in all_cells if not table.is_finished(cell)]
+        recorder = _Recorder(table, len(all_cells), len(all_cells) - len(todo), progress)
         run = partial(_run_cell, budget=budget, memory_limit=memory_limit)
         if cluster is not None:
             _run_on_cluster(todo, run, recorder, cluster)
@@ -352,7 +352,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
                     waiting.pop(number)
                 continue
             for number in returned:
-                recorder.fail(todo[number], _why(waiting.pop(number)))
+                recorder.fail(todo[number], _failure_reason(waiting.pop(number)))
     finally:
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
@@ -363,7 +363,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
         pool.shutdown(wait=True)
 
 
-def _why(future: Future[None]) -> BaseException:
+def _failure_reason(future: Future[None]) -> BaseException:
     """Return the reason why a cell ended without a final event."""
     error = future.exception()
     if error is None or isinstance(error, BrokenProcessPool):

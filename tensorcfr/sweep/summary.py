@@ -58,14 +58,14 @@ def reached(
         ValueError: A level is not a positive number.
     """
     return [
-        _reached(game, algorithm, level, own)
-        for (game, algorithm), own in curves(rows).items()
+        _reached(game, algorithm, level, runs)
+        for (game, algorithm), runs in curves(rows).items()
         for level in levels
     ]
 
 
-def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row]]) -> Reached:
-    firsts = [next((row for row in rows if row.exploitability <= level), None) for rows in own]
+def _reached(game: str, algorithm: str, level: float, runs: Sequence[Sequence[Row]]) -> Reached:
+    firsts = [next((row for row in rows if row.exploitability <= level), None) for rows in runs]
 
     def median(field: str, kind: Callable[[float], Any]) -> Any:
         efforts = [math.inf if row is None else getattr(row, field) for row in firsts]
@@ -78,7 +78,7 @@ def _reached(game: str, algorithm: str, level: float, own: Sequence[Sequence[Row
         game=game,
         algorithm=algorithm,
         level=level,
-        seeds=len(own),
+        seeds=len(runs),
         iteration=median("iteration", int),
         nodes_touched=median("nodes_touched", int),
         decision_nodes_touched=median("decision_nodes_touched", int),

@@ -88,12 +88,12 @@ ADDED = ("decision_nodes_touched", "repeat")
 """Columns that tables of earlier versions lack; they are read as empty."""
 
 
-def _matching(pattern: str, what: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
+def _matching(pattern: str, kind: str, make: Callable[[str], Any]) -> Callable[[str], Any]:
     """Make a function that converts a text after matching it with a regular expression."""
 
     def read(text: str) -> Any:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{text[:40]!r} is not a {what}")
+            raise ValueError(f"{text[:40]!r} is not a {kind}")
         return make(text)
 
     return read
@@ -105,42 +105,44 @@ _float = _matching(r"-?[0-9]{1,310}(\.[0-9]{1,330})?(e[+-]?[0-9]{1,3})?", "numbe
 
 def _number(text: str) -> float:
     """Parse a finite number, as Python prints it."""
-    found: float = _float(text)
-    if not math.isfinite(found):
+    number: float = _float(text)
+    if not math.isfinite(number):
         raise ValueError(f"{text[:40]!r} is not finite")
-    return found
+    return number
 
 
 def _seconds(text: str) -> float:
     """Parse a finite number >= 0."""
-    if (found := _number(text)) < 0.0:
+    if (seconds := _number(text)) < 0.0:
         raise ValueError(f"{text!r} is negative")
-    return found
+    return seconds
 
 
 def _players(text: str) -> int:
-    found: int = _whole(text)
-    if not found:
+    players: int = _whole(text)
+    if not players:
         raise ValueError("there are no players")
-    return found
+    return players
 
 
-def _maybe(read: Callable[[str], Any]) -> Callable[[str], Any]:
+def _optional(read: Callable[[str], Any]) -> Callable[[str], Any]:
     """Make a function that reads an empty text as None."""
     return lambda text: read(text) if text else None
 
 
 _READERS: dict[str, Callable[[str], Any]] = {
-    "seed": _maybe(_whole),
+    "seed": _optional(_whole),
     "repeat": lambda text: _whole(text) if text else 0,
     "iteration": _whole,
     "nodes_touched": _whole,
-    "decision_nodes_touched": _maybe(_whole),
+    "decision_nodes_touched": _optional(_whole),
     "seconds": _seconds,
     "nash_conv": _number,
     "exploitability": _number,
     "players": _players,
-    "status": _matching("|".join([GOES_ON, *(one.name.lower() for one in Status)]), "status", str),
+    "status": _matching(
+        "|".join([GOES_ON, *(member.name.lower() for member in Status)]), "status", str
+    ),
     "date": _matching(
         "[0-9]{4}-[0-9]{2}-[0-9]{2}", "date", lambda text: date.fromisoformat(text).isoformat()
     ),
@@ -166,7 +168,7 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
     rows: dict[Key, list[Row]] = {}
     for row in parse_table(Path(path).read_bytes(), str(path)):
         _add(rows, row)
-    return [row for own in rows.values() for row in own]
+    return [row for cell_rows in rows.values() for row in cell_rows]
 
 
 @checked()
@@ -177,10 +179,10 @@ def curves(
     by_cell: dict[Key, list[Row]] = {}
     for row in rows:
         by_cell.setdefault(row.key, []).append(row)
-    found: dict[tuple[str, str], list[list[Row]]] = {}
-    for (game, algorithm, *_), own in by_cell.items():
-        found.setdefault((game, algorithm), []).append(own)
-    return found
+    by_algorithm: dict[tuple[str, str], list[list[Row]]] = {}
+    for (game, algorithm, *_), run in by_cell.items():
+        by_algorithm.setdefault((game, algorithm), []).append(run)
+    return by_algorithm
 
 
 class Table:
@@ -199,7 +201,7 @@ class Table:
 
     def __init__(self, path: str | Path, cells: Sequence[Cell], budget: Budget) -> None:
         self.path = Path(path)
-        self._order = {cell.key: place for place, cell in enumerate(cells)}
+        self._order = {cell.key: position for position, cell in enumerate(cells)}
         self._rows: dict[Key, list[Row]] = {}
         self._file = self._open()
         try:
@@ -298,10 +300,10 @@ class Table:
 
 def _add(rows: dict[Key, list[Row]], row: Row) -> None:
     """Add a row to its cell; it replaces rows of the same or a later iteration."""
-    own = rows.setdefault(row.key, [])
-    while own and own[-1].iteration >= row.iteration:
-        own.pop()
-    own.append(row)
+    cell_rows = rows.setdefault(row.key, [])
+    while cell_rows and cell_rows[-1].iteration >= row.iteration:
+        cell_rows.pop()
+    cell_rows.append(row)
 
 
 def _line(row: Row) -> bytes:
@@ -331,7 +333,9 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         raise ValueError(f"{name} is not a sweep's table: line {line} is not text") from None
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns = _next_line(lines, name) or []
-    if tuple(columns) != tuple(one for one in COLUMNS if one in columns or one not in ADDED):
+    if tuple(columns) != tuple(
+        heading for heading in COLUMNS if heading in columns or heading not in ADDED
+    ):
         raise ValueError(f"{name} is not a sweep's table: its columns are not {', '.join(COLUMNS)}")
     first: dict[Key, Row] = {}
     latest: dict[Key, Row] = {}
@@ -339,32 +343,32 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
     line = lines.line_num + 1
     while (values := _next_line(lines, name)) is not None:
         row = _parse_row(columns, values, f"{name}, line {line}")
-        before = latest.get(row.key)
-        if before is None or before.status == INTERRUPTED:
+        previous = latest.get(row.key)
+        if previous is None or previous.status == INTERRUPTED:
             first[row.key] = row
-        elif before.iteration >= row.iteration and not _ends(before, row):
+        elif previous.iteration >= row.iteration and not _ends(previous, row):
             # Iterations fall only if the cell was restarted, and then it has the same first
             # checkpoint as before.
             if row.iteration > first[row.key].iteration:
                 raise ValueError(
                     f"{name}, line {line}, column iteration: {row.iteration} comes after "
-                    f"{before.iteration}"
+                    f"{previous.iteration}"
                 )
             first[row.key] = row
-        elif before.nodes_touched > row.nodes_touched or before.seconds > row.seconds:
-            column = "seconds" if before.seconds > row.seconds else "nodes_touched"
+        elif previous.nodes_touched > row.nodes_touched or previous.seconds > row.seconds:
+            column = "seconds" if previous.seconds > row.seconds else "nodes_touched"
             raise ValueError(
                 f"{name}, line {line}, column {column}: {getattr(row, column)} comes after "
-                f"{getattr(before, column)}"
+                f"{getattr(previous, column)}"
             )
         latest[row.key] = row
         yield row
         line = lines.line_num + 1
 
 
-def _ends(before: Row, row: Row) -> bool:
+def _ends(previous: Row, row: Row) -> bool:
     """Return whether a row repeats the checkpoint of the previous row in order to end the cell."""
-    return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
+    return previous.iteration == row.iteration and row.ends_cell and not previous.ends_cell
 
 
 def _next_line(lines: Any, name: str) -> list[str] | None:
@@ -380,14 +384,14 @@ def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> Row
     """Parse the cells of a line as a row."""
     if len(values) != len(columns):
         raise ValueError(f"{where}: {len(values)} columns, not {len(columns)}")
-    said = dict(zip(columns, values, strict=True))
-    found: dict[str, Any] = {}
+    texts = dict(zip(columns, values, strict=True))
+    parsed: dict[str, Any] = {}
     for column in COLUMNS:
         try:
-            found[column] = _READERS.get(column, str)(said.get(column, ""))
+            parsed[column] = _READERS.get(column, str)(texts.get(column, ""))
         except ValueError as error:
             raise ValueError(f"{where}, column {column}: {error}") from None
-    row = Row(**found)
+    row = Row(**parsed)
     share = row.nash_conv / row.players
     if abs(row.exploitability - share) > ROUNDING * abs(share):
         raise ValueError(

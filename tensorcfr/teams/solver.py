@@ -25,8 +25,8 @@ class TeamPasses(FlatPasses):
         return value
 
     def reached(self, player: int) -> np.ndarray:  # noqa: D102
-        reach, own = np.zeros(len(self.reach)), self.game.form.of_player(player)
-        reach[own] = self.reach[own]
+        reach, of_player = np.zeros(len(self.reach)), self.game.form.of_player(player)
+        reach[of_player] = self.reach[of_player]
         return reach
 
     @staticmethod

@@ -63,35 +63,37 @@ class DealtHands(Game):
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
         """Return the deal of the next hand, or the node of the public tree."""
-        deal, public, done = state
+        deal, public, line = state
         if len(deal) < self.n_players:
             # Sum the joint probabilities over the hands of the players who come later.
-            left = self._prior[deal]
-            weights = left.reshape(len(left), -1).sum(axis=1)
+            remaining = self._prior[deal]
+            weights = remaining.reshape(len(remaining), -1).sum(axis=1)
             weights /= weights.sum()
             return Chance({hand: p for hand, p in enumerate(weights.tolist()) if p > 0.0})
-        said = self.rules.node(public)
-        if isinstance(said, Decision):
-            player, seen, actions = said
+        public_node = self.rules.node(public)
+        if isinstance(public_node, Decision):
+            player, seen, actions = public_node
             hand = self.rules.hands[player][deal[player]]
-            label = self.rules.label(player, hand, done if seen is None else seen)
+            label = self.rules.label(player, hand, line if seen is None else seen)
             return Decision(player, label, actions)
-        if isinstance(said, Payoff):
-            coefficient, key = said
+        if isinstance(public_node, Payoff):
+            coefficient, key = public_node
             matrix = self._matrices.get(key)
             if matrix is None:
                 matrix = self._matrices[key] = np.asarray(self.rules.matrix(key), np.float64)
             return Terminal((coefficient * matrix[(slice(None), *deal)]).tolist())
         shape = self._prior.shape
-        given = {o: float(np.broadcast_to(p, shape)[deal]) for o, p in said.outcomes.items()}
-        return Chance({outcome: p for outcome, p in given.items() if p > 0.0})
+        chances = {
+            o: float(np.broadcast_to(p, shape)[deal]) for o, p in public_node.outcomes.items()
+        }
+        return Chance({outcome: p for outcome, p in chances.items() if p > 0.0})
 
     def next(self, state: Any, action: Any) -> Any:
         """Return the game state after a hand is dealt or a public action is taken."""
-        deal, public, done = state
+        deal, public, line = state
         if len(deal) < self.n_players:
-            return (*deal, action), public, done
-        return deal, self.rules.next(public, action), f"{done} {action}"
+            return (*deal, action), public, line
+        return deal, self.rules.next(public, action), f"{line} {action}"
 
 
 class DealtCards(Game):
@@ -104,9 +106,12 @@ class DealtCards(Game):
 
     def __init__(self, rules: CardGame) -> None:
         self.rules = rules
-        own, other = (np.asarray(hands) for hands in rules.hands)
+        first_hands, second_hands = (np.asarray(hands) for hands in rules.hands)
         self._free = rules.free.tolist()
-        self._hands, self._weights = (own, other), [np.asarray(w, float) for w in rules.weights]
+        self._hands, self._weights = (
+            (first_hands, second_hands),
+            [np.asarray(w, float) for w in rules.weights],
+        )
         self._runouts: dict[int, np.ndarray] = {}
         self._on_boards: dict[tuple[int, ...], tuple[np.ndarray, np.ndarray]] = {}
 
@@ -124,7 +129,7 @@ class DealtCards(Game):
         """Weight of each hand of player 0, float64 (hands,)."""
         if self._pairs is not None:
             return np.asarray(self._pairs.sum(axis=1))
-        free = [self._weights[1][self._apart(hand)].sum() for hand in self._hands[0]]
+        free = [self._weights[1][self._disjoint(hand)].sum() for hand in self._hands[0]]
         return self._weights[0] * np.array(free)
 
     @property
@@ -132,11 +137,11 @@ class DealtCards(Game):
         """Name of the game."""
         return self.rules.name
 
-    def _apart(self, hand: np.ndarray) -> np.ndarray:
+    def _disjoint(self, hand: np.ndarray) -> np.ndarray:
         """Return a mask of player 1's hands, bool (hands,): True if they share no card with a hand
         of player 0."""
-        other = self._hands[1]
-        return ~(other[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
+        second_hands = self._hands[1]
+        return ~(second_hands[:, :, None] == hand[None, None, :]).any(axis=(1, 2))
 
     def root(self) -> Any:
         """Return the game state before the deal."""
@@ -145,73 +150,86 @@ class DealtCards(Game):
     def node(self, state: Any) -> Decision | Chance | Terminal:
         """Return the deal of a hand, the next decision of the betting, the deal of board cards, or
         the terminal."""
-        held, dealt, betting, done = state
-        if len(held) < 2:
+        hands, dealt, betting, line = state
+        if len(hands) < 2:
             weights = self._first
-            if held:
-                weights = self._weights[1] * self._apart(self._hands[0][held[0]])
-                weights = weights if self._pairs is None else self._pairs[held[0]]
+            if hands:
+                weights = self._weights[1] * self._disjoint(self._hands[0][hands[0]])
+                weights = weights if self._pairs is None else self._pairs[hands[0]]
             shares = (weights / weights.sum()).tolist()
             return Chance({hand: p for hand, p in enumerate(shares) if p > 0.0})
-        said = self.rules.node(betting)
-        if isinstance(said, Decision):
-            player = said.player
-            hand = self.rules.hand_label(player, held[player])
-            seen = done if said.infoset is None else said.infoset
-            return Decision(player, f"{hand}{seen}", said.actions)
-        if isinstance(said, Deal):
-            shown = tuple(chain.from_iterable(dealt))
+        public_node = self.rules.node(betting)
+        if isinstance(public_node, Decision):
+            player = public_node.player
+            hand = self.rules.hand_label(player, hands[player])
+            seen = line if public_node.infoset is None else public_node.infoset
+            return Decision(player, f"{hand}{seen}", public_node.actions)
+        if isinstance(public_node, Deal):
+            dealt_cards = tuple(chain.from_iterable(dealt))
             if self.rules.weights_vary:
-                odds = self._odds(held, shown, said.cards)
+                odds = self._odds(hands, dealt_cards, public_node.cards)
                 total = sum(odds.values())
                 return Chance({cards_label(self.rules, c): w / total for c, w in odds.items()})
-            taken = self._taken(held, shown)
+            used = self._used_cards(hands, dealt_cards)
             chosen = {} if dealt else self.rules.boards or {}
-            sets = list(chosen) or self._sets(taken, said.cards)
-            shares = {cards: chosen.get(cards, 1.0) for cards in sets if not taken & {*cards}}
+            sets = list(chosen) or self._sets(used, public_node.cards)
+            shares = {cards: chosen.get(cards, 1.0) for cards in sets if not used & {*cards}}
             total = sum(shares.values())
             return Chance({cards_label(self.rules, c): w / total for c, w in shares.items()})
-        if isinstance(said, Runout):
-            if said.cards not in self._runouts:
-                self._runouts[said.cards] = np.array(shares_of_runouts(self.rules, said.cards))
-            mean = np.array(said[:3]).T @ self._runouts[said.cards][:, held[0], held[1]]
+        if isinstance(public_node, Runout):
+            if public_node.cards not in self._runouts:
+                self._runouts[public_node.cards] = np.array(
+                    shares_of_runouts(self.rules, public_node.cards)
+                )
+            mean = (
+                np.array(public_node[:3]).T
+                @ self._runouts[public_node.cards][:, hands[0], hands[1]]
+            )
             return Terminal(tuple(mean.tolist()))
         cards = (*self.rules.board, *chain.from_iterable(dealt))
-        if isinstance(said, Fold):
-            paid = said.utilities
+        if isinstance(public_node, Fold):
+            paid = public_node.utilities
         else:
-            own, other = (
-                int(self.rules.strength(cards, self._hands[p][held[p]][None])[0]) for p in range(2)
+            first_strength, second_strength = (
+                int(self.rules.strength(cards, self._hands[p][hands[p]][None])[0]) for p in range(2)
             )
-            paid = said.win if own > other else said.lose if own < other else said.tie
+            paid = (
+                public_node.win
+                if first_strength > second_strength
+                else public_node.lose
+                if first_strength < second_strength
+                else public_node.tie
+            )
         if self.rules.weights_vary:
-            scale = self._scale(held, dealt)
+            scale = self._scale(hands, dealt)
             paid = (scale * paid[0], scale * paid[1])
         return Terminal(paid)
 
-    def _taken(self, held: tuple[int, ...], shown: tuple[int, ...]) -> set[int]:
+    def _used_cards(self, hands: tuple[int, ...], dealt_cards: tuple[int, ...]) -> set[int]:
         """Return the cards that are in hands or were dealt."""
-        taken = {*shown}
-        taken.update(int(c) for p in range(2) for c in self._hands[p][held[p]])
-        return taken
+        used = {*dealt_cards}
+        used.update(int(c) for p in range(2) for c in self._hands[p][hands[p]])
+        return used
 
-    def _sets(self, taken: set[int], count: int) -> Iterator[tuple[int, ...]]:
+    def _sets(self, used: set[int], count: int) -> Iterator[tuple[int, ...]]:
         """Yield the sets of ``count`` free cards, ascending, without some cards."""
-        return combinations([card for card in self._free if card not in taken], count)
+        return combinations([card for card in self._free if card not in used], count)
 
     def _odds(
-        self, held: tuple[int, ...], shown: tuple[int, ...], count: int
+        self, hands: tuple[int, ...], dealt_cards: tuple[int, ...], count: int
     ) -> dict[tuple[int, ...], float]:
         """Return how much likelier the hands are on each next board than on this one, by the cards
         that are dealt."""
-        board, taken = (*self.rules.board, *shown), self._taken(held, shown)
-        before = self._weight(held, board)
-        return {c: self._weight(held, (*board, *c)) / before for c in self._sets(taken, count)}
+        board, used = (*self.rules.board, *dealt_cards), self._used_cards(hands, dealt_cards)
+        weight_before = self._weight(hands, board)
+        return {
+            c: self._weight(hands, (*board, *c)) / weight_before for c in self._sets(used, count)
+        }
 
-    def _weight(self, held: tuple[int, ...], board: tuple[int, ...]) -> float:
+    def _weight(self, hands: tuple[int, ...], board: tuple[int, ...]) -> float:
         """Return the weight of the hands on a board."""
         first, second = self._weights_on(board)
-        return float(first[held[0]] * second[held[1]])
+        return float(first[hands[0]] * second[hands[1]])
 
     def _weights_on(self, board: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
         if board not in self._on_boards:
@@ -221,24 +239,24 @@ class DealtCards(Game):
             self._on_boards[board] = first, second
         return self._on_boards[board]
 
-    def _scale(self, held: tuple[int, ...], dealt: tuple[tuple[int, ...], ...]) -> float:
+    def _scale(self, hands: tuple[int, ...], dealt: tuple[tuple[int, ...], ...]) -> float:
         """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` for two hands."""
-        scale, shown = self._weight(held, self.rules.board), tuple[int, ...]()
-        scale /= float(self._weights[0][held[0]] * self._weights[1][held[1]])
+        scale, dealt_cards = self._weight(hands, self.rules.board), tuple[int, ...]()
+        scale /= float(self._weights[0][hands[0]] * self._weights[1][hands[1]])
         for cards in dealt:
-            odds = self._odds(held, shown, len(cards))
+            odds = self._odds(hands, dealt_cards, len(cards))
             scale *= sum(odds.values()) / len(odds)
-            shown = (*shown, *cards)
+            dealt_cards = (*dealt_cards, *cards)
         return scale
 
     def next(self, state: Any, action: Any) -> Any:
         """Return the game state after a hand or board cards are dealt, or after an action."""
-        held, dealt, betting, done = state
-        if len(held) < 2:
-            return (*held, action), dealt, betting, done
+        hands, dealt, betting, line = state
+        if len(hands) < 2:
+            return (*hands, action), dealt, betting, line
         if isinstance(node := self.rules.node(betting), Deal):
             cards, step = read_deal(self.rules, str(action), node.cards) or (), None
             dealt = (*dealt, cards)
         else:
             step = action
-        return held, dealt, self.rules.next(betting, step), f"{done} {action}"
+        return hands, dealt, self.rules.next(betting, step), f"{line} {action}"

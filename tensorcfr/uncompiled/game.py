@@ -94,11 +94,13 @@ class UncompiledGame:
         if isinstance(source, UncompiledGame):
             self.name, self.rules, self.source = source.name, source.rules, source.source
         else:
-            found = source if isinstance(source, FoundRules) else find_rules(source, **parameters)
-            self.name = found.name
-            self.rules = as_histories(found.rules)
+            found_rules = (
+                source if isinstance(source, FoundRules) else find_rules(source, **parameters)
+            )
+            self.name = found_rules.name
+            self.rules = as_histories(found_rules.rules)
             check_rules(self.name, self.rules.n_players)
-            self.source = found.source
+            self.source = found_rules.source
         self.n_players = self.rules.n_players
 
     @property

@@ -113,7 +113,7 @@ class Histories:
         self._joins = getattr(rules, "joined_draws", None)
         self._ends: dict[tuple[float, ...], Node] = {}
         try:
-            self.root = self._joined(self._make(rules.root(), None, 0))
+            self.root = self._join_root_draws(self._make(rules.root(), None, 0))
         except FAULTS as error:
             raise_named(error, lambda: name_history([]))
 
@@ -184,33 +184,33 @@ class Histories:
 
     def _make(self, state: Any, parent: Node | None, index: int) -> Node:
         """Make the node of a game state, and check it."""
-        said = self._node(state)
-        kind = type(said)
-        if kind is Terminal and (end := self._known_end(said[0])) is not None:
+        rules_node = self._node(state)
+        kind = type(rules_node)
+        if kind is Terminal and (end := self._known_end(rules_node[0])) is not None:
             return end
         node = Node()
         node.parent = parent
         node.index = index
         if kind is Terminal:
-            return self._end(said[0], node)
+            return self._end(rules_node[0], node)
         node.state = state
         depth = node.depth = 0 if parent is None else parent.depth + 1
         if depth > DEEPEST:
             check_depth(depth, lambda: self.where(node))
         if kind is Decision:
             table = self.table
-            player, label, actions = said
-            own = _own(node, player)
+            player, label, actions = rules_node
+            last_sequence = _last_own_sequence(node, player)
             row = table.rows.get(label) if type(label) is str else None
             # Fast path: identity of the tuple of actions implies that they were checked before.
             if row is None:
-                row = self._enter(said, node)
+                row = self._enter(rules_node, node)
             elif (
                 table.player[row] != player
-                or table.own[row] != own
+                or table.own[row] != last_sequence
                 or table.kinds[table.kind[row]] is not actions
             ):
-                table.check_again(row, said, own, lambda: self.where(node))
+                table.check_again(row, rules_node, last_sequence, lambda: self.where(node))
             node.actor = player
             node.label = label
             node.row = row
@@ -219,49 +219,49 @@ class Histories:
             node.count = len(actions)
         elif kind is Chance:
             node.actor, node.passed = CHANCE, 0
-            self._set_outcomes(node, *self._outcomes(said[0], node))
+            self._set_outcomes(node, *self._outcomes(rules_node[0], node))
         else:
             raise GameError(
-                f"node() must return a Decision, a Chance or a Terminal, not {said!r}, "
+                f"node() must return a Decision, a Chance or a Terminal, not {rules_node!r}, "
                 f"at {self.where(node)}"
             )
         return node
 
-    def _enter(self, said: Decision, node: Node) -> int:
+    def _enter(self, decision: Decision, node: Node) -> int:
         """Check a new infoset, enter it into the table, and return its row."""
-        here = partial(self.where, node)
-        player, label, actions = said
-        check_infoset(said, self.n_players, here)
+        where = partial(self.where, node)
+        player, label, actions = decision
+        check_infoset(decision, self.n_players, where)
         if self.table.kind_of(actions) is None:
-            check_actions(actions, f"infoset {label!r}", here)
+            check_actions(actions, f"infoset {label!r}", where)
         assert label is not None
-        row = self.table.enter(player, label, actions, _own(node, player))
+        row = self.table.enter(player, label, actions, _last_own_sequence(node, player))
         if self._entered is not None:
-            self._entered(row, said, node.state)
+            self._entered(row, decision, node.state)
         return row
 
-    def _known_end(self, given: Any) -> Node | None:
+    def _known_end(self, utilities: Any) -> Node | None:
         """Return the stored terminal with these utilities; None if there is none."""
         try:
-            return self._ends.get(given)
+            return self._ends.get(utilities)
         except TypeError:
             return None  # Not hashable, such as a list.
 
-    def _end(self, given: Any, node: Node) -> Node:
+    def _end(self, utilities: Any, node: Node) -> Node:
         """Make a terminal, check its utilities, and store it for other histories if there is
         room."""
         end = Node()
         end.actor = TERMINAL
-        end.utilities = checked_utilities(given, self.n_players, partial(self.where, node))
+        end.utilities = checked_utilities(utilities, self.n_players, partial(self.where, node))
         if len(self._ends) < MOST_ENDS:
             self._ends[end.utilities] = end
         return end
 
-    def _outcomes(self, given: Any, node: Node) -> tuple[tuple[Any, ...], list[float]]:
+    def _outcomes(self, outcomes: Any, node: Node) -> tuple[tuple[Any, ...], list[float]]:
         """Check the outcomes of a chance node, and return them with their probabilities."""
-        here = partial(self.where, node)
-        chances = check_chance(given, here)
-        return tuple(chances), checked_outcomes(chances, here)
+        where = partial(self.where, node)
+        chances = check_chance(outcomes, where)
+        return tuple(chances), checked_outcomes(chances, where)
 
     def where(self, node: Node) -> str:
         """Return the name of a history for error messages."""
@@ -299,7 +299,7 @@ class Histories:
         else:
             node.threshold, node.alias = alias_table(probabilities)
 
-    def _joined(self, root: Node) -> Node:
+    def _join_root_draws(self, root: Node) -> Node:
         """Join consecutive chance nodes at the root into a single draw, and return the root.
 
         Compiled games join chance nodes everywhere.  Here chance nodes below the root are drawn
@@ -316,13 +316,13 @@ class Histories:
         while passed + 1 != self._joins and all(end.actor == CHANCE for _, _, end in ends):
             if sum(end.count for _, _, end in ends) > MOST_JOINED:
                 break
-            after = []
+            next_ends = []
             for weight, labels, end in ends:
                 _, probabilities = self._outcomes(self._node(end.state).outcomes, end)
                 for index, probability in enumerate(probabilities):
                     child = self._make(self._next(end.state, end.edges[index]), end, index)
-                    after.append((weight * probability, (*labels, end.edges[index]), child))
-            ends, passed = after, passed + 1
+                    next_ends.append((weight * probability, (*labels, end.edges[index]), child))
+            ends, passed = next_ends, passed + 1
         if passed < 1:
             return root
         root.passed = passed
@@ -339,20 +339,20 @@ class Histories:
 
 def _steps_into(node: Node) -> Sequence[Any]:
     """Return the actions or outcomes between a history and its parent, the last one first."""
-    above = node.parent
-    assert above is not None
-    edge = above.edges[node.index]
+    parent = node.parent
+    assert parent is not None
+    edge = parent.edges[node.index]
     # An edge of the joint draw at the root is a tuple of outcomes.
-    return edge[::-1] if above.actor == CHANCE and above.passed else (edge,)
+    return edge[::-1] if parent.actor == CHANCE and parent.passed else (edge,)
 
 
-def _own(node: Node, player: int) -> int:
+def _last_own_sequence(node: Node, player: int) -> int:
     """Return a player's last sequence before a history, or ``NO_SEQUENCE``."""
-    above = node.parent
-    while above is not None:
-        if above.actor == player:
-            return above.first + node.index
-        node, above = above, above.parent
+    parent = node.parent
+    while parent is not None:
+        if parent.actor == player:
+            return parent.first + node.index
+        node, parent = parent, parent.parent
     return NO_SEQUENCE
 
 

@@ -95,14 +95,16 @@ class InfosetTable:
         """Number of sequences: actions of all infosets."""
         return self.first[-1]
 
-    def enter(self, player: int, label: str, actions: Sequence[Hashable], own: int) -> int:
+    def enter(
+        self, player: int, label: str, actions: Sequence[Hashable], last_sequence: int
+    ) -> int:
         """Add an infoset with a uniform strategy, and return its row.
 
         Args:
             player: The acting player.
             label: Label of the infoset.
             actions: The player's actions, all different.
-            own: The player's last own sequence, or ``NO_SEQUENCE``.
+            last_sequence: The player's last own sequence, or ``NO_SEQUENCE``.
 
         Raises:
             InfosetsFullError: The table is full.
@@ -124,9 +126,9 @@ class InfosetTable:
         self._characters += len(label)
         self.rows[label] = row
         self.player.append(player)
-        self.own.append(own)
+        self.own.append(last_sequence)
         kind = self.kind_of(actions)
-        self.kind.append(self._meet(actions) if kind is None else kind)
+        self.kind.append(self._kind_by_labels(actions) if kind is None else kind)
         self.first.append(self.first[-1] + count)
         return row
 
@@ -135,7 +137,7 @@ class InfosetTable:
         None."""
         return self._kind_by_id.get(id(actions))
 
-    def _meet(self, actions: Sequence[Hashable]) -> int:
+    def _kind_by_labels(self, actions: Sequence[Hashable]) -> int:
         """Return the index of a tuple of actions with the same labels; add the tuple if it is
         new."""
         names = tuple(map(str, actions))
@@ -143,10 +145,10 @@ class InfosetTable:
         if kind == len(self.names):
             self.names.append(names)
             self.kinds.append(())
-            self._give(kind, actions)
+            self._store_kind(kind, actions)
         return kind
 
-    def _give(self, kind: int, actions: Sequence[Hashable]) -> None:
+    def _store_kind(self, kind: int, actions: Sequence[Hashable]) -> None:
         """Store the object that the rules returned last for a tuple of actions."""
         # Drop the id of the object that is released: a new object could get the same id.
         self._kind_by_id.pop(id(self.kinds[kind]), None)
@@ -158,23 +160,25 @@ class InfosetTable:
         row."""
         return HEADER * (row + 1) + self.groups * self.first[row]
 
-    def check_again(self, row: int, said: Decision, own: int, here: Callable[[], str]) -> None:
+    def check_again(
+        self, row: int, decision: Decision, last_sequence: int, where: Callable[[], str]
+    ) -> None:
         """Check another history of an infoset against its row.
 
         Args:
             row: Row of the infoset.
-            said: The decision that the rules returned at the history.
-            own: The acting player's last own sequence at the history.
-            here: Names the history in errors.
+            decision: The decision that the rules returned at the history.
+            last_sequence: The acting player's last own sequence at the history.
+            where: Names the history in errors.
 
         Raises:
             GameError: The history has another player or other actions.
             ImperfectRecallError: The player has another last own sequence there.
         """
-        (player, label, actions), kind = said, self.kind[row]
+        (player, label, actions), kind = decision, self.kind[row]
         if player != self.player[row]:
             raise GameError(
-                f"infoset label {label!r} is used by player {self.player[row]} and, at {here()}, "
+                f"infoset label {label!r} is used by player {self.player[row]} and, at {where()}, "
                 f"by player {player}"
             )
         if self.kinds[kind] != actions:
@@ -182,14 +186,17 @@ class InfosetTable:
             if names != self.names[kind]:
                 raise GameError(
                     f"histories of infoset {label!r} disagree on its actions: "
-                    f"{list(self.names[kind])}, and {list(names)} at {here()}"
+                    f"{list(self.names[kind])}, and {list(names)} at {where()}"
                 )
-            self._give(kind, actions)
-        if own != self.own[row]:
-            before = [self._name_sequence(sequence) for sequence in (self.own[row], own)]
+            self._store_kind(kind, actions)
+        if last_sequence != self.own[row]:
+            descriptions = [
+                self._name_sequence(sequence) for sequence in (self.own[row], last_sequence)
+            ]
             raise ImperfectRecallError(
                 f"player {player} forgets an own action before infoset {label!r} (imperfect "
-                f"recall): the player reaches it {before[0]}, but {before[1]} at {here()}"
+                f"recall): the player reaches it {descriptions[0]}, but {descriptions[1]} "
+                f"at {where()}"
             )
 
     def _name_sequence(self, sequence: int) -> str:
@@ -203,13 +210,13 @@ class InfosetTable:
 
     def group(self, index: int) -> np.ndarray:
         """Copy one group of all infosets, float64 (sequences,)."""
-        return self.numbers[self._places(index)]
+        return self.numbers[self._offsets(index)]
 
     def set_group(self, index: int, numbers: np.ndarray) -> None:
         """Set one group of all infosets from an array, float64 (sequences,)."""
-        self.numbers[self._places(index)] = numbers
+        self.numbers[self._offsets(index)] = numbers
 
-    def _places(self, index: int) -> np.ndarray:
+    def _offsets(self, index: int) -> np.ndarray:
         """Compute the offsets of a group's numbers, int64 (sequences,)."""
         first = np.array(self.first, np.int64)
         counts = np.diff(first)
@@ -244,7 +251,7 @@ class InfosetTable:
     def described(self) -> dict[str, np.ndarray]:
         """Infosets as arrays by name, without their numbers; :meth:`of` reads them."""
         labels, label_ends = _packed(self.rows)
-        actions, action_ends = _packed(name for own in self.names for name in own)
+        actions, action_ends = _packed(name for names in self.names for name in names)
         return {
             "player": np.array(self.player, np.int8),
             "own": np.array(self.own, np.int64),
@@ -273,7 +280,7 @@ class InfosetTable:
         """
         table = cls(groups, beside=beside)
         names = _texts(arrays, "actions", "action_ends")
-        ends = [0, *_rising(arrays, "kind_ends", len(names)).tolist()]
+        ends = [0, *_checked_ends(arrays, "kind_ends", len(names)).tolist()]
         kinds = [tuple(names[a:b]) for a, b in pairwise(ends)]
         labels = _texts(arrays, "labels", "label_ends")
         rows = [arrays[key] for key in ("player", "own", "kind")]
@@ -282,16 +289,18 @@ class InfosetTable:
         ):
             if row.shape != (len(labels),) or row.dtype != dtype:
                 raise ValueError(f"{key} is {row.dtype} {row.shape}, not one for each label")
-        players, owns, chosen = (row.tolist() for row in rows)
-        for label, player, own, kind in zip(labels, players, owns, chosen, strict=True):
+        players, last_sequences, chosen = (row.tolist() for row in rows)
+        for label, player, last_sequence, kind in zip(
+            labels, players, last_sequences, chosen, strict=True
+        ):
             if not 0 <= kind < len(kinds):
                 raise ValueError(f"kind points beyond the tuples of actions at {label!r}")
             if label in table.rows:
                 raise ValueError(f"labels holds {label!r} twice")
-            if not NO_SEQUENCE <= own < table.n_sequences:
+            if not NO_SEQUENCE <= last_sequence < table.n_sequences:
                 raise ValueError(f"own points beyond the sequences before {label!r}")
             check_decision(Decision(player, label, kinds[kind]), n_players, lambda: "its row")
-            table.enter(player, label, kinds[kind], own)
+            table.enter(player, label, kinds[kind], last_sequence)
         return table
 
 
@@ -323,7 +332,7 @@ def _texts(arrays: Any, key: str, ends: str) -> list[str]:
     blob = arrays[key]
     if blob.dtype != np.uint8 or blob.ndim != 1:
         raise ValueError(f"{key} is {blob.dtype} {blob.shape}, not bytes")
-    stops = _rising(arrays, ends, len(blob)).tolist()
+    stops = _checked_ends(arrays, ends, len(blob)).tolist()
     data = blob.tobytes()
     try:
         return [
@@ -334,7 +343,7 @@ def _texts(arrays: Any, key: str, ends: str) -> list[str]:
         raise ValueError(f"{key} is not UTF-8") from None
 
 
-def _rising(arrays: Any, key: str, end: int) -> np.ndarray:
+def _checked_ends(arrays: Any, key: str, end: int) -> np.ndarray:
     """Return an array of ends, int64 (pieces,), after checking that it rises to ``end``.
 
     Raises:

@@ -88,8 +88,8 @@ class TablePolicy(Tabular, Mapping[str, dict[str, float]]):
         """Return the first visited infosets of a player; see
         :meth:`tensorcfr.model.policy.Policy.first_of`."""
         players = self._table.player
-        own = (label for row, label in enumerate(self) if players[row] == player)
-        return {label: self[label] for label in islice(own, most)}
+        labels = (label for row, label in enumerate(self) if players[row] == player)
+        return {label: self[label] for label in islice(labels, most)}
 
     def count_of(self, player: int) -> int:
         """Return the number of visited infosets of a player."""

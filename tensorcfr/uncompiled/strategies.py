@@ -33,23 +33,23 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
     Raises:
         TypeError: The policy has none of these forms.
     """
-    ask = _asker(histories.game, policy, name)
+    ask = _query_function(histories.game, policy, name)
     table = histories.table
     remembered: dict[int, list[float]] = {}
 
     def strategy(node: Node) -> list[float]:
-        known = remembered.get(node.row)
-        if known is None:
+        cached = remembered.get(node.row)
+        if cached is None:
             infoset = Infoset(node.label, node.actor, table.names[table.kind[node.row]])
-            known = distribution(infoset, ask(infoset, node)).tolist()
+            cached = distribution(infoset, ask(infoset, node)).tolist()
             if len(remembered) < MOST_REMEMBERED:
-                remembered[node.row] = known
-        return known
+                remembered[node.row] = cached
+        return cached
 
     return strategy
 
 
-def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
+def _query_function(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, Node], Any]:
     """Return a function that queries a policy at an infoset and one of its histories."""
     if hasattr(policy, "at_history"):
         return lambda infoset, node: policy.at_history(infoset, node)
@@ -58,8 +58,8 @@ def _asker(game: UncompiledGame, policy: Any, name: str) -> Callable[[Infoset, N
             raise TypeError(f"{name} is one of OpenSpiel, and {game.name} is not")
 
         def theirs(infoset: Infoset, node: Node) -> dict[str, float]:
-            given = policy.action_probabilities(node.state)
-            return {str(action): given.get(action.number, 0.0) for action in node.edges}
+            probabilities = policy.action_probabilities(node.state)
+            return {str(action): probabilities.get(action.number, 0.0) for action in node.edges}
 
         return theirs
     if callable(policy):

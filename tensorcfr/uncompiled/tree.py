@@ -133,18 +133,18 @@ class GrowingTree:
         self._states = 0
         """Number of histories in ``_open`` that store a game state."""
         self._payoffs: dict[tuple[float, ...], int] = {}
-        self._kept: Sizes | None = None
+        self._permanent: Sizes | None = None
         """Sizes of the permanent part of the arrays; None while all histories are permanent."""
-        self._border: list[int] = []
+        self._late_slots: list[int] = []
         """Slots of the permanent part that were filled after it was closed.  Their histories are
         temporary."""
-        self._look()
+        self._view_nodes()
         root = histories.root
-        self._put(0, root)
+        self._write(0, root)
         if root.actor == CHANCE and root.passed:
             for slot, child in enumerate(root.children, root.slot):
                 assert child is not None
-                self._put(slot, child)
+                self._write(slot, child)
             del self._open[0]
 
     @property
@@ -179,12 +179,12 @@ class GrowingTree:
             ImperfectRecallError: The player who acts at a history forgets an own action.
             InfosetsFullError: The memory limit leaves no room for an infoset or a history.
         """
-        frames, given, entered = self.frames, arguments(), 0
-        while not kernel(*given):
-            waits = frames.cursor.item(PAUSED)
-            if waits == FOR_HISTORY:
+        frames, kernel_arguments, entered = self.frames, arguments(), 0
+        while not kernel(*kernel_arguments):
+            pause = frames.cursor.item(PAUSED)
+            if pause == FOR_HISTORY:
                 self._enter(frames.cursor.item(AT))
-            elif waits == FOR_LOG:
+            elif pause == FOR_LOG:
                 make_room(frames.log, 2 * len(frames.log))
             else:
                 self.forget()
@@ -192,7 +192,7 @@ class GrowingTree:
             if entered % BETWEEN_LOOKS == 0:
                 look()
             if self.frames is not frames:  # The frames were enlarged for a longer or wider path.
-                frames, given = self.frames, arguments()
+                frames, kernel_arguments = self.frames, arguments()
 
     def _enter(self, slot: int) -> None:
         """Make a missing history from the rules, and fill its slot."""
@@ -200,67 +200,67 @@ class GrowingTree:
         parent = self._open[parent_slot]
         # Permanent histories stay open after the permanent part is closed: their temporary
         # children must be made again after they are dropped.
-        kept = 0 if self._kept is None else self._kept.histories
+        n_permanent = 0 if self._permanent is None else self._permanent.histories
         missing = parent.missing
         # The parent may give up its state if it has no other missing child, or if the traversal
         # does not come back to it: it can be recomputed on a later visit.
         first = not self.returns and missing == parent.count
-        leaves = parent_slot >= kept and (first or missing == 1)
+        leaves = parent_slot >= n_permanent and (first or missing == 1)
         # `follow` may store or remove the parent's state.
         self._states -= parent.state is not None
         child = self.histories.follow(parent, slot - parent.slot, leaves=leaves)
         self._states += parent.state is not None
-        held = self.bytes_held
-        if held > SHARE_OF_KEPT * self.limit:
-            if self._kept is None:
-                self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
-                kept = self._histories
-            if held > self.limit:
+        bytes_held = self.bytes_held
+        if bytes_held > SHARE_OF_KEPT * self.limit:
+            if self._permanent is None:
+                self._permanent = Sizes(self._histories, self._chance, self._outcomes, self._rows)
+                n_permanent = self._histories
+            if bytes_held > self.limit:
                 # Pause the kernel after this iteration, so that temporary histories are dropped.
                 self.frames.cursor[STOPS] = 1
-                if held > self.most:
+                if bytes_held > self.most:
                     raise InfosetsFullError
-        if slot < kept:
-            self._border.append(slot)
-        if parent_slot >= kept:
+        if slot < n_permanent:
+            self._late_slots.append(slot)
+        if parent_slot >= n_permanent:
             parent.missing = missing - 1
             if missing == 1:
                 del self._open[parent_slot]
                 self._states -= parent.state is not None
                 parent.state = None
-        self._put(slot, child)
+        self._write(slot, child)
 
     def forget(self) -> None:
         """Drop the temporary histories if the tree is full."""
         self.frames.cursor[STOPS] = 0
-        if self._kept is None or self.bytes_held <= self.limit:
+        if self._permanent is None or self.bytes_held <= self.limit:
             return
-        kept = self._kept.histories
+        n_permanent = self._permanent.histories
         node = self.arrays.node
-        node[self._border] = 0
-        node[kept : self._histories] = 0
-        border = set(self._border)
+        node[self._late_slots] = 0
+        node[n_permanent : self._histories] = 0
+        late_slots = set(self._late_slots)
         self._open = {
             slot: open_node
             for slot, open_node in self._open.items()
-            if slot < kept and slot not in border
+            if slot < n_permanent and slot not in late_slots
         }
         self._states = sum(node.state is not None for node in self._open.values())
-        del self._parents[kept:]
-        self._border.clear()
-        self._histories, self._chance, self._outcomes, self._rows = self._kept
+        del self._parents[n_permanent:]
+        self._late_slots.clear()
+        self._histories, self._chance, self._outcomes, self._rows = self._permanent
 
-    def _put(self, slot: int, node: Node) -> None:
+    def _write(self, slot: int, node: Node) -> None:
         """Write a history to its slot, and reserve consecutive slots for its children."""
-        actor, at = node.actor, RECORD.size * slot
+        actor, offset = node.actor, RECORD.size * slot
         if actor == TERMINAL:
             payoff = self._payoff(node.utilities)
-            RECORD.pack_into(self._nodes, at, AT_TERMINAL, 0, 0, 0, payoff, 0)
+            RECORD.pack_into(self._nodes, offset, AT_TERMINAL, 0, 0, 0, payoff, 0)
             return
         count, first = node.count, self._histories
-        after = self._histories = first + count
-        if after > self._room:
-            self._make_places(after)
+        end = self._histories = first + count
+        if end > self._room:
+            self._enlarge_nodes(end)
         if node.depth >= self._deepest or (count > self.frames.width and actor != CHANCE):
             self._make_frames(node)
         self._parents.frombytes(SLOT.pack(slot) * count)
@@ -269,22 +269,22 @@ class GrowingTree:
         self._open[slot] = node
         self._states += node.state is not None
         if actor == CHANCE:
-            chance = self._draw(node, first)
-            RECORD.pack_into(self._nodes, at, AT_CHANCE, first, count, 0, 0, chance)
+            chance = self._add_chance(node, first)
+            RECORD.pack_into(self._nodes, offset, AT_CHANCE, first, count, 0, 0, chance)
         else:
             block = WITHOUT_BLOCK if count == 1 else self.histories.table.block(node.row)
-            RECORD.pack_into(self._nodes, at, actor, first, count, block, 0, 0)
+            RECORD.pack_into(self._nodes, offset, actor, first, count, block, 0, 0)
 
-    def _make_places(self, histories: int) -> None:
+    def _enlarge_nodes(self, histories: int) -> None:
         """Enlarge the array of nodes to at least ``histories`` elements."""
         if histories > INDEX_LIMIT:
             raise InfosetsFullError  # Indices have 32 bits.
         # Release the view: numpy cannot safely resize an array whose memory is in use.
         self._nodes = memoryview(b"")
         make_room(self.arrays.node, histories)
-        self._look()
+        self._view_nodes()
 
-    def _look(self) -> None:
+    def _view_nodes(self) -> None:
         """Make a view of the bytes of the nodes; their array must not be resized while it lives."""
         self._nodes = self.arrays.node.view(np.uint8).data
         self._room = len(self.arrays.node)
@@ -300,11 +300,11 @@ class GrowingTree:
             array.flags.writeable = False
             self._rows = row + 1
             # Rows of temporary histories are dropped with them, so they are not shared.
-            if self._kept is None and row < MOST_PAYOFFS:
+            if self._permanent is None and row < MOST_PAYOFFS:
                 self._payoffs[utilities] = row
         return row
 
-    def _draw(self, node: Node, first: int) -> int:
+    def _add_chance(self, node: Node, first: int) -> int:
         """Add the outcomes of a chance node, and return the number of the chance node.
 
         Args:

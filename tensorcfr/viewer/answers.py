@@ -36,10 +36,10 @@ def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
     """
     if path not in ROUTES:
         raise RefusedError(404, "not found")
-    wanted, work = ROUTES[path]
-    if method != wanted:
+    expected_method, handler = ROUTES[path]
+    if method != expected_method:
         raise RefusedError(405, "wrong method")
-    return work
+    return handler
 
 
 def answer_to(
@@ -59,13 +59,13 @@ def answer_to(
         Exception: The request is invalid; :func:`refusal` returns the status.
     """
     parts = urlsplit(path)
-    work = route_of(method, parts.path)
-    on = start if parts.path.startswith(FORM) else desk
-    if on is None:
+    handler = route_of(method, parts.path)
+    session = start if parts.path.startswith(FORM) else desk
+    if session is None:
         raise RefusedError(404, "not found")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    said = plain(work(on, query if method == "GET" else body))
-    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))
+    answer = plain(handler(session, query if method == "GET" else body))
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
 def refusal(error: Exception, path: str) -> tuple[int, str]:
@@ -82,63 +82,66 @@ def refusal(error: Exception, path: str) -> tuple[int, str]:
     return 500, "internal error"
 
 
-def _node(desk: Desk, given: Mapping[str, str]) -> Any:
-    solution = whole_number(given.get("solution", "0"))
-    return desk.node(whole_number(given["id"]), solution, PATIENCE)
+def _node(desk: Desk, query: Mapping[str, str]) -> Any:
+    solution = whole_number(query.get("solution", "0"))
+    return desk.node(whole_number(query["id"]), solution, PATIENCE)
 
 
-def _extra(desk: Desk, given: Mapping[str, str]) -> Any:
-    solution = whole_number(given.get("solution", "0"))
-    return desk.extra(given["name"], whole_number(given["id"]), solution)
+def _extra(desk: Desk, query: Mapping[str, str]) -> Any:
+    solution = whole_number(query.get("solution", "0"))
+    return desk.extra(query["name"], whole_number(query["id"]), solution)
 
 
-def _solve(desk: Desk, given: Any) -> Any:
-    _object(given)
-    desk.solve(given.get("locks"), given.get("iterations"), given.get("target"))
+def _solve(desk: Desk, body: Any) -> Any:
+    _checked_object(body)
+    desk.solve(body.get("locks"), body.get("iterations"), body.get("target"))
     return desk.status()
 
 
-def _stop(desk: Desk, given: Any) -> Any:
+def _stop(desk: Desk, body: Any) -> Any:
     desk.stop()
     return desk.status()
 
 
-def _begin(start: Start, given: Any) -> Any:
-    start.begin(given)
+def _begin(start: Start, body: Any) -> Any:
+    start.begin(body)
     return start.status()
 
 
-def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
+def _reporting_mistakes(handler: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
     """Make a handler that reports mistakes in its answer as ``error``, because the user is still
     typing."""
 
-    def answer(start: Start, given: Any) -> Any:
+    def answer(start: Start, body: Any) -> Any:
         try:
-            return work(start, given)
+            return handler(start, body)
         except (MemoryError, TypeError, ValueError) as error:
             return {"error": str(error)}
 
     return answer
 
 
-def _object(given: Any) -> Any:
-    if not isinstance(given, dict):
+def _checked_object(body: Any) -> Any:
+    if not isinstance(body, dict):
         raise TypeError("expected an object")
-    return given
+    return body
 
 
 ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "/api/about": ("GET", lambda desk, given: desk.about(PATIENCE)),
+    "/api/about": ("GET", lambda desk, request: desk.about(PATIENCE)),
     "/api/node": ("GET", _node),
     "/api/extra": ("GET", _extra),
-    "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),
-    "/api/status": ("GET", lambda desk, given: desk.status()),
+    "/api/search": ("GET", lambda desk, request: desk.nodes.search(request["q"])),
+    "/api/status": ("GET", lambda desk, request: desk.status()),
     "/api/solve": ("POST", _solve),
     "/api/stop": ("POST", _stop),
-    f"{FORM}about": ("GET", lambda start, given: start.about()),
-    f"{FORM}status": ("GET", lambda start, given: start.status()),
-    f"{FORM}range": ("POST", _typed(lambda start, given: start.range(**_object(given)))),
-    f"{FORM}size": ("POST", _typed(lambda start, given: start.size(given))),
+    f"{FORM}about": ("GET", lambda start, request: start.about()),
+    f"{FORM}status": ("GET", lambda start, request: start.status()),
+    f"{FORM}range": (
+        "POST",
+        _reporting_mistakes(lambda start, request: start.range(**_checked_object(request))),
+    ),
+    f"{FORM}size": ("POST", _reporting_mistakes(lambda start, request: start.size(request))),
     f"{FORM}solve": ("POST", _begin),
 }
 """Method and handler by path."""

@@ -48,27 +48,29 @@ class CardHandNodes(HandNodes):
         deck = list(map(str, self.rules.cards))
         return super().facts | {"cards": True, "ranges": self.rules.names_ranges, "deck": deck}
 
-    def _stop(self, node: int) -> dict[str, Any]:
+    def _path_properties(self, node: int) -> dict[str, Any]:
         rules, nodes = self.rules, self.nodes
         board = [str(rules.cards[card]) for card in nodes.cards(node)]
         chips = nodes.chips(node)
-        betting, (at, _) = nodes.betting, nodes.at(node)
-        deals = betting.deals[int(betting.round[at])] if nodes.player(node) == CHANCE else 0
+        betting, (betting_node, _) = nodes.betting, nodes.at(node)
+        deals = (
+            betting.deals[int(betting.round[betting_node])] if nodes.player(node) == CHANCE else 0
+        )
         return {"board": board, "chips": chips and chips._asdict(), "deals": deals}
 
     def _range(
-        self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
+        self, player: int, node: int, own_reaches: list[np.ndarray], joint: list[np.ndarray]
     ) -> list[dict[str, Any]]:
-        found, cards = super()._range(player, node, own, joint), self.nodes.cards(node)
+        rows, cards = super()._range(player, node, own_reaches, joint), self.nodes.cards(node)
         if (names := self._names_on(player, cards)) is not None:
-            for row, made, draw in zip(found, *names, strict=True):
-                row["made"], row["draw"] = made, draw
+            for row, made_hand, draw in zip(rows, *names, strict=True):
+                row["made"], row["draw"] = made_hand, draw
         if groups := self._groups_on(player, cards):
             listed = self._listed(node, player, self.nodes.shown(player)[1], joint)
-            for by, group in groups.items():
-                for row, number in zip(found, group.of_hand[listed].tolist(), strict=True):
-                    row[by] = group.names[number]
-        return found
+            for grouping, group in groups.items():
+                for row, number in zip(rows, group.of_hand[listed].tolist(), strict=True):
+                    row[grouping] = group.names[number]
+        return rows
 
     def _listed(
         self, node: int, player: int, hands: np.ndarray, joint: list[np.ndarray]
@@ -88,31 +90,34 @@ class CardHandNodes(HandNodes):
         return hands[chosen]
 
     def _in_groups(
-        self, node: int, own: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
+        self, node: int, own_reaches: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
     ) -> dict[str, Any]:
         nodes = self.nodes
         if not (groups := self._groups_on(0, nodes.cards(node))):
             return {}
         rows, columns = list(groups.values())[1:3]
-        each = [np.flatnonzero(nodes.free(node, one)) for one in range(2)]
-        cells = [self._sums(node, one, own, joint, h, {})["cell"] for one, h in enumerate(each)]
-        said = {"grid": [rows.names, columns.names], "cells": cells}
+        free_hands = [np.flatnonzero(nodes.free(node, seat)) for seat in range(2)]
+        cells = [
+            self._sums(node, seat, own_reaches, joint, h, {})["cell"]
+            for seat, h in enumerate(free_hands)
+        ]
+        data = {"grid": [rows.names, columns.names], "cells": cells}
         if nodes.decides(node):
             player = nodes.player(node)
             hands = np.flatnonzero(nodes.possible(node, player))
             numbers = {"p": of.solution.policy.at(nodes.layout(node).numbers(hands))}
-            if (found := of.get(0.0)) is not None:
-                numbers["ev"] = found.at_node(node).infoset_expected
-                worth = float(joint[player][hands] @ np.nan_to_num(numbers["ev"]))
-                said["value"] = part(worth, float(joint[player].sum()))
-            said["groups"] = self._sums(node, player, own, joint, hands, numbers)
-        return said
+            if (values := of.get(0.0)) is not None:
+                numbers["ev"] = values.at_node(node).infoset_expected
+                value = float(joint[player][hands] @ np.nan_to_num(numbers["ev"]))
+                data["value"] = part(value, float(joint[player].sum()))
+            data["groups"] = self._sums(node, player, own_reaches, joint, hands, numbers)
+        return data
 
     def _sums(
         self,
         node: int,
         player: int,
-        own: list[np.ndarray],
+        own_reaches: list[np.ndarray],
         joint: list[np.ndarray],
         hands: np.ndarray,
         numbers: dict[str, np.ndarray],
@@ -122,34 +127,36 @@ class CardHandNodes(HandNodes):
         Each group has its name, its number of hands, their probability, their remaining weight, and
         means of ``numbers`` weighted by probability.
         """
-        reach, left = joint[player][hands], self.nodes.left(node, player, own)[hands]
-        said = {}
-        for by, groups in self._groups_on(player, self.nodes.cards(node)).items():
+        reach, remaining = joint[player][hands], self.nodes.left(node, player, own_reaches)[hands]
+        grouped = {}
+        for grouping, groups in self._groups_on(player, self.nodes.cards(node)).items():
             of_hand = groups.of_hand[hands]
 
             def sums(each: np.ndarray | None, of_hand: np.ndarray = of_hand) -> np.ndarray:
-                found: np.ndarray = np.bincount(of_hand, each, len(groups.names))  # noqa: B023
-                return found
+                total: np.ndarray = np.bincount(of_hand, each, len(groups.names))  # noqa: B023
+                return total
 
-            count, likely = sums(None), sums(reach)
+            count, group_reach = sums(None), sums(reach)
             columns: dict[str, Any] = {
                 "hands": count,
-                "reach": likely,
-                "weight": sums(left),
-                "fill": sums(np.minimum(left, 1.0)) / np.maximum(count, 1),
+                "reach": group_reach,
+                "weight": sums(remaining),
+                "fill": sums(np.minimum(remaining, 1.0)) / np.maximum(count, 1),
             }
             for name, number in numbers.items():
                 each = np.nan_to_num(number.reshape(len(hands), -1)).T
-                mean = np.stack([sums(reach * one) for one in each], axis=1)
-                mean = np.where(likely[:, None] > 0, mean / np.maximum(likely[:, None], 1e-300), 0)
+                mean = np.stack([sums(reach * action_numbers) for action_numbers in each], axis=1)
+                mean = np.where(
+                    group_reach[:, None] > 0, mean / np.maximum(group_reach[:, None], 1e-300), 0
+                )
                 columns[name] = mean if number.ndim > 1 else mean[:, 0]
             ranges = groups.ranges or groups.names
-            said[by] = [
-                {"by": by, "name": groups.names[k], "range": ranges[k]}
+            grouped[grouping] = [
+                {"by": grouping, "name": groups.names[k], "range": ranges[k]}
                 | {name: column[k].tolist() for name, column in columns.items()}
                 for k in np.flatnonzero(count).tolist()
             ]
-        return said
+        return grouped
 
     @cached_property
     def _numbers(self) -> np.ndarray | None:
@@ -209,30 +216,33 @@ class CardHandNodes(HandNodes):
 
     def _equity(self, node: int, of: SolutionValues) -> dict[str, Any]:
         with self._lock:
-            own, joint = self._reaches(node, of)
-        if self._boards(node) > self._most:
-            return {"hands": None, "means": [None, None], "boards": self._boards(node)}
-        found, hands, groups = equities_at(self.nodes, node, own), [], []
-        for one, equity in enumerate(found):
-            free = np.flatnonzero(self.nodes.free(node, one))
-            listed, names = self._listed(node, one, free, joint), self.nodes.hands[one]
+            own_reaches, joint = self._reaches(node, of)
+        if self._count_boards(node) > self._max_boards:
+            return {"hands": None, "means": [None, None], "boards": self._count_boards(node)}
+        equities, hands, groups = equities_at(self.nodes, node, own_reaches), [], []
+        for player, equity in enumerate(equities):
+            free = np.flatnonzero(self.nodes.free(node, player))
+            listed, names = self._listed(node, player, free, joint), self.nodes.hands[player]
             hands.append({names[hand]: float(equity[hand]) for hand in listed.tolist()})
-            sums = self._sums(node, one, own, joint, free, {"equity": equity[free]})
+            sums = self._sums(node, player, own_reaches, joint, free, {"equity": equity[free]})
             groups.append(
-                {by: {row["name"]: row["equity"] for row in rows} for by, rows in sums.items()}
+                {
+                    grouping: {row["name"]: row["equity"] for row in rows}
+                    for grouping, rows in sums.items()
+                }
             )
-        return {"hands": hands, "groups": groups, "means": _means(found, joint)}
+        return {"hands": hands, "groups": groups, "means": _means(equities, joint)}
 
     @property
-    def _most(self) -> int:
+    def _max_boards(self) -> int:
         """Largest number of boards for which an equity is computed, with the hands of this game."""
         hands = max(map(len, self.nodes.hands))
         return int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS))
 
-    def _boards(self, node: int) -> int:
+    def _count_boards(self, node: int) -> int:
         """Return the number of ways to complete the board of a node."""
-        left = np.setdiff1d(self.rules.free, self.nodes.cards(node))
-        return comb(len(left), self.nodes.to_deal(node))
+        undealt = np.setdiff1d(self.rules.free, self.nodes.cards(node))
+        return comb(len(undealt), self.nodes.to_deal(node))
 
     def _runouts(self, node: int, of: SolutionValues) -> dict[str, Any]:
         if self.nodes.player(node) != CHANCE:
@@ -240,30 +250,34 @@ class CardHandNodes(HandNodes):
         steps = self.nodes.children(node)
         if len(steps) > MOST_CARDS:
             raise ValueError(f"{len(steps):,} sets of cards can be dealt here: too many runouts")
-        most = self._most * MOST_AT_ONCE // MOST_BOARDS
-        cheap = len(steps) * self._boards(steps[0].node) <= most
-        said: dict[str, Any] = {"player": None, "actions": [], "colours": None, "cards": {}}
+        max_boards = self._max_boards * MOST_AT_ONCE // MOST_BOARDS
+        has_equities = len(steps) * self._count_boards(steps[0].node) <= max_boards
+        runouts: dict[str, Any] = {"player": None, "actions": [], "colours": None, "cards": {}}
         for step in steps:
             with self._lock:
-                own, joint = self._reaches(step.node, of)
+                own_reaches, joint = self._reaches(step.node, of)
                 total = float(joint[0].sum())
                 card: dict[str, Any] = {"id": step.node, "p": None, "equity": [None, None]}
                 if self.nodes.decides(step.node) and total > 0:
                     layout = self.nodes.layout(step.node)
-                    mixed = self._mixed(step.node, joint[layout.player], of)
-                    card["p"] = [part(float(one), total) for one in mixed]
-                    said["player"], said["actions"] = layout.player, list(layout.actions)
-            if cheap and total > 0:
-                card["equity"] = _means(equities_at(self.nodes, step.node, own), joint)
-            said["cards"][step.label] = card
-        said["colours"] = action_colours(said["actions"])
-        return said
+                    action_reaches = self._action_reaches(step.node, joint[layout.player], of)
+                    card["p"] = [part(float(reach), total) for reach in action_reaches]
+                    runouts["player"], runouts["actions"] = layout.player, list(layout.actions)
+            if has_equities and total > 0:
+                card["equity"] = _means(equities_at(self.nodes, step.node, own_reaches), joint)
+            runouts["cards"][step.label] = card
+        runouts["colours"] = action_colours(runouts["actions"])
+        return runouts
 
 
 def _means(equity: tuple[np.ndarray, np.ndarray], joint: list[np.ndarray]) -> list[float | None]:
     """Return the mean equity of each player's range; None for an empty range."""
-    found = []
-    for own, likely in zip(equity, joint, strict=True):
-        here = likely > 0
-        found.append(float(own[here] @ likely[here] / likely[here].sum()) if here.any() else None)
-    return found
+    means = []
+    for player_equity, reach in zip(equity, joint, strict=True):
+        is_held = reach > 0
+        means.append(
+            float(player_equity[is_held] @ reach[is_held] / reach[is_held].sum())
+            if is_held.any()
+            else None
+        )
+    return means

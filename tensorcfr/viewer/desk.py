@@ -80,7 +80,9 @@ class Desk:
             )
         self.game, self.precision = first.game, precision
         self.nodes: Nodes = nodes_of(self.game)
-        self.solutions = [self.nodes.values_of(one) for one in (first, second) if one is not None]
+        self.solutions = [
+            self.nodes.values_of(solution) for solution in (first, second) if solution is not None
+        ]
         self.running: Running | None = None
         self.version = 0
         self._lock = Lock()
@@ -107,8 +109,8 @@ class Desk:
             "version": self.version,
             "names": list(NAMES[: len(self.solutions)]),
             "solutions": [
-                describe(one.solution) | {"gains": self.nodes.gains(one, patience)}
-                for one in self.solutions
+                describe(values.solution) | {"gains": self.nodes.gains(values, patience)}
+                for values in self.solutions
             ],
             "iterations": max(100, first.iterations),
         }
@@ -121,8 +123,8 @@ class Desk:
             ValueError: There is no such node or solution.
         """
         of = self._solution(solution)
-        said = self.nodes.node(number, of, patience)
-        return said | {"values": of.get(0.0) is not None, "note": of.error}
+        data = self.nodes.node(number, of, patience)
+        return data | {"values": of.get(0.0) is not None, "note": of.error}
 
     def whole_node(self, number: int, solution: int) -> dict[str, Any]:
         """Return a node with its expected values and all its extras by name.
@@ -200,8 +202,8 @@ class Desk:
                 solution = solve(self.game, record, **options)
             with self._lock:
                 # Replace a first solution without iterations: it is only a placeholder.
-                place = 1 if first.iterations or first.algorithm.is_exact else 0
-                self.solutions[place:] = [self.nodes.values_of(solution)]
+                index = 1 if first.iterations or first.algorithm.is_exact else 0
+                self.solutions[index:] = [self.nodes.values_of(solution)]
                 self.version += 1
         except Exception as error:
             running.error = str(error) or type(error).__name__
@@ -211,13 +213,13 @@ class Desk:
     def status(self) -> dict[str, Any]:
         """Return the progress of the solve; the version increases with each finished solve."""
         running = self.running
-        said: dict[str, Any] = {"version": self.version, "running": None, "error": None}
+        report: dict[str, Any] = {"version": self.version, "running": None, "error": None}
         if running is not None and not running.is_over:
             shown = ("iteration", "iterations", "exploitability", "trace")
-            said["running"] = {name: getattr(running, name) for name in shown}
+            report["running"] = {name: getattr(running, name) for name in shown}
             # Kernels are compiled after the first iteration, too: the first evaluation has others.
             compiles = running.compiles
-            said["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
+            report["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
         elif running is not None:
-            said["error"] = running.error
-        return said
+            report["error"] = running.error
+        return report

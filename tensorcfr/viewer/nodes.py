@@ -48,28 +48,28 @@ class SolutionValues:
     def __init__(self, game: CompiledGame, solution: Solution) -> None:
         self.game, self.solution = game, solution
         self.error: str | None = None
-        self._found: Values | None = None
+        self._values: Values | None = None
         self._lock = Lock()
         self._thread: Thread | None = None
 
     def get(self, patience: float | None = None) -> Values | None:
         """Return the values, or None after ``patience`` seconds; by default wait until they are
         computed."""
-        if self._found is not None or self.error is not None:
-            return self._found
+        if self._values is not None or self.error is not None:
+            return self._values
         with self._lock:
             if self._thread is None:
                 if BYTES_OF_VALUES * self.game.chunks.trunk.n_sequences > free_memory():
                     self.error = "there is not enough memory for expected values"
                     return None
-                self._thread = Thread(target=self._make, daemon=True)
+                self._thread = Thread(target=self._compute, daemon=True)
                 self._thread.start()
         self._thread.join(patience)
-        return self._found
+        return self._values
 
-    def _make(self) -> None:
+    def _compute(self) -> None:
         try:
-            self._found = self._work(self.solution)
+            self._values = self._work(self.solution)
         except Exception as error:
             self.error = f"expected values could not be computed: {error}"
 
@@ -80,11 +80,11 @@ class SolutionValues:
     def locks(self) -> dict[int, list[tuple[np.ndarray, dict[str, float]]]]:
         """Locks of each public node, as pairs: hands, bool (hands,) or int, and their locked
         probabilities by action. Later pairs take precedence."""
-        found = dict[int, list[tuple[np.ndarray, dict[str, float]]]]()
+        by_node = dict[int, list[tuple[np.ndarray, dict[str, float]]]]()
         for label, lock in (self.solution.locks or {}).items():
             for node, hands in self.game.nodes.named(label):  # type: ignore[union-attr]
-                found.setdefault(node, []).append((hands, dict(lock)))
-        return found
+                by_node.setdefault(node, []).append((hands, dict(lock)))
+        return by_node
 
 
 class Nodes(ABC):
@@ -109,12 +109,12 @@ class Nodes(ABC):
             top: Node to begin at, in place of the root.
             street: True to omit all nodes after the next chance node.
         """
-        found = [self.root if top is None else top]
-        for node in found:  # Breadth first: the list grows while it is iterated over.
-            if len(found) >= most:
+        numbers = [self.root if top is None else top]
+        for node in numbers:  # Breadth first: the list grows while it is iterated over.
+            if len(numbers) >= most:
                 break
-            found += self._below(node, street=street and node != found[0])
-        return found[:most]
+            numbers += self._below(node, street=street and node != numbers[0])
+        return numbers[:most]
 
     @abstractmethod
     def _below(self, node: int, *, street: bool) -> list[int]:
@@ -131,8 +131,8 @@ class Nodes(ABC):
         """
         if not of.solution.locks:
             return list(of.solution.evaluation.gains)
-        found = of.get(patience)
-        return [None] * self.game.n_players if found is None else list(found.evaluation.gains)
+        values = of.get(patience)
+        return [None] * self.game.n_players if values is None else list(values.evaluation.gains)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -169,15 +169,15 @@ class Nodes(ABC):
 
         In large games, only the infoset with exactly this label is found.
         """
-        wanted, small = text.strip(), text.strip().casefold()
-        if not wanted:
+        query, casefolded = text.strip(), text.strip().casefold()
+        if not query:
             return []
-        found = self._exactly(wanted)
+        nodes = self._exactly(query)
         if self.game.n_infosets <= MOST_SEARCHED:
-            matching = (pair for pair in self._labelled() if small in pair[0].casefold())
-            found |= islice(matching, MOST_FOUND)
-        found |= self._lines(wanted.split())
-        listed = islice(found.items(), MOST_FOUND)
+            matching = (pair for pair in self._labelled() if casefolded in pair[0].casefold())
+            nodes |= islice(matching, MOST_FOUND)
+        nodes |= self._lines(query.split())
+        listed = islice(nodes.items(), MOST_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
 
     def place(self, text: str) -> int:
@@ -186,10 +186,10 @@ class Nodes(ABC):
         Raises:
             ValueError: There is no such infoset or line.
         """
-        found = self._exactly(text.strip()) or self._lines(text.split())
-        if not text.strip() or not found:
+        nodes = self._exactly(text.strip()) or self._lines(text.split())
+        if not text.strip() or not nodes:
             raise ValueError(f"{self.game.name} has no infoset or line {text!r}")
-        return next(iter(found.values()))
+        return next(iter(nodes.values()))
 
     @abstractmethod
     def _exactly(self, label: str) -> dict[str, int]:
@@ -230,8 +230,8 @@ class HandNodes(Nodes):
         return [step.node for step in self.nodes.children(node)]
 
     def _exactly(self, label: str) -> dict[str, int]:
-        found = self.nodes.find(label)
-        return {} if found is None else {found.label: found.node}
+        infoset = self.nodes.find(label)
+        return {} if infoset is None else {infoset.label: infoset.node}
 
     def _labelled(self) -> Iterable[tuple[str, int]]:
         return (
@@ -246,17 +246,17 @@ class HandNodes(Nodes):
 
         Lines whose last action or outcome begins with the last word are included.
         """
-        nodes, found = self.nodes, dict[str, int]()
-        has_hand = any(words[0] in own for own in nodes.hands)
+        nodes, lines = self.nodes, dict[str, int]()
+        has_hand = any(words[0] in hands for hands in nodes.hands)
         line = words[1:] if has_hand or words == [START] else words
         if (node := nodes.find_node(" ".join(line))) is not None:
-            found[" ".join(words)] = node
-        if line and (above := nodes.find_node(" ".join(line[:-1]))) is not None:
-            begun = line[-1].casefold()
-            for step in nodes.children(above):
-                if step.label.casefold().startswith(begun):
-                    found.setdefault(" ".join([*words[:-1], step.label]), step.node)
-        return found
+            lines[" ".join(words)] = node
+        if line and (parent := nodes.find_node(" ".join(line[:-1]))) is not None:
+            prefix = line[-1].casefold()
+            for step in nodes.children(parent):
+                if step.label.casefold().startswith(prefix):
+                    lines.setdefault(" ".join([*words[:-1], step.label]), step.node)
+        return lines
 
     def node(  # noqa: D102
         self, number: int, of: SolutionValues, patience: float | None = None
@@ -270,9 +270,9 @@ class HandNodes(Nodes):
         nodes = self.nodes
         player = self._player(number)
         children = nodes.children(number)
-        own, joint = self._reaches(number, of)
+        own_reaches, joint = self._reaches(number, of)
         total = float(joint[0].sum())
-        said: dict[str, Any] = {
+        data: dict[str, Any] = {
             "id": number,
             "name": nodes.name(number),
             "kind": "decision" if player >= 0 else "terminal" if player == TERMINAL else "chance",
@@ -281,34 +281,38 @@ class HandNodes(Nodes):
             "reach": total,
             "actions": [],
             "hands": [],
-            "ranges": [self._range(one, number, own, joint) for one in range(len(joint))],
+            "ranges": [self._range(seat, number, own_reaches, joint) for seat in range(len(joint))],
             "left_out": len(children) if len(children) > MOST_CARDS else 0,
         }
-        if said["left_out"]:
+        if data["left_out"]:
             children = []
         weights: list[float | None] = [None] * len(children)
         if nodes.decides(number):
             actions = nodes.layout(number).actions
-            said["actions"], said["colours"] = list(actions), action_colours(actions)
-            listed = self._listed(number, player, self._held(number, player), joint)
+            data["actions"], data["colours"] = list(actions), action_colours(actions)
+            listed = self._listed(number, player, self._possible_hands(number, player), joint)
             names, infosets = nodes.shown(player)[0], nodes.rows(number, listed)
             locks = self._locks(number, listed, of)
             shown, reach = [names[hand] for hand in listed.tolist()], joint[player][listed]
-            said["hands"], worth = infoset_rows(of, shown, infosets, locks)
-            for row, one in zip(said["hands"], reach.tolist(), strict=True):
-                row["reach"] = one
-            mixed = self._mixed(number, joint[player], of)
-            weights = [part(float(weight), total) for weight in mixed]
-            if worth is not None and total > 0:
-                said["value"] = float(reach @ np.nan_to_num(worth.infoset_expected)) / total
+            data["hands"], action_values = infoset_rows(of, shown, infosets, locks)
+            for row, hand_reach in zip(data["hands"], reach.tolist(), strict=True):
+                row["reach"] = hand_reach
+            action_reaches = self._action_reaches(number, joint[player], of)
+            weights = [part(float(weight), total) for weight in action_reaches]
+            if action_values is not None and total > 0:
+                data["value"] = float(reach @ np.nan_to_num(action_values.infoset_expected)) / total
         elif player == TERMINAL:
-            worths = [float(o @ nodes.payoffs(number, one, own)) for one, o in enumerate(own)]
-            said["utility"] = [part(one, total) for one in worths]
+            weighted_values = [
+                float(o @ nodes.payoffs(number, seat, own_reaches))
+                for seat, o in enumerate(own_reaches)
+            ]
+            data["utility"] = [part(value, total) for value in weighted_values]
         elif player == CHANCE:
             weights = [
-                part(float(self._joint(step.node, own)[0].sum()), total) for step in children
+                part(float(self._joint(step.node, own_reaches)[0].sum()), total)
+                for step in children
             ]
-        said["children"] = [
+        data["children"] = [
             {
                 "id": step.node,
                 "label": step.label,
@@ -317,7 +321,7 @@ class HandNodes(Nodes):
             }
             for step, weight in zip(children, weights, strict=True)
         ]
-        return said | self._in_groups(number, own, joint, of)
+        return data | self._in_groups(number, own_reaches, joint, of)
 
     def _player(self, number: int) -> int:
         """Return the player who acts at a node.
@@ -333,7 +337,7 @@ class HandNodes(Nodes):
     def _path(self, number: int) -> list[dict[str, Any]]:
         """Return the nodes from the root to a node, each with its label, its player and its
         children."""
-        found = []
+        path = []
         for node, label in [(self.root, START), *self.nodes.path(number)]:
             player = self.nodes.player(node)
             stop: dict[str, Any] = {"id": node, "label": label, "player": None, "steps": []}
@@ -343,18 +347,18 @@ class HandNodes(Nodes):
                 stop["player"] = player
                 stop["steps"] = [{"id": step.node, "label": step.label} for step in steps]
                 stop["colours"] = action_colours([step.label for step in steps])
-            found.append(stop | self._stop(node))
-        return found
+            path.append(stop | self._path_properties(node))
+        return path
 
-    def _stop(self, node: int) -> dict[str, Any]:
+    def _path_properties(self, node: int) -> dict[str, Any]:
         """Return additional properties of a node of the path."""
         return {}
 
-    def _held(self, node: int, player: int) -> np.ndarray:
+    def _possible_hands(self, node: int, player: int) -> np.ndarray:
         """Return the hands that a player can have at a node, in display order."""
         order = self.nodes.shown(player)[1]
-        held: np.ndarray = order[self.nodes.possible(node, player)[order]]
-        return held
+        hands: np.ndarray = order[self.nodes.possible(node, player)[order]]
+        return hands
 
     def _listed(
         self, node: int, player: int, hands: np.ndarray, joint: list[np.ndarray]
@@ -364,43 +368,46 @@ class HandNodes(Nodes):
         return hands
 
     def _in_groups(
-        self, node: int, own: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
+        self, node: int, own_reaches: list[np.ndarray], joint: list[np.ndarray], of: SolutionValues
     ) -> dict[str, Any]:
         """Return sums over groups of hands if not all hands are listed."""
         return {}
 
-    def _locks(self, node: int, held: np.ndarray, of: SolutionValues) -> list[Any]:
+    def _locks(self, node: int, listed: np.ndarray, of: SolutionValues) -> list[Any]:
         """Return the locked probabilities of each hand at a node; None if the hand is not
         locked."""
         by_hand: dict[int, Any] = {}
         for hands, lock in of.locks.get(node, []):
             numbers = np.flatnonzero(hands) if hands.dtype == bool else hands
             by_hand |= dict.fromkeys(numbers.tolist(), lock)
-        return [by_hand.get(hand) for hand in held.tolist()]
+        return [by_hand.get(hand) for hand in listed.tolist()]
 
-    def _mixed(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
+    def _action_reaches(self, node: int, joint: np.ndarray, of: SolutionValues) -> np.ndarray:
         """Return the probability of reaching a decision and taking each action, float64
         (actions,)."""
-        held = self._held(node, self.nodes.player(node))
-        played = of.solution.policy.at(self.nodes.layout(node).numbers(held))
-        mixed: np.ndarray = joint[held] @ played
-        return mixed
+        hands = self._possible_hands(node, self.nodes.player(node))
+        played = of.solution.policy.at(self.nodes.layout(node).numbers(hands))
+        action_reaches: np.ndarray = joint[hands] @ played
+        return action_reaches
 
     def _reaches(
         self, number: int, of: SolutionValues
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Return, for each player, float64 (hands,): own reach of a node, and :meth:`_joint`."""
         players, policy = range(self.game.n_players), of.solution.policy
-        own = [own_reach_of(policy, self.nodes, number, one) for one in players]
-        return own, self._joint(number, own)
+        own_reaches = [own_reach_of(policy, self.nodes, number, player) for player in players]
+        return own_reaches, self._joint(number, own_reaches)
 
-    def _joint(self, node: int, own: list[np.ndarray]) -> list[np.ndarray]:
+    def _joint(self, node: int, own_reaches: list[np.ndarray]) -> list[np.ndarray]:
         """Return, for each player, float64 (hands,): probability of holding a hand and reaching a
         node."""
-        return [reach * self.nodes.others_reach(node, one, own) for one, reach in enumerate(own)]
+        return [
+            reach * self.nodes.others_reach(node, player, own_reaches)
+            for player, reach in enumerate(own_reaches)
+        ]
 
     def _range(
-        self, player: int, node: int, own: list[np.ndarray], joint: list[np.ndarray]
+        self, player: int, node: int, own_reaches: list[np.ndarray], joint: list[np.ndarray]
     ) -> list[dict[str, Any]]:
         """Return rows of a player's hands.
 
@@ -408,16 +415,16 @@ class HandNodes(Nodes):
         deal, and its remaining weight.
         """
         nodes, total = self.nodes, float(joint[0].sum())
-        dealt = nodes.others_reach(0, player, [np.ones(len(own)) for own in nodes.hands])
+        dealt = nodes.others_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
         names, order = nodes.shown(player)
         order = self._listed(node, player, order, joint)
-        left = nodes.left(node, player, own)
+        remaining = nodes.left(node, player, own_reaches)
         return [
             {
                 "hand": names[h],
                 "p": part(float(joint[player][h]), total),
                 "dealt": float(dealt[h]),
-                "weight": float(left[h]),
+                "weight": float(remaining[h]),
             }
             for h in order.tolist()
         ]
@@ -431,13 +438,13 @@ def infoset_rows(
     A row has the hand, label, probabilities and locks.
     """
     played = of.solution.policy.at(infosets.numbers).tolist()
-    said: list[dict[str, Any]] = [
+    hand_rows: list[dict[str, Any]] = [
         {"hand": hand, "infoset": label, "p": row, "lock": lock}
         for hand, label, row, lock in zip(hands, infosets.labels, played, locks, strict=True)
     ]
-    if (found := of.get(0.0)) is None:
-        return said, None
-    rows = found.of(infosets)
+    if (values := of.get(0.0)) is None:
+        return hand_rows, None
+    rows = values.of(infosets)
     columns = {
         "q": rows.expected,
         "ev": rows.infoset_expected,
@@ -447,9 +454,9 @@ def infoset_rows(
         "others": rows.others_reach,
     }
     for name, column in columns.items():
-        for one, number in zip(said, plain(column.tolist()), strict=True):
-            one[name] = number
-    return said, rows
+        for hand_row, number in zip(hand_rows, plain(column.tolist()), strict=True):
+            hand_row[name] = number
+    return hand_rows, rows
 
 
 class InfosetNodes(Nodes):
@@ -467,8 +474,10 @@ class InfosetNodes(Nodes):
         if node == ROOT:
             sequences = form.player_sequences[:-1].tolist()
         else:
-            at = self.game.sequences(node)
-            sequences = list(range(at.start, at.stop, at.step))
+            infoset_sequences = self.game.sequences(node)
+            sequences = list(
+                range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step)
+            )
         # The infosets after a sequence are consecutive in this order.
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequences, np.array(sequences) + 1])
@@ -498,8 +507,8 @@ class InfosetNodes(Nodes):
         """int64 (infosets,): previous infoset of the same player; :data:`ROOT` for a first
         infoset."""
         form = self.game.form
-        found: np.ndarray = form.owners[0][form.infoset_parent]
-        return found
+        previous: np.ndarray = form.owners[0][form.infoset_parent]
+        return previous
 
     def node(  # noqa: D102
         self, number: int, of: SolutionValues, patience: float | None = None
@@ -507,7 +516,7 @@ class InfosetNodes(Nodes):
         if not ROOT <= number < self.count:
             raise ValueError(f"{self.game.name} has no infoset {number}")
         game = self.game
-        said: dict[str, Any] = {
+        data: dict[str, Any] = {
             "id": number,
             "path": self._path(number),
             "actions": [],
@@ -522,23 +531,26 @@ class InfosetNodes(Nodes):
                 for player, sequence in enumerate(empty)
                 for child in self._listed(sequence, f"player {player}", None)
             ]
-            return said | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
+            return data | {"name": "start", "kind": "list", "reach": 1.0, "children": children}
         of.get(patience)
         infosets = game.rows_of([number])
         lock = of.solution.locks.get(infosets.labels[0]) if of.solution.locks else None
-        rows, worth = infoset_rows(of, infosets.labels, infosets, [lock])
+        rows, action_values = infoset_rows(of, infosets.labels, infosets, [lock])
         (row,) = rows
-        if worth is not None:
-            row["reach"] = float(worth.reach[0])
-        at = game.sequences(number)
+        if action_values is not None:
+            row["reach"] = float(action_values.reach[0])
+        infoset_sequences = game.sequences(number)
         actions = game.infoset_actions[number]
         children = []
         for action, sequence, chosen in zip(
-            actions, range(at.start, at.stop, at.step), row["p"], strict=True
+            actions,
+            range(infoset_sequences.start, infoset_sequences.stop, infoset_sequences.step),
+            row["p"],
+            strict=True,
         ):
-            below = self._listed(sequence, action, chosen)
-            children += below or [{"id": None, "label": action, "p": chosen, "leaf": True}]
-        return said | {
+            entries = self._listed(sequence, action, chosen)
+            children += entries or [{"id": None, "label": action, "p": chosen, "leaf": True}]
+        return data | {
             "name": game.infoset_labels[number],
             "kind": "decision",
             "player": int(game.infoset_player[number]),
@@ -570,11 +582,11 @@ class InfosetNodes(Nodes):
         return listed
 
     def _path(self, number: int) -> list[dict[str, Any]]:
-        found = []
+        path = []
         while number != ROOT:
-            found.append({"id": number, "label": self.game.infoset_labels[number]})
+            path.append({"id": number, "label": self.game.infoset_labels[number]})
             number = int(self._before[number])
-        return [{"id": ROOT, "label": "start"}, *found[::-1]]
+        return [{"id": ROOT, "label": "start"}, *path[::-1]]
 
 
 def describe(solution: Solution) -> dict[str, Any]:

@@ -121,9 +121,9 @@ def save_html(
     # Nodes with close numbers are often in the same chunk, which is then read only once.
     numbers = sorted(desk.nodes.first(most, top, street=street))
 
-    def nodes(some: list[int]) -> list[dict[int, Any]]:
+    def nodes(chosen: list[int]) -> list[dict[int, Any]]:
         each = [partial(desk.whole_node, solution=k) for k in range(len(desk.solutions))]
-        return [{number: _rounded(node(number)) for number in some} for node in each]
+        return [{number: _rounded(node(number)) for number in chosen} for node in each]
 
     def page(shown: list[dict[int, Any]]) -> bytes:
         about = desk.about() | {"root": top}
@@ -139,10 +139,10 @@ def save_html(
     return Path(path)
 
 
-def _rounded(said: Any) -> Any:
+def _rounded(data: Any) -> Any:
     """Round all numbers, which are most of a file, to :data:`DIGITS` digits."""
-    if isinstance(said, dict):
-        return {key: _rounded(value) for key, value in said.items()}
-    if isinstance(said, list):
-        return [_rounded(value) for value in said]
-    return float(f"{said:.{DIGITS}g}") if isinstance(said, float) else said
+    if isinstance(data, dict):
+        return {key: _rounded(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_rounded(value) for value in data]
+    return float(f"{data:.{DIGITS}g}") if isinstance(data, float) else data

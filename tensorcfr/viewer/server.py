@@ -129,17 +129,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self) -> None:
         try:
-            said = self._said()
+            response = self._response()
         except OSError:
             raise
         except Exception as error:
             self.send_error(*refusal(error, self.path))
         else:
-            self._send(*said)
+            self._send(*response)
 
     do_GET = do_POST = do_OPTIONS = _answer  # noqa: N815
 
-    def _said(self) -> tuple[str, int, str, str]:
+    def _response(self) -> tuple[str, int, str, str]:
         """Return the answer to the request: text, status, type and policy."""
         parts = urlsplit(self.path)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -154,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
         text = answer_to(self.server.desk, self.server.start, self.command, self.path, body)
         return text, 200, "application/json", ""
 
-    def _check(self, given: str | None) -> None:
+    def _check(self, sent_token: str | None) -> None:
         # A foreign name that resolves to this machine (DNS rebinding) shows in the host, and a page
         # of another site in the origin.
         if self.headers.get("host") not in self.server.hosts:
@@ -162,7 +162,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.headers.get("origin") not in (None, *self.server.origins):
             raise RefusedError(403, "wrong origin")
         token = self.server.token.encode()
-        if given is None or not hmac.compare_digest(given.encode(), token):
+        if sent_token is None or not hmac.compare_digest(sent_token.encode(), token):
             raise RefusedError(403, "wrong or missing token")
         self.server.waiting.pop(self.connection, None)
 

@@ -70,10 +70,10 @@ class Start:
         spot = SPOTS[game]
         hands = spot.every_hand()
         weights = spot.read_range(text, "range") if text.strip() else np.zeros(len(hands))
-        said: dict[str, Any] = {"grid": None, "combos": float(weights.sum())}
+        summary: dict[str, Any] = {"grid": None, "combos": float(weights.sum())}
         if hands.shape[1] == 2:
-            said["grid"] = grid_of(hands).means(weights, np.ones(len(hands))).tolist()
-        return said
+            summary["grid"] = grid_of(hands).means(weights, np.ones(len(hands))).tolist()
+        return summary
 
     def size(self, options: Any) -> dict[str, Any]:
         """Return the size of a spot before it is built.
@@ -91,7 +91,7 @@ class Start:
             )
         needed = int(size.bytes_in_all(PRECISION)[1])
         return {
-            "hands": [len(own) for own in rules.hands],
+            "hands": [len(hands) for hands in rules.hands],
             "public_nodes": size.public_nodes,
             "infosets": int(size.infosets),
             "bytes": needed,
@@ -99,26 +99,26 @@ class Start:
             "pot": rules.pot,
         }
 
-    def begin(self, given: Any) -> None:
+    def begin(self, request: Any) -> None:
         """Build a spot, or a game by its name, and solve it.
 
         Args:
-            given: Mapping with ``spot``, the options of a spot, or ``game``, a name;
+            request: Mapping with ``spot``, the options of a spot, or ``game``, a name;
                 ``iterations``, and ``target``, in per cent of the pot or in the game's own unit.
 
         Raises:
             BusyError: A game is being built.
-            TypeError: ``given`` or one of its values has a wrong type.
+            TypeError: ``request`` or one of its values has a wrong type.
             ValueError: The spot, the game or the target is invalid.
         """
-        if not isinstance(given, Mapping):
+        if not isinstance(request, Mapping):
             raise TypeError("expected an object")
-        source: Any = given.get("game")
-        target = given.get("target")
+        source: Any = request.get("game")
+        target = request.get("target")
         if target is not None:
             target = EXPLOITABILITY("target", target)
         if source is None:
-            source = make_spot(**_checked(given.get("spot")))
+            source = make_spot(**_checked(request.get("spot")))
             if target is not None:
                 target = target / 100.0 * source.pot
         elif not isinstance(source, str):
@@ -130,7 +130,7 @@ class Start:
             if self._thread is not None and self._thread.is_alive():
                 raise BusyError("a game is being built already")
             self.error = None
-            arguments = source, given.get("iterations"), target
+            arguments = source, request.get("iterations"), target
             self._thread = Thread(target=self._build, args=arguments, daemon=True)
             self._thread.start()
 

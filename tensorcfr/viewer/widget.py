@@ -43,23 +43,23 @@ def widget(
         ValueError: The solutions are of different games.
     """
     desk = Desk(solution, other)
-    made = _frame()(page=build_page({"mode": "widget"}), height=height)
+    frame = _frame()(page=build_page({"mode": "widget"}), height=height)
 
-    def reply(sender: Any, asked: Mapping[str, Any], _: Any) -> None:
-        sender.send({"number": asked["number"], **reply_to(desk, asked)})
+    def reply(sender: Any, message: Mapping[str, Any], _: Any) -> None:
+        sender.send({"number": message["number"], **reply_to(desk, message)})
 
-    made.on_msg(reply)
-    return made
+    frame.on_msg(reply)
+    return frame
 
 
-def reply_to(desk: Desk, asked: Mapping[str, Any]) -> dict[str, Any]:
+def reply_to(desk: Desk, message: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``status`` and the ``text`` of the answer to a message.
 
     The message has ``method``, ``path`` and, as JSON, ``body``.
     """
-    method, path = str(asked.get("method")), str(asked.get("path"))
+    method, path = str(message.get("method")), str(message.get("path"))
     try:
-        body = json.loads(asked.get("body") or "{}")
+        body = json.loads(message.get("body") or "{}")
         return {"status": 200, "text": answer_to(desk, None, method, path, body)}
     except Exception as error:
         status, reason = refusal(error, path)

@@ -406,7 +406,7 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
         unplayed="uniform",
     )
     unmet._unplayed, unmet._size = policy._unplayed, 0
-    learner, fits = policy._made
+    learner, fits = policy._learner_and_fits
     for infoset, node in decisions(UncompiledGame(game)):
         expected = policy(infoset)
         np.testing.assert_allclose(unmet.at_history(infoset, node), expected, rtol=0, atol=1e-6)

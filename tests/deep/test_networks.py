@@ -121,7 +121,7 @@ def test_the_network_of_the_average_too() -> None:
         if learner == "network":
             # The samples of the table.
             other = DeepSolver(KUHN, record, seed=1)
-            other._take(other.state._replace(**{n: getattr(state, n) for n in AVERAGE}))
+            other._load_state(other.state._replace(**{n: getattr(state, n) for n in AVERAGE}))
             other._cumulative[:] = state.cumulative
             solver = other
         found.append(solver.average_probabilities())

@@ -272,8 +272,8 @@ def test_snapshots_in_files(tmp_path: Path, fakes: None) -> None:
             kept.append((there.average_policy(), here.average_policy().probabilities))
         for found, expected in kept:
             np.testing.assert_array_equal(found.probabilities, expected)
-        assert there._spare is not None
-        arrays = [*there._safe, *there._spare]
+        assert there._spare_snapshot is not None
+        arrays = [*there._snapshot_state, *there._spare_snapshot]
         # And the floor of one of them.
         assert mapped_bytes(arrays) == 2 * bytes_kept(game.chunks, CFR) + 8
     assert list(tmp_path.iterdir()) == []
