@@ -209,7 +209,7 @@ def _show(
 
 def _check(options: SpotSolveOptions) -> None:
     """Check that options fit together and files are writable, before the spot is solved."""
-    arguments.read_target(asked.target)
+    arguments.read_target(options.target)
     arguments.check_save("--save", options.save, force=options.force)
     arguments.check_plot("--plot", options.plot)
     arguments.check_target("--output", options.output)
