@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from distributed.comm import tcp
 
 from tensorcfr import Solver, compile_game
-from tensorcfr.cluster.solver import ClusterSolver, traffic_of
+from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.passes import bytes_of_passes

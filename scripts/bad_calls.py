@@ -47,7 +47,7 @@ from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
 from tensorcfr.games import make_game
 from tensorcfr.model.arguments import LOCKS
-from tensorcfr.solvers.arguments import STEPS
+from tensorcfr.solvers.solver_arguments import STEPS
 
 SECONDS = 20
 """A call that takes longer hangs."""

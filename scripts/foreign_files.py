@@ -24,8 +24,8 @@ from typing import Any
 from tensorcfr import __version__
 from tensorcfr.errors import GameError
 from tensorcfr.formats import read_spot_options
+from tensorcfr.formats.game_sources import find_rules
 from tensorcfr.formats.other_spots import ENDINGS
-from tensorcfr.formats.sources import find_rules
 from tensorcfr.games import make_spot
 
 FILLED_IN = {"board": "Td9d6h", "ranges": ("22+", "22+"), "pot": 10, "stacks": 90}

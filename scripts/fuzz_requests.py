@@ -36,9 +36,9 @@ from tensorcfr.errors import MissingExtraError
 from tensorcfr.formats import parse_spot
 from tensorcfr.games import GAMES, SPOTS, make_spot
 from tensorcfr.sweep import read_algorithm
-from tensorcfr.viewer.answers import FORM, ROUTES, answer_to, refusal
-from tensorcfr.viewer.desk import Desk
-from tensorcfr.viewer.start import Start
+from tensorcfr.viewer.routes import FORM, ROUTES, answer_to, refusal
+from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.spot_form import Start
 
 SECONDS = 5.0
 """Processor time that an answer may take."""

@@ -40,7 +40,7 @@ from tensorcfr.algorithms import Algorithm, Sampling
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers import sampled_solver, solver
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import bytes_kept
 from tensorcfr.sweep import read_algorithm
 
 ROOT = Path(__file__).parent.parent

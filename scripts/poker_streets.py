@@ -60,7 +60,7 @@ def ways() -> None:
     """Some iterations in every way, and the bits that they leave."""
     from distributed import Client, LocalCluster
 
-    from tensorcfr.cluster.solver import ClusterSolver
+    from tensorcfr.cluster.cluster_solver import ClusterSolver
 
     # All-ins before the flop see five cards here: how often hands win then is known.
     game = compile_game(RUNS["nolimit_turn"].game.replace("flops=25", "flops=25, runout=5"))

@@ -24,8 +24,8 @@ from playwright.sync_api import sync_playwright
 
 from tensorcfr import CompiledGame, Solution, compile_game, solve
 from tensorcfr._util.plain import plain
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Desk
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 PATIENCE = 300_000

@@ -24,7 +24,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from .others_reach import OthersReach, bytes_needed
+from .counterfactual_reach import OthersReach, bytes_needed
 
 
 class ValueRows(NamedTuple):

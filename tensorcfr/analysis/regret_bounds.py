@@ -33,8 +33,8 @@ from ..model.arguments import LOCKS, Flat
 from ..model.arrays import FREE
 from ..model.flat_game import FlatGame
 from ..model.locks import Locks, LocksLike, locks_for, part_locks
-from ..solvers.arguments import Named
 from ..solvers.request import SolveRequest, make_solver
+from ..solvers.solver_arguments import Named
 
 
 @dataclass(frozen=True, eq=False, repr=False)

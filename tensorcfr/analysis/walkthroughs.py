@@ -17,8 +17,8 @@ from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import START
-from ..solvers.arguments import Deal, Named
 from ..solvers.base import IterativeSolver, solver_class
+from ..solvers.solver_arguments import Deal, Named
 from ..solvers.traversal import fixed_chance
 from .history_values import step_label, values_of_profiles
 

@@ -21,7 +21,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
-from . import arguments
+from . import argument_parsers
 from .console import takes
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
@@ -40,7 +40,7 @@ class PlayOptions:
             help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; "
             f"{' or '.join(map(repr, SPOTS))} with the options of a spot; a file with a spot "
             f"({', '.join(ENDINGS)}); or a solution (.npz), which becomes the blueprint.",
-            autocompletion=arguments.game_names,
+            autocompletion=argument_parsers.game_names,
         ),
     ]
     player: Annotated[
@@ -76,14 +76,14 @@ class PlayOptions:
         typer.Option(
             hidden=True,
             help="Solve subgames with this algorithm; by default chosen as for the game.",
-            autocompletion=arguments.algorithm_names,
+            autocompletion=argument_parsers.algorithm_names,
         ),
     ] = None
     iters: Annotated[
         int,
         typer.Option(
             metavar="NUMBER",
-            parser=arguments.whole,
+            parser=argument_parsers.whole,
             hidden=True,
             help="Solve the blueprint with this many iterations if no solution is given; by "
             f"default {BLUEPRINT_ITERATIONS}.",
@@ -128,7 +128,7 @@ def play(spot: SpotOptions, asked: PlayOptions) -> None:
         seat=1 - asked.player,
         resolve_after=None if asked.blueprint_only else asked.resolve_after,
         method=asked.method,
-        algorithm=asked.algorithm and arguments.read_algorithm(asked.algorithm),
+        algorithm=asked.algorithm and argument_parsers.read_algorithm(asked.algorithm),
         iters=asked.subgame_iters,
         seed=asked.seed,
     )

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
+from ..analysis.named_nodes import public_nodes
 from ..analysis.policy_values import Values
-from ..analysis.public_nodes import public_nodes
 from ..analysis.reached_regrets import ConditionalRegrets
 from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation

@@ -10,9 +10,9 @@ import numpy as np
 from rich.console import Console
 
 from ..analysis import BoardReport, Exactness, HandTable, Runouts
-from ..analysis.hands import Grid
+from ..analysis.hand_tables import Grid
 from ..games.holdem.betting import CALL, CHECK, FOLD
-from ..games.holdem.cards import RANKS
+from ..games.holdem.deck import RANKS
 from ..games.holdem.spot import PLAYERS, Spot
 from ..model.public_nodes import START
 from ..solvers.solution import Solution

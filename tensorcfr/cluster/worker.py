@@ -19,7 +19,7 @@ from ..model.chunks import ROW, ChunkedForm, ChunkLocks
 from ..model.shares import Share, share_of
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales
-from ..solvers.state import State, first_state, floats_of
+from ..solvers.solver_state import State, first_state, floats_of
 from ..solvers.threads import run_together
 from ..storage.game import unpack_game
 from ..storage.recipes import KEY

@@ -19,7 +19,7 @@ from ..kernels.pass_arrays import TrunkScratch, Turns
 from ..model.chunks import ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.shares import divide, share_of, share_of_locks
-from ..solvers.state import State
+from ..solvers.solver_state import State
 from ..storage.recipes import KEY, pack_cut_game
 from .worker import ShareOrder, ShareWorker, numbers_of, put_numbers, reaches_for
 

@@ -15,7 +15,7 @@ from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import PublicNodes
 from ..rules import Decision, Terminal
-from ..uncompiled.game import UncompiledGame
+from ..uncompiled.uncompiled_game import UncompiledGame
 from .inputs import MOST_OUTPUTS
 
 HASHED_WIDTH, HASHES = 512, 3

@@ -4,6 +4,7 @@ from ..model.tables import SequenceTable
 from .efg import read_efg, save_efg
 from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit
+from .game_sources import find_rules
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
     from_openspiel,
@@ -13,8 +14,7 @@ from .openspiel_policies import (
 )
 from .other_spots import read_spot_options
 from .policies import find_policy, policy_table, read_policy, save_policy
-from .sources import find_rules
-from .spots import parse_spot, read_spot, save_spot, spot_text
+from .spot_files import parse_spot, read_spot, save_spot, spot_text
 
 __all__ = [
     "Batch",

@@ -15,11 +15,11 @@ from .._util.arguments import Where, checked
 from ..errors import FormatError
 from .gambit_text import decoded
 from .hand_histories import hand_options
-from .kinds import TEXASSOLVER, kind_of
 from .postflop import postflop_options
-from .spots import ENDINGS as OWN_ENDINGS
-from .spots import MOST_BYTES, options_of, parse_spot
+from .spot_files import ENDINGS as OWN_ENDINGS
+from .spot_files import MOST_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
+from .text_formats import TEXASSOLVER, kind_of
 
 READERS = {".json": postflop_options, ".phh": hand_options}
 """Reader of files of other programs, by suffix of the file name."""

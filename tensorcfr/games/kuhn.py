@@ -8,7 +8,7 @@ import numpy as np
 
 from .._util.arguments import Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import MOST_CARDS, MOST_PLAYERS, deal_without_replacement, rank_names, share_pot
+from .small_poker import MOST_CARDS, MOST_PLAYERS, deal_without_replacement, rank_names, share_pot
 
 
 class KuhnPoker(PublicTreeGame):

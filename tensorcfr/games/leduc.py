@@ -9,7 +9,7 @@ import numpy as np
 
 from .._util.arguments import Number, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import (
+from .small_poker import (
     MOST_CARDS,
     MOST_PLAYERS,
     SUITS,

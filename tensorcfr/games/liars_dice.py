@@ -14,7 +14,7 @@ import numpy as np
 from .._util.arguments import Flag, Several, Whole, checked
 from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import MOST_PLAYERS
+from .small_poker import MOST_PLAYERS
 
 LIAR = "liar"
 MOST_ROLLS = 100_000

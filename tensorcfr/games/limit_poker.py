@@ -9,7 +9,7 @@ import numpy as np
 
 from .._util.arguments import Number, Several, Text, Whole, checked
 from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
-from .holdem.cards import RANKS, SUITS, orders_of_suits
+from .holdem.deck import RANKS, SUITS, orders_of_suits
 from .holdem.strength import strengths
 
 FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"

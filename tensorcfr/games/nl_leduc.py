@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 from .._util.arguments import Whole, checked
 from ..rules import Chance, Decision, Payoff
-from .cards import MOST_CARDS, SUITS
 from .leduc import LeducCards
+from .small_poker import MOST_CARDS, SUITS
 
 FOLD, CALL = "f", "c"
 

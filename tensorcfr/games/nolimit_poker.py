@@ -10,7 +10,7 @@ import numpy as np
 
 from .._util.arguments import Flag, Kind, Number, Several, Text, Whole, brief, checked
 from ..rules import Chips, Deal, Decision, Fold, Runout, Showdown, Usual
-from .holdem.cards import RANKS, SUITS
+from .holdem.deck import RANKS, SUITS
 from .holdem.flops import N_CLASSES, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
 from .holdem.sizes import Size, read_sizes

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import brief
+from ..analysis.named_nodes import find_node, public_nodes
 from ..analysis.policy_values import values
-from ..analysis.public_nodes import find_node, public_nodes
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import START

@@ -18,13 +18,13 @@ from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
-from ..analysis.others_reach import OthersReach, bytes_needed
+from ..analysis.counterfactual_reach import OthersReach, bytes_needed
 from ..kernels import evaluation
 from ..model.arguments import Flat
-from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver, Setting
-from ..solvers.kept import Expected
 from ..solvers.scales import carry_up
+from ..solvers.solver_arguments import Iterations, Named
+from ..solvers.state_checks import Expected
 
 ARRAYS = 20
 """Maximum number of arrays over the sequences that exist at the same time."""

@@ -20,7 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Number, Several, checked
-from ..analysis.others_reach import OthersReach
+from ..analysis.counterfactual_reach import OthersReach
 from ..evaluation.profile import put_values
 from ..model.arguments import Flat
 from ..model.flat_game import FlatGame

@@ -10,7 +10,7 @@ from ..model.arrays import frozen_arrays
 from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.game import CompiledGame
 from ..model.policy import MadeFrom, PolicyByParts
-from .state import all_strategies, copies
+from .solver_state import all_strategies, copies
 
 
 class AveragePolicy(PolicyByParts):

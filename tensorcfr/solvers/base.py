@@ -21,9 +21,9 @@ from ..model.chunks import ChunkedForm, ChunkLocks
 from ..model.game import CompiledGame
 from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
-from ..uncompiled.infosets import OutOfTimeError
-from .arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
-from .kept import Expected, copied
+from ..uncompiled.infoset_table import OutOfTimeError
+from .solver_arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
+from .state_checks import Expected, copied
 
 if TYPE_CHECKING:
     from .sums import Sums

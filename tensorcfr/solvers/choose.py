@@ -15,7 +15,7 @@ from ..algorithms import (
 )
 from ..model.game import CompiledGame
 from ..payoff import count_entries
-from .arguments import PACKED
+from .solver_arguments import PACKED
 
 DEFAULT_ALGORITHM = PACED_CFR_PLUS
 """Default algorithm.  ``scripts/variants.py`` chose its parameters on some games and tested them on

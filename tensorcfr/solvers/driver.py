@@ -24,7 +24,10 @@ from ..model.arguments import CALLABLE, LOCKS
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike
 from ..model.policy import Policy
-from .arguments import (
+from .base import IterativeSolver
+from .request import SolveRequest, make_solver, marks, next_chance
+from .solution import BestIterate, Solution, Status, TracePoint
+from .solver_arguments import (
     CHECKPOINTS,
     PLAYABLE,
     PRECISION,
@@ -36,9 +39,6 @@ from .arguments import (
     Target,
     own_amount,
 )
-from .base import IterativeSolver
-from .request import SolveRequest, make_solver, marks, next_chance
-from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
 FASTER = 8
@@ -206,7 +206,7 @@ def solve(
         cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
             (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
             The result has the same bits, even if workers are lost and replaced.  ``threads`` is the
-            number per worker.  See :class:`tensorcfr.cluster.solver.ClusterSolver`.
+            number per worker.  See :class:`tensorcfr.cluster.cluster_solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.

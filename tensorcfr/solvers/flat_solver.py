@@ -18,12 +18,12 @@ from ..kernels import iteration
 from ..kernels.pass_arrays import Numbers
 from ..model.chunks import ChunkedForm
 from ..model.locks import LocksLike
-from .arguments import refuse
 from .base import GAMES, Setting
 from .passes import Passes
 from .scales import no_scales, put_scales
 from .solver import Solver, whole
-from .state import State, made_strategies
+from .solver_arguments import refuse
+from .solver_state import State, made_strategies
 
 
 class FlatPasses(Passes):

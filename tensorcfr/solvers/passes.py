@@ -16,7 +16,7 @@ from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
-from .state import State, bytes_kept, floats_of
+from .solver_state import State, bytes_kept, floats_of
 from .threads import run_together
 
 PARTS_PER_THREAD = 16

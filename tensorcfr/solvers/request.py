@@ -17,11 +17,11 @@ from ..kernels.random import Seed
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amount, refuse
 from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
 from .choose import asked_algorithm, asked_precision, choose
-from .sampling import refuse_uncompiled
+from .sampling_base import refuse_uncompiled
 from .solution import Solution, TracePoint
+from .solver_arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amount, refuse
 from .warm_start import WarmStart, warm_state
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from ..kernels.traversal import Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
-from ..uncompiled.infosets import InfosetTable
-from .arguments import Deal, Iterations, Named
+from ..uncompiled.infoset_table import InfosetTable
 from .base import Setting
-from .kept import Expected, check_arrays
-from .sampling import Playable, SamplingSolver, check_seed, telling_limit
-from .sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .sampling_base import Playable, SamplingSolver, check_seed, telling_limit
+from .solver_arguments import Deal, Iterations, Named
+from .state_checks import Expected, check_arrays
 from .traversal import (
     BASELINE,
     CUMULATIVE,

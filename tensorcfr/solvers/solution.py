@@ -23,8 +23,8 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
-from .arguments import PLAYABLE
 from .base import Setting, solver_class
+from .solver_arguments import PLAYABLE
 from .sums import Sums
 
 TRACE_ROWS = 12

@@ -24,13 +24,13 @@ from ..model.chunks import ChunkedForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
-from .arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
 from .average_policy import AveragePolicy
 from .base import IterativeSolver, Setting
 from .choose import asked_algorithm, asked_precision
 from .passes import Passes, bytes_of_passes
 from .scales import bucket_scales
-from .state import (
+from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
+from .solver_state import (
     State,
     bytes_kept,
     first_state,

@@ -18,7 +18,7 @@ from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 from .base import Setting, merges_alike, solver_class
 from .solution import Solution
-from .state import made_strategies
+from .solver_state import made_strategies
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies in any form that

@@ -17,12 +17,12 @@ from ..compilers.cut import game as cut_game
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
-from ..formats.sources import FoundRules, find_built_in, is_built_in
+from ..formats.game_sources import FoundRules, find_built_in, is_built_in
 from ..games import make_game
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
-from ..uncompiled.game import UncompiledGame, UnknownRules
+from ..uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 from .archive import Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_text, record, several, text, whole
 

@@ -19,8 +19,8 @@ from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
 from .compiled_part import CompiledPart, Subgames
+from .copied_strategies import same_strategies, unmerged
 from .roots import Steps, nodes_of
-from .strategies import same_strategies, unmerged
 from .tree_part import TreeSubgames
 
 

@@ -26,8 +26,8 @@ from ..model.public_nodes import START
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
 from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames
-from .part import FOLLOW, TERMINATE
 from .roots import At, Steps, check_disjoint, names_of
+from .subgame_rules import FOLLOW, TERMINATE
 
 ROUNDING = 1e-12
 """Share of a sum of weights below which a difference of such sums is treated as rounding error."""

@@ -27,13 +27,13 @@ from ..model.arguments import Compiled, laid_out
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.policy import KnownValues, Policy, PolicyByParts
-from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver, Setting
-from ..solvers.kept import Expected, copied
+from ..solvers.solver_arguments import Iterations, Named
+from ..solvers.state_checks import Expected, copied
+from .copied_strategies import same_strategies
 from .one_chunk import SubgameSolver, bytes_of_one
-from .part import check_constant_sum
 from .roots import PLAYERS, find_roots, subgame_roots
-from .strategies import same_strategies
+from .subgame_rules import check_constant_sum
 
 Weigh = Callable[[int, np.ndarray], np.ndarray]
 """Function from a chunk and the own reaches in the trunk to strategy weights in the chunk."""
@@ -60,7 +60,7 @@ class DecomposedState(NamedTuple):
         return arrays_in_line(self)
 
     regret: np.ndarray
-    """Same meaning as in :class:`tensorcfr.solvers.state.State`, like the next three."""
+    """Same meaning as in :class:`tensorcfr.solvers.solver_state.State`, like the next three."""
     strategy: np.ndarray
     reach: np.ndarray
     cumulative: np.ndarray

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from .part import FOLLOW
+from .copied_strategies import best_values, copy_by_label, copy_strategies
 from .roots import At, Steps, nodes_of
-from .strategies import best_values, copy_by_label, copy_strategies
+from .subgame_rules import FOLLOW
 
 Kept = tuple[np.ndarray, np.ndarray]
 """Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""

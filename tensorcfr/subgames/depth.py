@@ -15,8 +15,8 @@ from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
-from .part import Entrance, Part
 from .roots import Roots, exists
+from .subgame_rules import Entrance, Part
 
 
 class Early(NamedTuple):
@@ -42,7 +42,7 @@ class LimitedPart(Part):
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
     player continues with the blueprint. The payoffs are the expected values of these strategies,
-    deal by deal. The first three arguments are those of :class:`~tensorcfr.subgames.part.Part`.
+    deal by deal. The first three arguments are those of :class:`~tensorcfr.subgames.subgame_rules.Part`.
     """
 
     def __init__(

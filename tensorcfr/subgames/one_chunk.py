@@ -23,7 +23,7 @@ from ..model.chunks import (
 from ..payoff import PayoffEntries, nothing
 from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
 from ..solvers.scales import scales_of
-from ..solvers.state import all_strategies
+from ..solvers.solver_state import all_strategies
 
 LEAST_RANGE = 1e-12
 """Smallest reach of a hand in a subgame. Hands with zero reach need counterfactual values too, so

@@ -18,7 +18,7 @@ from ..analysis.simulation import deal
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
-from ..solvers.arguments import Iterations, Named
+from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import find_blueprint, subgames_of
 from .positions import NO_HANDS, Position
 from .resolving import METHODS, Followed

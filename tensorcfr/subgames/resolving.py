@@ -14,16 +14,16 @@ from ..algorithms import LP, Record
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
-from ..solvers.arguments import Iterations, Named
 from ..solvers.choose import asked_algorithm
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import Blueprint, find_blueprint, subgames_of
 from .compiled_part import Kept, Spot, Subgames
+from .copied_strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
 from .depth import Early
-from .part import check_constant_sum
 from .roots import PLAYERS, At, Steps, nodes_of
-from .strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
+from .subgame_rules import check_constant_sum
 from .tree_part import TreeSubgames
 
 

@@ -15,10 +15,10 @@ from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
 from .compiled_part import CompiledPart, Gadget, Spot, Subgames
+from .copied_strategies import ENTRY, shared_nodes
 from .depth import Early, LimitedPart
-from .part import Entrance, Part, compile_part
 from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
-from .strategies import ENTRY, shared_nodes
+from .subgame_rules import Entrance, Part, compile_part
 
 
 class Held(NamedTuple):

@@ -10,7 +10,7 @@ no row of it. The same call again continues the sweep.
 from .cells import Budget, Cell, read_algorithm
 from .run import SweepProgress, sweep
 from .summary import LEVELS, Reached, reached
-from .table import Row, Table, curves, read_sweep
+from .sweep_table import Row, Table, curves, read_sweep
 
 __all__ = [
     "LEVELS",

@@ -10,7 +10,7 @@ from typing import Any
 from .._util.arguments import Whole, brief
 from .._util.specs import parse_spec
 from ..algorithms import ALGORITHMS, Record, find_algorithm
-from ..formats.sources import find_rules
+from ..formats.game_sources import find_rules
 from ..model.game import CompiledGame
 from ..solvers.request import check_stop_rules
 

@@ -25,11 +25,11 @@ from ..compilers import compile_game
 from ..errors import SweepError
 from ..model.arguments import CALLABLE
 from ..model.game import CompiledGame
-from ..solvers.arguments import Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
+from ..solvers.solver_arguments import Iterations, Nodes, Seconds, Target
 from .cells import Budget, Cell, cells
-from .table import GOES_ON, Key, Row, Table
+from .sweep_table import GOES_ON, Key, Row, Table
 
 MOST_PROCESSES = 256
 MOST_REPEATS = 1000

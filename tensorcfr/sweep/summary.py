@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from .._util.arguments import Number, Several, checked
-from .table import ROWS, Row, curves
+from .sweep_table import ROWS, Row, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Default exploitabilities to reach."""

@@ -16,10 +16,10 @@ from typing import Annotated, Any
 from .._util.arguments import Flag, Kind, Text, Where, Whole, checked
 from .._util.files import replacing
 from .._util.plain import plain
-from ..analysis.hands import LONGEST_LINE
+from ..analysis.hand_tables import LONGEST_LINE
 from ..errors import format_bytes
 from ..solvers.solution import Solution
-from .desk import Desk
+from .session import Desk
 
 MOST_NODES = 20_000
 """Largest number of nodes in a file by default."""

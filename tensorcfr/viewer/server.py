@@ -18,10 +18,10 @@ from urllib.parse import parse_qsl, urlsplit
 
 from .._util.arguments import Flag, Kind, Whole, checked
 from ..solvers.solution import Solution
-from .answers import RefusedError, answer_to, refusal, route_of, whole_number
-from .desk import Desk
 from .page import SOLUTION, build_page
-from .start import Start
+from .routes import RefusedError, answer_to, refusal, route_of, whole_number
+from .session import Desk
+from .spot_form import Start
 
 HOST = "127.0.0.1"
 HEADER = "x-token"

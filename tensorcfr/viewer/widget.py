@@ -11,9 +11,9 @@ from typing import Annotated, Any
 from .._util.arguments import Whole, checked
 from .._util.extras import needs
 from ..solvers.solution import Solution
-from .answers import answer_to, refusal
-from .desk import Desk
 from .page import SOLUTION, build_page
+from .routes import answer_to, refusal
+from .session import Desk
 
 HEIGHT = 900
 """Default height of the frame in pixels."""

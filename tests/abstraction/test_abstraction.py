@@ -26,7 +26,7 @@ from tensorcfr import (
     save_game,
     solve,
 )
-from tensorcfr.abstraction import AbstractGame, abstract, infosets, lift
+from tensorcfr.abstraction import AbstractGame, abstract, infoset_abstraction, lift
 from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING, records
 from tensorcfr.analysis import simulate, values
 from tensorcfr.errors import ImperfectRecallError
@@ -149,7 +149,7 @@ def test_forgetful_random_games_equal_one_dictionary_per_bucket(seed: int) -> No
 def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
     seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(infosets, "MOST_HISTORIES", 0)
+    monkeypatch.setattr(infoset_abstraction, "MOST_HISTORIES", 0)
     kinds = set()
     for nth in range(8):
         rules = random_public_tree_game(100 * seed + nth, max_hands=4, max_nodes=30, chance=0.3)

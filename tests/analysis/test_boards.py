@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import tensorcfr.analysis.boards as module
+import tensorcfr.analysis.board_reports as module
 from support.command_line import USAGE, printed, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.formats import save_spot
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.games.holdem.cards import RANKS
+from tensorcfr.games.holdem.deck import RANKS
 from tensorcfr.games.holdem.flops import flops
 from tensorcfr.solvers.solution import Status
 

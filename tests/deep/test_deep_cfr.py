@@ -28,7 +28,7 @@ from tensorcfr.algorithms import (
     from_dict,
 )
 from tensorcfr.deep import DeepSolver, make_features
-from tensorcfr.deep import solver as deep_solver
+from tensorcfr.deep import deep_solver as deep_solver
 from tensorcfr.deep.buffers import filled, reservoirs_of
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.deep.learners import TableLearner, probabilities
@@ -37,7 +37,7 @@ from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
 from tensorcfr.kernels.sampling_plays import follow_plays
-from tensorcfr.solvers import sampling
+from tensorcfr.solvers import sampling_base
 from tensorcfr.solvers.traversal import BASELINE, STRATEGY
 
 KUHN = compile_game("kuhn")
@@ -53,7 +53,7 @@ def in_python(kernel: Any) -> Any:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traversals in Python: few of them are done."""
-    monkeypatch.setattr(sampling, "follow_plays", in_python(follow_plays))
+    monkeypatch.setattr(sampling_base, "follow_plays", in_python(follow_plays))
 
 
 # ------------------------------------------------- a table in the network's place: the same curve

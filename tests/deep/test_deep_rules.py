@@ -15,20 +15,20 @@ from tensorcfr import Decision, Game, MemoryLimitError, Solution, Terminal, comp
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
 from tensorcfr.analysis import local_best_response, sampled_values
 from tensorcfr.deep import DeepSolver, make_features
-from tensorcfr.deep import solver as deep_solver
+from tensorcfr.deep import deep_solver as deep_solver
 from tensorcfr.deep.buffers import BUFFERS
 from tensorcfr.deep.features import RuleFeatures
 from tensorcfr.deep.learners import TableLearner
-from tensorcfr.deep.policy import Fits, NetworkPolicy
+from tensorcfr.deep.network_policy import Fits, NetworkPolicy
 from tensorcfr.errors import TrainingError
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.infoset import Infoset
 from tensorcfr.solvers.traversal import history_traversal
 from tensorcfr.uncompiled.dealt import as_histories
-from tensorcfr.uncompiled.game import UncompiledGame
-from tensorcfr.uncompiled.histories import Histories, Node
-from tensorcfr.uncompiled.infosets import InfosetTable
+from tensorcfr.uncompiled.infoset_table import InfosetTable
+from tensorcfr.uncompiled.lazy_histories import Histories, Node
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 TABLE: dict[str, Any] = {"learner": "table", "unplayed": "uniform"}
 RECORDS: dict[str, Deep] = {

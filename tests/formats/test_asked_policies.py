@@ -16,7 +16,7 @@ from tensorcfr.evaluation import Evaluation, profile
 from tensorcfr.formats import Batch, Batched, ByLine, Situation, find_policy
 from tensorcfr.kernels.pass_arrays import plain_numbers
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.state import made_strategies
+from tensorcfr.solvers.solver_state import made_strategies
 
 TOLERANCE = 1e-12
 SUITS: dict[str, dict[str, Any]] = {

@@ -19,7 +19,7 @@ from tensorcfr.formats.openspiel import OpenSpielGame
 from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, poker_of
 from tensorcfr.games import make_game
 from tensorcfr.rules import Chance, Deal, Decision, Game, Terminal
-from tensorcfr.uncompiled.game import UncompiledGame
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 KEYS = ("numRounds", "blind", "firstPlayer", "numSuits", "numRanks", "numHoleCards")
 KEYS += ("numBoardCards", "raiseSize", "maxRaises")

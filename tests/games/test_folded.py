@@ -26,8 +26,8 @@ from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
-from tensorcfr.games.holdem.cards import CARDS, HANDS, read_cards
-from tensorcfr.games.holdem.folded import Folded
+from tensorcfr.games.holdem.bunching import Folded
+from tensorcfr.games.holdem.deck import CARDS, HANDS, read_cards
 from tensorcfr.model.arrays import there
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames

@@ -25,7 +25,7 @@ from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
-from tensorcfr.games.holdem.cards import HAND_NUMBER, HANDS, read_cards
+from tensorcfr.games.holdem.deck import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.holdem.runouts import holdem_runouts
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker

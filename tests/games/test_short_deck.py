@@ -20,7 +20,7 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
-from tensorcfr.games.holdem.cards import CARDS, RANKS, hand_label, read_cards
+from tensorcfr.games.holdem.deck import CARDS, RANKS, hand_label, read_cards
 from tensorcfr.games.holdem.ranges import read_range
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.short_deck import BY_EQUITY, ShortDeck, ShortOmaha

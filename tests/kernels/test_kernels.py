@@ -30,7 +30,7 @@ from tensorcfr.kernels.meeting import MEETING
 from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, multiply, nothing
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.rules import Chance, Decision, Payoff, Terminal
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_state import State
 
 
 class Wide(Game):

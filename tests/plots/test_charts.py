@@ -403,7 +403,7 @@ class TestRecognisedGames:
         assert nodes["Call Call Chance outcome:0"].hands == ("1", "2", "3", "4", "5")
 
     def test_one_node_of_a_large_game(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tensorcfr.analysis import public_nodes as module
+        from tensorcfr.analysis import named_nodes as module
 
         whole = public_nodes(LEDUC)
         monkeypatch.setattr(module, "LAZY_LABELS_FROM", 0)

@@ -52,7 +52,7 @@ from tensorcfr.algorithms import (
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.sampling_plays import follow_plays
-from tensorcfr.solvers import Status, sampling
+from tensorcfr.solvers import Status, sampling_base
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
@@ -120,7 +120,9 @@ OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
-    monkeypatch.setattr(sampling, "follow_plays", getattr(follow_plays, "py_func", follow_plays))
+    monkeypatch.setattr(
+        sampling_base, "follow_plays", getattr(follow_plays, "py_func", follow_plays)
+    )
 
 
 @pytest.mark.parametrize("case", OWN_DRAWS)

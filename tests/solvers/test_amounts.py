@@ -20,8 +20,8 @@ from tensorcfr.formats import policy_table, save_policy
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.limit_poker import LimitPoker
 from tensorcfr.solvers import base, driver
-from tensorcfr.solvers.arguments import own_amount
 from tensorcfr.solvers.solution import Status
+from tensorcfr.solvers.solver_arguments import own_amount
 
 KUHN = compile_game("kuhn")
 SPOT: dict[str, Any] = {

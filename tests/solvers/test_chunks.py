@@ -76,10 +76,10 @@ from tensorcfr.model.chunks import buckets_by_part
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
-from tensorcfr.solvers import state as states
+from tensorcfr.solvers import solver_state as states
 from tensorcfr.solvers.base import Setting
 from tensorcfr.solvers.passes import bytes_of_passes
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.game import pack_game

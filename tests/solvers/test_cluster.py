@@ -26,16 +26,16 @@ from tensorcfr._util import cluster as connections
 from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_AVG, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS_GRADIENT
-from tensorcfr.cluster import solver as cluster_solver
+from tensorcfr.cluster import cluster_solver as cluster_solver
 from tensorcfr.cluster import worker as share_worker
 from tensorcfr.cluster import workers as cluster_workers
-from tensorcfr.cluster.solver import ClusterSolver, traffic_of
+from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.shares import divide, share_of
 from tensorcfr.payoff.multiply import scratch_size
-from tensorcfr.solvers.state import State, bytes_kept
+from tensorcfr.solvers.solver_state import State, bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.sweep import sweep
 

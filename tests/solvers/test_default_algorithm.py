@@ -22,7 +22,7 @@ from tensorcfr.solvers.choose import asked_algorithm, choose
 from tensorcfr.solvers.request import SolveRequest
 from tensorcfr.subgames import Match, resolve
 from tensorcfr.subgames.resolving import REFINED
-from tensorcfr.viewer.desk import Desk, Running
+from tensorcfr.viewer.session import Desk, Running
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",

@@ -22,9 +22,9 @@ from support.interpreted import interpret
 from support.tiers import tiered
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_AVG, CFR_PLUS
-from tensorcfr.cluster.solver import ClusterSolver
+from tensorcfr.cluster.cluster_solver import ClusterSolver
 from tensorcfr.kernels import chunks, iteration
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_state import State
 
 WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} | {
     "averages, delayed": CFR_AVG(delay=2),

@@ -24,9 +24,9 @@ from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS_GRADIENT
 from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
-from tensorcfr.solvers.arguments import PRECISIONS
 from tensorcfr.solvers.solver import bytes_needed
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_arguments import PRECISIONS
+from tensorcfr.solvers.solver_state import State
 
 pytestmark = pytest.mark.compiled
 

@@ -32,7 +32,7 @@ from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import bytes_kept
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
 from tensorcfr.subgames.roots import find_roots

@@ -31,7 +31,7 @@ from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import values
 from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
-from tensorcfr.games.cards import deal_without_replacement, dealt_to_board
+from tensorcfr.games.small_poker import deal_without_replacement, dealt_to_board
 from tensorcfr.solvers.choose import DEFAULT_ALGORITHM
 from tensorcfr.subgames import Resolution, belief, put_back, resolve, subgame, subgame_roots
 from tensorcfr.subgames.blueprints import find_blueprint, subgames_of

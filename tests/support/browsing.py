@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tensorcfr import Solution
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Desk
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 IN_BROWSER = [

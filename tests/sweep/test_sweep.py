@@ -46,7 +46,7 @@ from tensorcfr.sweep import (
     sweep,
 )
 from tensorcfr.sweep.cells import cells, spec_of
-from tensorcfr.sweep.table import COLUMNS, HEADING, _line
+from tensorcfr.sweep.sweep_table import COLUMNS, HEADING, _line
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
 

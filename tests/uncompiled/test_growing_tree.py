@@ -11,8 +11,8 @@ from support.random_games import random_game
 from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
 from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, ROBUST_SAMPLING
 from tensorcfr.formats.openspiel import OpenSpielGame
-from tensorcfr.solvers import sources
-from tensorcfr.uncompiled.tree import GrowingTree
+from tensorcfr.solvers import history_sources
+from tensorcfr.uncompiled.growing_tree import GrowingTree
 
 ROOMY = 10**8
 SHARE = 50_000
@@ -40,7 +40,7 @@ def test_what_is_forgotten_changes_nothing(
 ) -> None:
     whole = SampledSolver(game, record, seed=4, memory_limit=ROOMY)
     whole.step(200)
-    monkeypatch.setattr(sources, "SHARE_OF_HISTORIES", SHARE / ROOMY)
+    monkeypatch.setattr(history_sources, "SHARE_OF_HISTORIES", SHARE / ROOMY)
     forgot, most = [], 0
     forget = GrowingTree.forget
 

@@ -33,7 +33,7 @@ from tensorcfr.errors import ImperfectRecallError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.infoset import Infoset
-from tensorcfr.solvers import Status, sources
+from tensorcfr.solvers import Status, history_sources
 from tensorcfr.uncompiled import TablePolicy, UncompiledGame
 from tensorcfr.uncompiled.dealt import as_histories
 
@@ -282,7 +282,7 @@ def test_an_iteration_ends_when_its_time_is_over() -> None:
 def test_an_iteration_ends_when_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = SampledSolver("leduc", "external_sampling", seed=4, memory_limit=30 << 20)
     grown = itertools.count(0, 20 << 20)
-    monkeypatch.setattr(sources, "taken", lambda: next(grown))
+    monkeypatch.setattr(history_sources, "taken", lambda: next(grown))
     with pytest.raises(MemoryLimitError, match="the limit is 30"):
         solver.step(40)
     assert solver.iteration < 5
@@ -302,10 +302,10 @@ def test_the_state_that_is_handed_over_is_told() -> None:
     assert state + 8 * table.n_sequences < table.bytes_in_state < 2 * state
     # The process leaves room for half of it, and for all that the table counts.
     solver.memory_limit, solver.source._grown = 1 << 30, 0
-    after = solver.memory_limit + sources.NOISE - table.bytes_in_state // 2
+    after = solver.memory_limit + history_sources.NOISE - table.bytes_in_state // 2
     grown = itertools.chain([0], itertools.repeat(after))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sources, "taken", lambda: next(grown))
+        patched.setattr(history_sources, "taken", lambda: next(grown))
         with pytest.raises(MemoryLimitError):
             solver.step(100)
 

@@ -44,7 +44,7 @@ from tensorcfr.games import make_game
 from tensorcfr.kernels.alias import make_alias_tables
 from tensorcfr.solvers.traversal import history_traversal
 from tensorcfr.uncompiled.dealt import as_histories
-from tensorcfr.uncompiled.histories import alias_table
+from tensorcfr.uncompiled.lazy_histories import alias_table
 
 RECORDS: dict[str, Sampling] = {
     "external": EXTERNAL_SAMPLING,

@@ -23,8 +23,8 @@ from support.browsing import (
 from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Desk
 
 pytestmark = IN_BROWSER
 

@@ -10,10 +10,10 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.analysis.colours import AGGRESSIVE, PASSIVE, action_colours
+from tensorcfr.analysis.action_colours import AGGRESSIVE, PASSIVE, action_colours
 from tensorcfr.games.holdem.groups import draws, made_hands
-from tensorcfr.viewer import cards as module
-from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer import card_nodes as module
+from tensorcfr.viewer.session import Desk
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQd",

@@ -9,8 +9,8 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.viewer.cards import LISTED
-from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.card_nodes import LISTED
+from tensorcfr.viewer.session import Desk
 
 LINE = "check"
 

@@ -29,11 +29,11 @@ from tensorcfr import (
 )
 from tensorcfr.analysis import values
 from tensorcfr.model.arrays import CHANCE
-from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
-from tensorcfr.viewer.nodes import HandNodes, InfosetNodes, plain
+from tensorcfr.viewer import shown_nodes as module
 from tensorcfr.viewer.page import PageSize, build_page
+from tensorcfr.viewer.session import BusyError, Desk, nodes_of
+from tensorcfr.viewer.shown_nodes import HandNodes, InfosetNodes, plain
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -449,7 +449,7 @@ class TestDesk:
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr("tensorcfr.viewer.desk.solve", fail)
+            patch.setattr("tensorcfr.viewer.session.solve", fail)
             desk.solve({}, 30)
             self.finish(desk)
         assert desk.status() == {"version": 0, "running": None, "error": "MemoryError"}

@@ -19,8 +19,8 @@ import pytest
 
 from tensorcfr import compile_game, solve
 from tensorcfr.viewer import view
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import HOST, MOST_BODY, MOST_WAITING, Server
+from tensorcfr.viewer.session import Desk
 
 
 @contextmanager

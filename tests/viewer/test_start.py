@@ -14,9 +14,9 @@ import pytest
 from tensorcfr._util.compiles import compiles_seen
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import grid_place
-from tensorcfr.games.holdem.cards import HANDS
-from tensorcfr.viewer.desk import BusyError
-from tensorcfr.viewer.start import Start
+from tensorcfr.games.holdem.deck import HANDS
+from tensorcfr.viewer.session import BusyError
+from tensorcfr.viewer.spot_form import Start
 
 SPOT: dict[str, Any] = {
     "board": "Td9d6hQdQs",
@@ -122,7 +122,7 @@ def test_a_small_game_is_built_and_solved() -> None:
 
 def test_one_game_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     start = Start()
-    monkeypatch.setattr("tensorcfr.viewer.start.compile_game", lambda source: time.sleep(0.3))
+    monkeypatch.setattr("tensorcfr.viewer.spot_form.compile_game", lambda source: time.sleep(0.3))
     start.begin({"game": "kuhn", "iterations": 5})
     with pytest.raises(BusyError):
         start.begin({"game": "kuhn", "iterations": 5})

@@ -13,8 +13,8 @@ from support.browsing import IN_BROWSER, READY, assert_shows, click_to
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.errors import MissingExtraError
 from tensorcfr.viewer import widget
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.page import build_page
+from tensorcfr.viewer.session import Desk
 from tensorcfr.viewer.widget import _frame, reply_to
 
 NOTEBOOK = """

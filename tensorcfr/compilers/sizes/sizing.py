@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from ..._util.arguments import Limit, Number, Whole, checked
 from ..._util.memory import Budget, budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
-from ...formats.sources import find_rules, name_of
+from ...formats.game_sources import find_rules, name_of
 from ...rules import CardGame, Game, PublicTreeGame, Rules
 from .counted import count_betting, size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe

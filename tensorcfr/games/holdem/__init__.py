@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cards import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
+from .deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
 from .ranges import read_range
 from .sizes import Size, read_sizes
 from .spot import Holdem

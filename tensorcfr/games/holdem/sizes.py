@@ -6,7 +6,7 @@ import math
 import re
 from typing import NamedTuple
 
-from .cards import pieces
+from .deck import pieces
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _FORMS = {

@@ -15,10 +15,10 @@ from ..._util.arguments import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown, Usual
 from . import betting
 from .betting import STREETS, Betting, Table
-from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
-from .folded import MOST_FOLDED, Folded
+from .betting_rows import BettingRows
+from .bunching import MOST_FOLDED, Folded
+from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
-from .rows import BettingRows
 from .sizes import Size, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
@@ -272,7 +272,7 @@ class Spot(CardGame):
         """Return the weights of a player's hands on a board, float64 (hands,).
 
         They are the weights in the range, times the factors of
-        :class:`~tensorcfr.games.holdem.folded.Folded` if players have folded.
+        :class:`~tensorcfr.games.holdem.bunching.Folded` if players have folded.
         """
         if not self.weights_vary:
             return self.weights[player]
@@ -378,7 +378,7 @@ class Holdem(Spot):
             dealt.
         folded: Ranges of up to four players who folded earlier, with the hands that they fold (not
             the hands that they play).  They change the probabilities of hands and boards; see
-            :mod:`tensorcfr.games.holdem.folded`.
+            :mod:`tensorcfr.games.holdem.bunching`.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
@@ -387,7 +387,7 @@ class Holdem(Spot):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """Return :data:`~tensorcfr.games.holdem.cards.HANDS`, int64 (1326, 2)."""
+        """Return :data:`~tensorcfr.games.holdem.deck.HANDS`, int64 (1326, 2)."""
         return HANDS
 
     @staticmethod

@@ -1,0 +1,290 @@
+"""Abstraction of games of cards in chunks: buckets of hands for each round.
+
+The hands of a bucket share their decisions, but terminals compare hands as in the full game.
+Payoffs are therefore still one pass over the hands in order of strength, without arrays over pairs
+of hands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from .._util.arguments import Kind, checked
+from .._util.memory import budget, free_memory
+from ..compilers.cards.game import compile_rules
+from ..compilers.cards.nodes import CardNodes
+from ..compilers.cards.rules import cards_label, compared, without
+from ..formats.functions import AskedPolicy
+from ..model.arguments import Compiled
+from ..model.cards import Boards, HandClasses, Symmetry
+from ..model.cut_game import CutGame
+from ..model.flat_game import FlatGame
+from ..model.game import CompiledGame
+from ..model.policy import Policy
+from ..model.public_nodes import NodeLayout, PublicNodes
+from .abstract_game import OF_THE_ABSTRACTION
+from .buckets import card_nodes, spaced
+
+Rounds = Sequence[int | Callable[[int, tuple[str, ...], tuple[str, ...]], Any] | None]
+"""Bucketing rule of each round; see :func:`abstract_cards`."""
+ROUNDS = Kind((list, tuple), "a list with one entry for each round of betting")
+
+
+class BucketedCards(CutGame):
+    """A game of cards in which the hands of a bucket share their decisions.
+
+    Labels, lines and hands are those of the full game. Make one with :func:`abstract_cards`.
+
+    Args:
+        compiled: The game with buckets.
+        full: The full game.
+    """
+
+    def __init__(self, compiled: CutGame, full: CompiledGame) -> None:
+        super().__init__(
+            compiled.name,
+            compiled.chunks,
+            compiled.nodes,
+            compiled.counts,
+            recipe=compiled.recipe,
+            utilities=compiled.utilities,
+            merges_hands=True,
+            lay_out=self._refuse,
+        )
+        self.full = full
+
+    def _refuse(self, limit: int | None) -> FlatGame:
+        raise ValueError(
+            f"{self.name} is not laid out: abstract_hands({self.full.name}, ...) makes a flat one"
+        )
+
+    @property
+    def caveat(self) -> str:
+        """Caveat of the compiled game and of the abstraction; see :attr:`CompiledGame.caveat`."""
+        return " ".join(filter(None, (super().caveat, OF_THE_ABSTRACTION)))
+
+    def lifted(self, policy: Policy) -> Policy:
+        """Lift a policy to the full game; its parts are computed on demand.
+
+        See :func:`tensorcfr.abstraction.lift`.
+        """
+        return AskedPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
+
+
+def _of_bucket(
+    own: PublicNodes, policy: Policy, _: PublicNodes, node: int, full: NodeLayout, hands: np.ndarray
+) -> np.ndarray:
+    """Return the strategies of the buckets of some hands at a node, float64 (hands, actions)."""
+    return policy.at(own.layout(node).numbers(hands))
+
+
+@checked()
+def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> BucketedCards:
+    """Make an abstraction of a game of cards with the hands of each round in buckets, in chunks.
+
+    Players remember earlier buckets: the buckets of a round subdivide those of the rounds before,
+    so ``(20, 10)`` makes at most 200 buckets on a flop. Memory and time are about those of the full
+    game, because payoffs are still compared hand by hand.
+
+    >>> from tensorcfr import compile_game, evaluate, solve
+    >>> from tensorcfr.abstraction import lift
+    >>> full = compile_game("limit_holdem(rounds=2, ranks='2345', suits=2)")
+    >>> small = abstract_cards(full, (4, 3))
+    >>> solution = solve(small, iters=200)
+    >>> lost = evaluate(full, lift(solution)).exploitability
+    >>> round(solution.exploitability, 1), lost > 1
+    (0.0, True)
+
+    Args:
+        game: A game of cards in chunks.
+        buckets: One entry for each round of betting, from the first deal on. A number means so many
+            buckets of equal weight by expected strength: the equity against all hands, averaged
+            over all boards to come. None leaves the hands as they are. A function gets the player,
+            the labels of the board and the labels of all hands, and returns integers (hands,); its
+            results for hands that contain a card of the board are ignored.
+
+    Raises:
+        ValueError: The game is not a game of cards, has another number of rounds, or has no boards
+            to compute strengths from. Or a function returns something else, or separates hands that
+            differ only by a symmetry of the suits.
+        MemoryLimitError: Compiling the abstraction needs more than the free memory.
+    """
+    cards = card_nodes(game)
+    if len(buckets) != cards.betting.rounds + 1:
+        raise ValueError(
+            f"buckets has {len(buckets)} entries, and {game.name} has {cards.betting.rounds + 1} "
+            "rounds of betting"
+        )
+    for r, own in enumerate(buckets):
+        is_number = isinstance(own, int) and not isinstance(own, bool) and own >= 1
+        if not (own is None or is_number or callable(own)):
+            raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {own!r}")
+    name = f"abstraction of {game.name}"
+    limit = free_memory()
+    with budget(f"compiling {name}", limit) as own_budget:
+        compiled = compile_rules(
+            cards.rules,
+            name,
+            own_budget,
+            cut=min(cards.chunks, default=None),
+            bucketed=partial(_bucketed, cards, buckets),
+        )
+    return BucketedCards(compiled, game)
+
+
+def _bucketed(
+    cards: CardNodes, buckets: Rounds, boards: tuple[Boards, ...], symmetry: Symmetry
+) -> Symmetry:
+    """Replace the classes of hands on every solved board by buckets."""
+    strength = _strengths(cards) if any(isinstance(one, int) for one in buckets) else None
+    known: dict[tuple[Any, ...], int] = {}
+    played: list[tuple[HandClasses, HandClasses]] = []
+    rounds, before = [], list[tuple[HandClasses, HandClasses]]()
+    for r, (of_round, rule) in enumerate(zip(symmetry.rounds, buckets, strict=True)):
+        here = []
+        for k, board in enumerate(of_round.board.tolist()):
+            kind, above = symmetry.classes[of_round.classes[k]], int(of_round.parent[k])
+            if rule is None and (
+                not r or before[above] is symmetry.classes[symmetry.rounds[r - 1].classes[above]]
+            ):
+                here.append(kind)
+                continue
+            dealt, both = boards[r].cards[board], []
+            for player, alike in enumerate(kind):
+                live = without(cards.rules.hands[player], dealt)
+                if rule is None:
+                    own = alike.of_hand
+                elif callable(rule):
+                    own = _asked(cards, rule, r, player, dealt, alike, live)
+                else:
+                    assert strength is not None
+                    weight = np.where(live, cards.rules.weights[player], 0.0)
+                    own = spaced(strength[r][player][k], weight, rule, "quantiles")
+                coarser = before[above][player].of_hand if r else np.zeros_like(own)
+                both.append(_divided(coarser, own, live))
+            here.append((both[0], both[1]))
+        kinds = []
+        for kind_of_board, both_players in zip(of_round.classes.tolist(), here, strict=True):
+            # Boards with the same buckets share the structure of a chunk. The class of
+            # the board is part of the key, because terminals compare hands, not buckets.
+            key = r, kind_of_board, *(own.of_hand.tobytes() for own in both_players)
+            if key not in known:
+                known[key] = len(played)
+                played.append(both_players)
+            kinds.append(known[key])
+        rounds.append(of_round._replace(played=np.array(kinds)))
+        before = [played[kind] for kind in kinds]
+    return symmetry._replace(played=tuple(played), rounds=tuple(rounds))
+
+
+def _divided(before: np.ndarray, own: np.ndarray, live: np.ndarray) -> HandClasses:
+    """Divide the buckets of the round before by the buckets of a round.
+
+    Hands that are impossible on the board join the bucket of another hand, so that they add none.
+
+    Args:
+        before: int64 (hands,): buckets of the round before.
+        own: int64 (hands,): buckets of this round.
+        live: bool (hands,): True for hands that are possible on the board.
+    """
+    own = np.unique(own, return_inverse=True)[1]
+    # An impossible hand takes the bucket of some possible hand of its earlier bucket.
+    leads = np.zeros(int(before.max()) + 1, dtype=np.int64)
+    leads[before[live]] = own[live]
+    own = np.where(live, own, leads[before])
+    _, first, of_hand = np.unique(
+        before * (own.max() + 1) + own, return_index=True, return_inverse=True
+    )
+    return HandClasses(of_hand, first, np.maximum(np.bincount(of_hand, live), 1).astype(np.int64))
+
+
+def _asked(
+    cards: CardNodes,
+    rule: Callable[..., Any],
+    r: int,
+    player: int,
+    dealt: np.ndarray,
+    alike: HandClasses,
+    live: np.ndarray,
+) -> np.ndarray:
+    """Return the buckets that a caller's function gives on a board, int64 (hands,).
+
+    Raises:
+        ValueError: The result has another shape or dtype, or separates hands that differ only by a
+            symmetry of the suits.
+    """
+    board = tuple(str(cards.rules.cards[card]) for card in dealt)
+    names = cards.hands[player]
+    found = np.asarray(rule(player, board, names))
+    if found.shape != (len(names),) or found.dtype.kind not in "iu":
+        raise ValueError(
+            f"buckets[{r}] must give whole numbers ({len(names)},), not {found.dtype} {found.shape}"
+        )
+    apart = np.flatnonzero(live & (found != found[alike.first[alike.of_hand]]))
+    if len(apart):
+        one, other = names[apart[0]], names[alike.first[alike.of_hand[apart[0]]]]
+        where = f"on {cards_label(cards.rules, dealt)}" if len(dealt) else "before the board"
+        raise ValueError(
+            f"buckets[{r}] separates {one} and {other} {where}, which differ only in their suits"
+        )
+    return found.astype(np.int64)
+
+
+def _strengths(cards: CardNodes) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Compute the expected strengths of all hands on all solved boards, by round and player.
+
+    The strength of a hand is the share of the other player's range that it beats, with ties counted
+    half, averaged over the boards to come.
+
+    Returns:
+        For each round and player, float64 (boards, hands); NaN for hands that contain a card of the
+        board.
+
+    Raises:
+        ValueError: No cards are dealt.
+    """
+    rules, symmetry, boards = cards.rules, cards.symmetry, cards.boards
+    if len(boards) < 2:
+        raise ValueError(
+            f"{cards.name_of_game} deals no board: give a function in place of numbers"
+        )
+    last = []
+    for player in range(2):
+        rows = []
+        for board in symmetry.rounds[-1].board.tolist():
+            dealt = boards[-1].cards[board]
+            weight = rules.weights[1 - player] * without(rules.hands[1 - player], dealt)
+            beaten, tied, lost = compared(rules, (*rules.board, *dealt), player, weight)
+            met = beaten + tied + lost
+            rows.append(np.divide(beaten + tied / 2, met, np.full(len(met), np.nan), where=met > 0))
+        last.append(np.array(rows))
+    found = [(last[0], last[1])]
+    # Strengths of a round are means of those of the next, so rounds run from the last back.
+    for r in range(len(boards) - 2, -1, -1):
+        after, begin = (
+            boards[r + 1],
+            np.searchsorted(boards[r + 1].parent, symmetry.rounds[r].board),
+        )
+        end = np.searchsorted(after.parent, symmetry.rounds[r].board, "right")
+        weight = cards.dealing.weights(after.cards)
+        means = []
+        for player in range(2):
+            mean = np.empty((len(begin), len(rules.hands[player])))
+            for k, children in enumerate(map(np.arange, begin, end)):
+                sums, counts = np.zeros((2, mean.shape[1]))
+                for child in children.tolist():
+                    # Only one board of each class is solved. The permutation maps the hands on this
+                    # board to those on the representative.
+                    turned = symmetry.hands[player][symmetry.rounds[r + 1].permutation[child]]
+                    own = found[0][player][symmetry.rounds[r + 1].of_board[child]][turned]
+                    live = ~np.isnan(own)
+                    sums[live] += weight[child] * own[live]
+                    counts[live] += weight[child]
+                mean[k] = np.divide(sums, counts, np.full(len(sums), np.nan), where=counts > 0)
+            means.append(mean)
+        found.insert(0, (means[0], means[1]))
+    return found
