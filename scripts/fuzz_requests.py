@@ -37,8 +37,8 @@ from tensorcfr.formats import parse_spot
 from tensorcfr.games import GAMES, SPOTS, make_spot
 from tensorcfr.sweep import read_algorithm
 from tensorcfr.viewer.routes import FORM, ROUTES, answer_to, refusal
-from tensorcfr.viewer.session import Desk
-from tensorcfr.viewer.spot_form import Start
+from tensorcfr.viewer.session import Session
+from tensorcfr.viewer.spot_form import SpotForm
 
 SECONDS = 5.0
 """Processor time that an answer may take."""
@@ -178,7 +178,7 @@ class Seen:
             tensorcfr.compile_game("holdem", **river, bets="a"),
         ]
         solved = [tensorcfr.solve(game, "cfr", iters=1) for game in self.games]
-        self.desks = [Desk(one) for one in solved]
+        self.desks = [Session(one) for one in solved]
 
 
 def locks(dice: Random) -> Any:
@@ -204,7 +204,7 @@ def try_locks(dice: Random, seen: Seen) -> None:
 
 def try_viewer(dice: Random, seen: Seen) -> None:
     """A request of the page."""
-    desk, start = dice.choice(seen.desks), Start()
+    desk, start = dice.choice(seen.desks), SpotForm()
     path = dice.choice(sorted(ROUTES))
     method = ROUTES[path][0] if dice.random() < 0.95 else "PUT"
     body: Any = None

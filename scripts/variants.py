@@ -37,7 +37,7 @@ from tensorcfr._util.machine import machine, versions
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Row, reached, read_algorithm, sweep
+from tensorcfr.sweep import SweepRow, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
@@ -299,7 +299,7 @@ def measure_peers() -> str:
     return peers_table(rows, found)
 
 
-def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
+def peers_table(rows: Sequence[SweepRow], peers: dict[str, Any]) -> str:
     """A row per algorithm, a column per game; in a cell the seconds to every target."""
     marks = {
         (mark.algorithm, mark.game, mark.level): mark.seconds

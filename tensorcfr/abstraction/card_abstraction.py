@@ -18,7 +18,7 @@ from .._util.memory import budget, free_memory
 from ..compilers.cards.game import compile_rules
 from ..compilers.cards.nodes import CardNodes
 from ..compilers.cards.rules import cards_label, compared, without
-from ..formats.functions import AskedPolicy
+from ..formats.functions import LazyPolicy
 from ..model.arguments import Compiled
 from ..model.cards import Boards, HandClasses, Symmetry
 from ..model.cut_game import CutGame
@@ -72,7 +72,7 @@ class BucketedCards(CutGame):
 
         See :func:`tensorcfr.abstraction.lift`.
         """
-        return AskedPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
+        return LazyPolicy(self.full, partial(_of_bucket, self.nodes, policy), symmetric=True)
 
 
 def _of_bucket(

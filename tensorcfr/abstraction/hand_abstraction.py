@@ -98,7 +98,7 @@ def board_names(game: CompiledGame) -> tuple[str, ...]:
     return boards_of(public_of(game.flat())).names
 
 
-class Boards(NamedTuple):
+class PublicBoards(NamedTuple):
     """Boards of a public tree."""
 
     names: tuple[str, ...]
@@ -109,7 +109,7 @@ class Boards(NamedTuple):
     """int64 (public nodes,): board at each node."""
 
 
-def boards_of(public: PublicGame) -> Boards:
+def boards_of(public: PublicGame) -> PublicBoards:
     """Enumerate the boards of a public tree."""
     tree = public.tree
     known: dict[tuple[int, int], int] = {}
@@ -126,7 +126,7 @@ def boards_of(public: PublicGame) -> Boards:
                 parent.append(board)
             board = known[key]
         found[node] = board
-    return Boards(tuple(names), np.array(parent), np.array(found, dtype=np.int64))
+    return PublicBoards(tuple(names), np.array(parent), np.array(found, dtype=np.int64))
 
 
 def public_of(game: FlatGame) -> PublicGame:
@@ -148,7 +148,7 @@ def _read(
     public: PublicGame,
     player: int,
     array: np.ndarray,
-    boards: Boards | None,
+    boards: PublicBoards | None,
 ) -> np.ndarray:
     """Return the names of a player's buckets, str (1 or boards, hands).
 
@@ -203,7 +203,9 @@ def _of_all_boards(game: FlatGame, public: PublicGame, buckets: list[np.ndarray]
     return abstract_game(compiled, game, infoset)
 
 
-def _names(game: FlatGame, public: PublicGame, boards: Boards, rows: list[np.ndarray]) -> list[str]:
+def _names(
+    game: FlatGame, public: PublicGame, boards: PublicBoards, rows: list[np.ndarray]
+) -> list[str]:
     """Return the name of the bucket of every infoset."""
     found = [""] * game.form.n_infosets
     deciding = np.flatnonzero(public.tree.bucket >= 0)

@@ -53,7 +53,7 @@ class Algorithm(Record):
     solvers = MappingProxyType(
         {
             "flat": "solvers.solver:Solver",
-            "tied": "solvers.imperfect_recall_solver:TiedSolver",
+            "tied": "solvers.imperfect_recall_solver:ImperfectRecallSolver",
             "chunks": "solvers.solver:Solver",
             "cluster": "cluster.cluster_solver:ClusterSolver",
             "teams": "teams.team_solver:TeamSolver",

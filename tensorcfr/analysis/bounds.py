@@ -141,7 +141,7 @@ def sampled_values(
         ValueError: The policy has no distribution for an infoset; names it.
         GameError: The rules break their contract; names the history.
     """
-    return _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
+    return _profile(_PlaySampler(game, policy, (seed, 0)), plays, confidence)
 
 
 @checked()
@@ -184,10 +184,10 @@ def local_best_response(
         ValueError: The policy has no distribution for an infoset; names it.
         GameError: The rules break their contract; names the history.
     """
-    profile = _profile(_Walk(game, policy, (seed, 0)), plays, confidence)
+    profile = _profile(_PlaySampler(game, policy, (seed, 0)), plays, confidence)
     values, responses, infosets = [], [], []
     for player in range(len(profile.values)):
-        walk = _Walk(game, policy, (seed, 1, player), rollout)
+        walk = _PlaySampler(game, policy, (seed, 1, player), rollout)
         after = (
             walk.strategy if rollout is None else strategy_of(walk.histories, rollout, "rollout")
         )
@@ -209,7 +209,7 @@ def local_best_response(
     )
 
 
-class _Walk:
+class _PlaySampler:
     """Sampler of plays in which every player follows a policy.
 
     Args:
@@ -252,7 +252,7 @@ class _Walk:
 class _Response:
     """Player who looks one action ahead and then plays a rollout."""
 
-    def __init__(self, walk: _Walk, player: int, rollout: Strategy) -> None:
+    def __init__(self, walk: _PlaySampler, player: int, rollout: Strategy) -> None:
         self.walk, self.player, self.rollout = walk, player, rollout
         self.sums: dict[int, list[float]] = {}
         """Sums of the utilities of the plays that tried each action, by row of the infoset
@@ -312,7 +312,7 @@ def _pure(sums: list[float]) -> list[float]:
     return [float(action == best) for action in range(len(sums))]
 
 
-def _profile(walk: _Walk, plays: int, confidence: float) -> SampledValues:
+def _profile(walk: _PlaySampler, plays: int, confidence: float) -> SampledValues:
     paid = np.array([walk.play(walk.strategy) for _ in range(plays)])
     return SampledValues(
         values=tuple(interval_of(own, confidence) for own in paid.T),

@@ -87,7 +87,7 @@ def conditional_regrets(
 
 def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegrets:
     """Compute the result of :func:`conditional_regrets` from values."""
-    everywhere, by_mistakes, unreached = _Sums(), _Sums(), 0
+    everywhere, by_mistakes, unreached = _RunningSpread(), _RunningSpread(), 0
     for rows in found.all_rows():
         regret, labels = rows.conditional_regret, rows.infosets.labels
         is_reached = ~np.isnan(regret)
@@ -97,7 +97,7 @@ def regrets_of(found: Values, own_reach: float = OWN_REACH) -> ConditionalRegret
     return ConditionalRegrets(everywhere.spread, by_mistakes.spread, unreached, own_reach)
 
 
-class _Sums:
+class _RunningSpread:
     """Running count, sum and maximum of regrets."""
 
     def __init__(self) -> None:

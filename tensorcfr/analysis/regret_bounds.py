@@ -125,7 +125,7 @@ def regrets(
     request = SolveRequest(game=game, algorithm=record, locks=locked or None, seed=seed, iters=last)
     request.check()
     solver = make_solver(request)
-    sums = _Sums(game, locked)
+    sums = _RegretSums(game, locked)
     points = []
     strategy = solver.current_policy().probabilities
     for begin, end in pairwise([0, *marks]):
@@ -138,7 +138,7 @@ def regrets(
     return tuple(points)
 
 
-class _Sums:
+class _RegretSums:
     """Sums over iterations from which regrets are read."""
 
     def __init__(self, game: FlatGame, locks: Locks) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from .._util.signals import exit_status
 from ..errors import suggest
-from ..sweep import LEVELS, Row, SweepProgress, read_sweep
+from ..sweep import LEVELS, SweepProgress, SweepRow, read_sweep
 from ..sweep import sweep as run
 from . import argument_parsers, report
 from .console import end, errors_in_one_line, plain_console, progress_bar, quiet, takes
@@ -168,14 +168,14 @@ def plot(
         report.print_line(console, f"wrote {output}")
 
 
-def _draw(rows: list[Row], path: Path, **options: Any) -> None:
+def _draw(rows: list[SweepRow], path: Path, **options: Any) -> None:
     """Draw the rows to a file; import matplotlib on the first call."""
     from ..plots import sweep_curves
 
     sweep_curves(rows, path=path, **options)
 
 
-def _only(rows: list[Row], column: str, wanted: list[str] | None) -> list[Row]:
+def _only(rows: list[SweepRow], column: str, wanted: list[str] | None) -> list[SweepRow]:
     """Return the rows with one of the wanted values in a column; all rows if none is wanted."""
     found = list(dict.fromkeys(getattr(row, column) for row in rows))
     for value in wanted or []:

@@ -18,7 +18,7 @@ from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
 from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
-from ..solvers.base import IterativeSolver, Setting
+from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 
@@ -118,7 +118,7 @@ class CorrelatedSolver(IterativeSolver):
         return self._state._replace(played=self._played[: self.iteration])
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         n, played = setting.game.n_sequences, kept["played"]
         _, regrets = count_triggers(setting.game, setting.algorithm)
         return {
@@ -129,7 +129,7 @@ class CorrelatedSolver(IterativeSolver):
         }
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
         if state.played.min(initial=0.0) < 0.0 or state.played.max(initial=0.0) > 1.0 + 1e-9:
             return "played holds a number that is not a probability"
         return super().wrong_state(setting, state)

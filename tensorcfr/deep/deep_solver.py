@@ -18,7 +18,7 @@ from ..kernels.sampling import SIMPLE
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..rules import Decision
-from ..solvers.base import Setting
+from ..solvers.base import Problem
 from ..solvers.history_sources import NOTHING
 from ..solvers.sampling_base import Playable, SamplingSolver, telling_limit
 from ..solvers.solver_arguments import Iterations, Named
@@ -455,13 +455,13 @@ class DeepSolver(SamplingSolver):
         self._look()
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
+    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
         return restored(setting.game, setting.algorithm, kept)
 
     # --------------------------------------------------------------------------- its policies
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:
+    def policy_of(cls, setting: Problem, state: Any) -> Policy:
         """Make the average policy of a state on rules.
 
         If the average is a network, it is trained when the policy is first queried.
@@ -481,7 +481,7 @@ class DeepSolver(SamplingSolver):
         return policy_on_rules(game, algorithm, state, fits, is_mixture=True)
 
     @classmethod
-    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+    def last_policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
         game, algorithm = setting.game, setting.algorithm
         if game.is_compiled:
             return super().last_policy_of(setting, state)

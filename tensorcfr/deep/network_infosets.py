@@ -30,7 +30,7 @@ from .inputs import Inputs, make_inputs
 from .learners import OneInfoset, make_learner
 
 
-class Shapes(NamedTuple):
+class StateShapes(NamedTuple):
     """Expected shapes and dtypes of the arrays of a state."""
 
     arrays: dict[str, tuple[tuple[int, ...], type]]
@@ -91,7 +91,9 @@ class GameInfosets(CompiledSource):
         return {"features": self.features}
 
     @staticmethod
-    def shapes(infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+    def shapes(
+        infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]
+    ) -> StateShapes:
         """Compute the expected shapes of a state's arrays.
 
         Args:
@@ -118,7 +120,7 @@ class GameInfosets(CompiledSource):
         }
         if record.has_history_baseline:
             arrays["history_values"] = _history_baselines(game, record), np.float64
-        return Shapes(
+        return StateShapes(
             arrays,
             (size, size * record.has_baseline_network, size),
             len(kept["networks"]) if record.keep_networks else 0,
@@ -251,7 +253,9 @@ class RuleInfosets(GrowingSource):
         return {**own, **self.table.described}
 
     @staticmethod
-    def shapes(infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]) -> Shapes:
+    def shapes(
+        infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]
+    ) -> StateShapes:
         """Compute the expected shapes of a state's arrays; see :meth:`GameInfosets.shapes`."""
         game, sequences = infosets.game, infosets.n_sequences
         features = RuleFeatures(game, record.features)
@@ -278,7 +282,7 @@ class RuleInfosets(GrowingSource):
             "output": (shape, np.int32),
         }
         kept_fits = len(fits[2]) if keeps_networks(record) else 0
-        return Shapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, values.shape[1])
+        return StateShapes(arrays, (sizes[0], sizes[1], sizes[2]), kept_fits, values.shape[1])
 
 
 def keeps_networks(record: Deep) -> bool:

@@ -16,7 +16,7 @@ from ..kernels.excessive_gap import GapState
 from ..model.arguments import Flat
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
-from ..solvers.base import IterativeSolver, Setting
+from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
 
@@ -77,12 +77,12 @@ class GapSolver(IterativeSolver):
         self._run(0)
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         arrays = dict.fromkeys(GapState._fields, ((setting.game.n_sequences,), np.float64))
         return arrays | {"numbers": ((4,), np.float64)}
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
         if not (state.numbers[:3] > 0.0).all() or not state.numbers[3] >= 0.0:
             return f"numbers holds {state.numbers.tolist()}"
         return super().wrong_state(setting, state)
@@ -92,7 +92,7 @@ class GapSolver(IterativeSolver):
         self.iteration += iterations
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
+    def last_probabilities(cls, setting: Problem, state: Any) -> np.ndarray:
         """Return the plans as behaviour strategies."""
         return evaluation.normalise(setting.game.form, state.cumulative)
 

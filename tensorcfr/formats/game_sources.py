@@ -31,7 +31,7 @@ LONGEST_NAME = 60
 by a short name."""
 
 
-class FoundRules(NamedTuple):
+class ResolvedRules(NamedTuple):
     """Rules of a game, with its name and source."""
 
     name: str
@@ -59,7 +59,7 @@ LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
 """Reader of game objects of other packages, by package."""
 
 
-def find_rules(source: Any, **parameters: Any) -> FoundRules:
+def find_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """Return the rules of a game from any source.
 
     Args:
@@ -88,7 +88,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
             f"parameters {', '.join(parameters)} are only for built-in games given by name"
         )
     if isinstance(source, Rules):
-        return FoundRules(source.name, source, _text_of(source))
+        return ResolvedRules(source.name, source, _text_of(source))
     library = library_of(source, LIBRARIES)
     if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):
         return find_rules(same)
@@ -96,7 +96,7 @@ def find_rules(source: Any, **parameters: Any) -> FoundRules:
         return _find_text(source)
     if library is not None:
         rules = LIBRARIES[library](source)
-        return FoundRules(rules.name or library, rules, _text_of(rules))
+        return ResolvedRules(rules.name or library, rules, _text_of(rules))
     if isinstance(source, (np.ndarray, list, tuple)):
         raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
     raise TypeError(
@@ -111,7 +111,7 @@ def name_of(source: Any) -> str:
     return str(name or type(source).__name__)
 
 
-def find_built_in(text: str, **parameters: Any) -> FoundRules:
+def find_built_in(text: str, **parameters: Any) -> ResolvedRules:
     """Return the rules of a built-in game; paths and games of other libraries are not accepted.
 
     Raises:
@@ -119,7 +119,7 @@ def find_built_in(text: str, **parameters: Any) -> FoundRules:
     """
     rules = make_game(text, **parameters)
     name = _built_in_name(text, parameters)
-    return FoundRules(_short(name, rules), rules, name)
+    return ResolvedRules(_short(name, rules), rules, name)
 
 
 def is_built_in(text: str) -> bool:
@@ -139,13 +139,13 @@ def _prefix(source: str) -> str | None:
     return next((prefix for prefix in PREFIXES if source.strip().startswith(prefix)), None)
 
 
-def _find_text(source: str | Path) -> FoundRules:
+def _find_text(source: str | Path) -> ResolvedRules:
     """Return the rules of a text with a prefix, or of a file."""
     if isinstance(source, str):
         source = source.strip()
         if (prefix := _prefix(source)) is not None:
             rules = PREFIXES[prefix](source.removeprefix(prefix))
-            return FoundRules(rules.name, rules, rules.name)
+            return ResolvedRules(rules.name, rules, rules.name)
     read = SUFFIXES.get(Path(source).suffix.lower())
     if read is None:
         raise GameError(
@@ -157,7 +157,7 @@ def _find_text(source: str | Path) -> FoundRules:
     if isinstance(rules, Spot):
         # A spot is a built-in game with parameters, so its text works without the file.
         text = _built_in_name(rules.game, rules.options)
-    return FoundRules(_short(text, rules), rules, text)
+    return ResolvedRules(_short(text, rules), rules, text)
 
 
 def _short(text: str, rules: Rules) -> str:

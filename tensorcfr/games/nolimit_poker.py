@@ -13,7 +13,7 @@ from ..rules import Chips, Deal, Decision, Fold, Runout, Showdown, Usual
 from .holdem.deck import RANKS, SUITS
 from .holdem.flops import N_CLASSES, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
-from .holdem.sizes import Size, read_sizes
+from .holdem.sizes import BetSize, read_sizes
 from .holdem.strength import SIX, short_strengths
 from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
 
@@ -27,7 +27,7 @@ DECIMALS = 9
 """Decimal places to which amounts are rounded; smaller differences are rounding errors."""
 
 
-class Table(NamedTuple):
+class NoLimitState(NamedTuple):
     """Public state of the betting."""
 
     round: int
@@ -169,18 +169,18 @@ class NoLimitPoker(DeckOfPoker):
             )
         return np.array([self.cards.index(label) for label in labels])
 
-    def chips(self, state: Table) -> Chips:
+    def chips(self, state: NoLimitState) -> Chips:
         """Return the pot with antes, the chips to call, and the chips that each player has left."""
         paid = state.before + state.here[0], state.before + state.here[1]
         call = max(state.here) - state.here[state.player] if state.player >= 0 else 0.0
         return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
 
-    def root(self) -> Table:
+    def root(self) -> NoLimitState:
         """Return the state after the blinds."""
         opens = int(self.posted[0] > 0)
-        return Table(0, 0.0, self.posted, opens, self.least)
+        return NoLimitState(0, 0.0, self.posted, opens, self.least)
 
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: NoLimitState) -> Decision | Deal | Fold | Showdown | Runout:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.winner >= 0:
             lost = self.ante + state.before + state.here[1 - state.winner]
@@ -194,7 +194,7 @@ class NoLimitPoker(DeckOfPoker):
             return Runout(*pays, self.runout)
         return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
 
-    def _actions(self, state: Table) -> tuple[str, ...]:
+    def _actions(self, state: NoLimitState) -> tuple[str, ...]:
         """Return the actions of the player who acts, with bets and raises in ascending order."""
         faced = max(state.here)
         faces = state.here[state.player] < faced
@@ -213,7 +213,7 @@ class NoLimitPoker(DeckOfPoker):
             found.append(ALL_IN if amount == most else f"{word}{_said(amount)}")
         return tuple(found)
 
-    def _amount(self, size: Size, state: Table, most: float) -> float | None:
+    def _amount(self, size: BetSize, state: NoLimitState, most: float) -> float | None:
         """Return the amount to which a size bets or raises in this round.
 
         Args:
@@ -249,12 +249,12 @@ class NoLimitPoker(DeckOfPoker):
         amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
         return min(max(amount, round(faced + state.least, DECIMALS)), most)
 
-    def next(self, state: Table, action: str | None) -> Table:
+    def next(self, state: NoLimitState, action: str | None) -> NoLimitState:
         """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
             before = round(state.before + state.here[0], DECIMALS)
             opens = -1 if before == self.stack else 0
-            return Table(state.round + 1, before, (0.0, 0.0), opens, self.least)
+            return NoLimitState(state.round + 1, before, (0.0, 0.0), opens, self.least)
         player, faced = state.player, max(state.here)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
@@ -268,7 +268,7 @@ class NoLimitPoker(DeckOfPoker):
             amount = float(action.removeprefix(BET).removeprefix(RAISE))
         here = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
         least = max(state.least, round(amount - faced, DECIMALS))
-        return Table(
+        return NoLimitState(
             state.round, state.before, here, 1 - player, least, state.raises + 1, acted=True
         )
 
@@ -312,7 +312,7 @@ def push_or_fold(
     return NoLimitPoker(stacks=stacks, blinds=blinds, ante=ante, limps=False)
 
 
-def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
+def _by_round(what: str, given: list[str], rounds: int) -> tuple[tuple[BetSize, ...], ...]:
     """Return the sizes of each round."""
     if len(given) not in (1, rounds):
         raise ValueError(f"nolimit_poker: {what} has {len(given)} texts for {rounds} rounds")

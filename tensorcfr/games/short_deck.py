@@ -93,8 +93,8 @@ class ShortOmaha(Omaha):
     def read_range(text: str, what: str) -> np.ndarray:
         """Return the weight of every hand of the deck, float64 (58905,).
 
-        The notation is that of :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.  Groups leave out
-        hands that the deck lacks.
+        The notation is that of :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.  Groups
+        leave out hands that the deck lacks.
         """
         deck = _has_deck(Omaha.every_hand)
         return four_cards.read_range(text, what, deck=deck)[deck]

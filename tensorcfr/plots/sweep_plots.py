@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import suggest
 from ..solvers.solution import Status
-from ..sweep import Row, curves, read_sweep
+from ..sweep import SweepRow, curves, read_sweep
 from .style import (
     LABEL_SIZE,
     TITLE_SIZE,
@@ -45,7 +45,7 @@ TITLE_PAD = 15.0
 """Points between a panel and its title, which leave space for the mark of an exact solution."""
 
 EXACT = Status.EXACT.name.lower()
-"""``Row.status`` of an exact solution, which has a time but no curve."""
+"""``SweepRow.status`` of an exact solution, which has a time but no curve."""
 
 
 class _Curve(NamedTuple):
@@ -58,7 +58,7 @@ class _Curve(NamedTuple):
 
 
 def sweep_curves(
-    sweep: str | Path | Iterable[Row],
+    sweep: str | Path | Iterable[SweepRow],
     *,
     x: Sequence[Effort] = ("nodes", "seconds"),
     title: str | None = None,
@@ -127,7 +127,10 @@ def sweep_curves(
 
 
 def _draw(
-    ax: Axes, lines: dict[str, list[list[Row]]], effort: str, styles: dict[str, dict[str, object]]
+    ax: Axes,
+    lines: dict[str, list[list[SweepRow]]],
+    effort: str,
+    styles: dict[str, dict[str, object]],
 ) -> list[End]:
     """Draw the lines of a game against one effort; return their ends."""
     ends: list[End] = []
@@ -154,7 +157,7 @@ def _draw(
     return ends
 
 
-def _curve(seeds: Sequence[Sequence[Row]], attribute: str) -> _Curve:
+def _curve(seeds: Sequence[Sequence[SweepRow]], attribute: str) -> _Curve:
     """Return the median effort and exploitability at common checkpoints of all seeds and at their
     ends.
 
@@ -207,7 +210,7 @@ def _mark_exact(ax: Axes, name: str, colour: str, seconds: float) -> float:
 
 
 def _caption(
-    rows: Sequence[Row], by_line: dict[tuple[str, str], list[list[Row]]], note: str
+    rows: Sequence[SweepRow], by_line: dict[tuple[str, str], list[list[SweepRow]]], note: str
 ) -> str:
     """Return definitions, budget, machine, versions and dates of the drawn rows, as a caption."""
 

@@ -21,7 +21,7 @@ from ..algorithms import AgentDescent
 from ..analysis.counterfactual_reach import OthersReach, bytes_needed
 from ..kernels import evaluation
 from ..model.arguments import Flat
-from ..solvers.base import IterativeSolver, Setting
+from ..solvers.base import IterativeSolver, Problem
 from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
@@ -101,7 +101,7 @@ class AgentSolver(IterativeSolver):
             evaluation.realization_plan(game.form, self._state.strategy, self._reach)
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         return dict.fromkeys(AgentState._fields, ((setting.game.n_sequences,), np.float64))
 
     def _run(self, iterations: int) -> None:

@@ -145,7 +145,7 @@ def _result(
     )
 
 
-class _Side(NamedTuple):
+class _PlayerRanges(NamedTuple):
     """Sequences and infosets of one player."""
 
     first: int
@@ -164,7 +164,7 @@ class _Program:
         form = game.form
         self.game = game
         self.sides = [
-            _Side(
+            _PlayerRanges(
                 int(form.player_sequences[p]),
                 int(form.player_sequences[p + 1] - form.player_sequences[p]),
                 range(int(form.player_infosets[p]), int(form.player_infosets[p + 1])),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from .sums import Sums
 
 
-class Setting(NamedTuple):
+class Problem(NamedTuple):
     """Game, algorithm and locks that the arrays of a state belong to."""
 
     game: Any
@@ -102,9 +102,9 @@ class IterativeSolver(ABC):
     """Time spent in :meth:`step`, in seconds, without compilation."""
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Problem:
         """Game, algorithm and locks that the state belongs to."""
-        return Setting(self.game, self.algorithm, self.locks)
+        return Problem(self.game, self.algorithm, self.locks)
 
     @abstractmethod
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
@@ -204,7 +204,7 @@ class IterativeSolver(ABC):
         return arrays
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:
+    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:
         """Return shape and dtype of each array of a state, by name.
 
         Args:
@@ -214,7 +214,7 @@ class IterativeSolver(ABC):
         raise NotImplementedError
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Any:
+    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Any:
         """Rebuild and check the state from the arrays that :meth:`kept` returned.
 
         Raises:
@@ -225,7 +225,7 @@ class IterativeSolver(ABC):
         return cls.state_kind(**copied(kept, cls.expected(setting, kept), owner))
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:
+    def wrong_state(cls, setting: Problem, state: Any) -> str | None:
         """Return a description of the first error in a restored state, or None."""
         return wrong_state(setting.form.trunk, state)
 
@@ -260,12 +260,12 @@ class IterativeSolver(ABC):
         return True
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:
+    def policy_of(cls, setting: Problem, state: Any) -> Policy:
         """Compute the average policy of a state, if :meth:`policy_is_in_state`."""
         raise NotImplementedError
 
     @classmethod
-    def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:
+    def whole_regrets(cls, setting: Problem, state: Any) -> np.ndarray:
         """Return the cumulative regrets of a state, float64 (numbers of the game,).
 
         If one infoset of the state represents several infosets, each of them gets an equal share.
@@ -279,7 +279,7 @@ class IterativeSolver(ABC):
         return np.asarray(state.regret, dtype=np.float64)
 
     @classmethod
-    def sums_of(cls, setting: Setting, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, setting: Problem, state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the cumulative regrets and the cumulative strategies of a state.
 
         :class:`~tensorcfr.solvers.sums.Sums` reads them by infoset.
@@ -296,7 +296,7 @@ class IterativeSolver(ABC):
 
     @classmethod
     def begin(
-        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
+        cls, setting: Problem, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> Any:
         """Create the state before the first iteration from given regrets, with an empty average.
 
@@ -311,14 +311,14 @@ class IterativeSolver(ABC):
         raise ValueError(f"{setting.algorithm.name} takes no warm start")
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
+    def last_probabilities(cls, setting: Problem, state: Any) -> np.ndarray:
         """Compute the strategy of the next iteration from a state, float64 (sequences of the
         game,)."""
         strategy: np.ndarray = state.strategy.copy()
         return strategy
 
     @classmethod
-    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:
+    def last_policy_of(cls, setting: Problem, state: Any) -> Policy:
         """Return the last iterate, the strategy of the next iteration, from a state."""
         return Policy(setting.game, cls.last_probabilities(setting, state))
 
@@ -393,7 +393,7 @@ class IterativeSolver(ABC):
 
 
 def merges_alike(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Return whether two results of :attr:`Setting.merged_numbers` are equal."""
+    """Return whether two results of :attr:`Problem.merged_numbers` are equal."""
     if one is None or other is None:
         return one is other
     return np.array_equal(one, other)

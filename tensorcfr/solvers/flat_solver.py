@@ -18,7 +18,7 @@ from ..kernels import iteration
 from ..kernels.pass_arrays import Numbers
 from ..model.chunks import ChunkedForm
 from ..model.locks import LocksLike
-from .base import GAMES, Setting
+from .base import GAMES, Problem
 from .passes import Passes
 from .scales import no_scales, put_scales
 from .solver import Solver, whole
@@ -131,7 +131,7 @@ class FlatSolver(Solver):
         return self.passes(self.game, self.form, self.algorithm, state, self._scale)
 
     @classmethod
-    def begin(cls, setting: Setting, *_: Any, **options: Any) -> State:
+    def begin(cls, setting: Problem, *_: Any, **options: Any) -> State:
         """Refuse a warm start.
 
         Raises:

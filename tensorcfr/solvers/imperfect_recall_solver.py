@@ -8,7 +8,7 @@ from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
 from ..model.arrays import there
 from ..model.flat_game import FlatGame
-from .base import Setting
+from .base import Problem
 from .flat_solver import FlatPasses, FlatSolver
 from .scales import bounds_of
 from .solver import whole
@@ -40,7 +40,7 @@ class TiedPasses(FlatPasses):
         return np.sum(added, axis=0)
 
 
-class TiedSolver(FlatSolver):
+class ImperfectRecallSolver(FlatSolver):
     """CFR for infosets that share strategies; arguments as for :class:`tensorcfr.Solver`.
 
     Values pass up the game infoset by infoset.  The values of infosets that share a strategy are
@@ -56,7 +56,7 @@ class TiedSolver(FlatSolver):
     passes = TiedPasses
 
     @classmethod
-    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, setting: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return, for each infoset, the sums of all infosets that share its strategy."""
         sums = unpacked(setting.form, state.regrets), unpacked(setting.form, state.averages)
         regret, strategy = (whole(setting.game, setting.form, numbers) for numbers in sums)

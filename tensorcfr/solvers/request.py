@@ -17,7 +17,7 @@ from ..kernels.random import Seed
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
+from .base import IterativeSolver, Problem, merges_alike, solver_class, solver_for
 from .choose import asked_algorithm, asked_precision, choose
 from .sampling_base import refuse_uncompiled
 from .solution import Solution, TracePoint
@@ -250,7 +250,7 @@ class SolveRequest:
                     "start=start) goes on"
                 )
             raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
-        here = Setting(game, start.algorithm, start.locks)
+        here = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         are_alike = start.game is game or not start.algorithm.passes_whole_game
         if not (are_alike or merges_alike(start.setting.merged_numbers, here.merged_numbers)):

@@ -21,7 +21,7 @@ from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetTable
-from .base import Setting
+from .base import Problem
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
 from .sampling_base import Playable, SamplingSolver, check_seed, telling_limit
 from .solver_arguments import Deal, Iterations, Named
@@ -224,7 +224,7 @@ class SampledSolver(SamplingSolver):
         self._tally.clock[0] = 0.0
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
+    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
         game, algorithm = setting.game, setting.algorithm
         infosets = infosets_of(game, kept)
         sequences = infosets.n_sequences
@@ -280,7 +280,7 @@ class SampledSolver(SamplingSolver):
             self._generator = streams_at(self._generator, self.game.n_players)
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+    def policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
         infosets = infosets_of(setting.game, state._asdict())
         if not cls.has_average(state):
             return infosets.policy(state.strategy.copy())

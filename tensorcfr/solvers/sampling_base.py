@@ -22,7 +22,7 @@ from ..kernels.sampling_plays import External, Outcome, follow_plays
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import InfosetsFullError
-from .base import IterativeSolver, Setting
+from .base import IterativeSolver, Problem
 from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
 from .solver_arguments import SAMPLED
 from .traversal import STRATEGY
@@ -160,11 +160,11 @@ class SamplingSolver(IterativeSolver):
         return not game.is_compiled
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
         return infosets_of(setting.game, state._asdict()).wrong_state(state)
 
     @classmethod
-    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+    def last_policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
         return infosets_of(setting.game, state._asdict()).policy(state.strategy.copy())
 
     def average_policy(self) -> Policy:  # noqa: D102

@@ -23,7 +23,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
-from .base import Setting, solver_class
+from .base import Problem, solver_class
 from .solver_arguments import PLAYABLE
 from .sums import Sums
 
@@ -192,9 +192,9 @@ class Solution(_Evaluated):
         return self.setting.form.trunk
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Problem:
         """Game, algorithm and locks that :attr:`state` belongs to."""
-        return Setting(self.game, self.algorithm, self.locks)
+        return Problem(self.game, self.algorithm, self.locks)
 
     @property
     def value(self) -> tuple[float, ...]:

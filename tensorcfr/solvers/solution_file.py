@@ -43,7 +43,7 @@ from ..storage.fields import (
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
-from .base import Setting, solver_class
+from .base import Problem, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
 MOST_NODES = 1 << 80
@@ -197,7 +197,7 @@ def unpack_solution(
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    kind, state, setting = solver_class(algorithm, game), None, Setting(game, algorithm, locks)
+    kind, state, setting = solver_class(algorithm, game), None, Problem(game, algorithm, locks)
     if kind is not None:
         kept = _Kept(given)
         state = kind.restore(setting, kept)

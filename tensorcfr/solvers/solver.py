@@ -25,7 +25,7 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
-from .base import IterativeSolver, Setting
+from .base import IterativeSolver, Problem
 from .choose import asked_algorithm, asked_precision
 from .passes import Passes, bytes_of_passes
 from .scales import bucket_scales
@@ -221,14 +221,14 @@ class Solver(IterativeSolver):
         return {name: array for name, array in state._asdict().items() if array.size}
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> State:  # noqa: D102
+    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> State:  # noqa: D102
         game, rule, form = setting.game, setting.algorithm.rule, setting.form
         cut = ", cut like this," if form.n_chunks else ""
         owner = f"{game.name}{cut} and the rule {rule.name}"
         return restored(form, rule, kept, owner)
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: State) -> str | None:  # noqa: D102
+    def wrong_state(cls, setting: Problem, state: State) -> str | None:  # noqa: D102
         return wrong_arrays(setting.form, state, setting.part_locks)
 
     @classmethod
@@ -236,7 +236,7 @@ class Solver(IterativeSolver):
         return not game.is_laid_out
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: State) -> Policy:  # noqa: D102
+    def policy_of(cls, setting: Problem, state: State) -> Policy:  # noqa: D102
         return AveragePolicy(
             setting.game, *state.answer(setting.algorithm.rule), setting.part_locks
         )
@@ -246,7 +246,7 @@ class Solver(IterativeSolver):
         return state.has_average
 
     @classmethod
-    def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
+    def whole_regrets(cls, setting: Problem, state: State) -> np.ndarray:  # noqa: D102
         game, form = setting.game, setting.form
         regret = unpacked(form, state.regrets)
         # Empty sequences have no regret, so that their numbers in the state do not count.
@@ -259,7 +259,7 @@ class Solver(IterativeSolver):
         return whole(game, form, regret / np.maximum(counted, 1))
 
     @classmethod
-    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, setting: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return regrets and cumulative strategies; see :meth:`IterativeSolver.sums_of`."""
         game, form = setting.game, setting.form
         regret, average = cls.whole_regrets(setting, state), unpacked(form, state.averages)
@@ -280,13 +280,13 @@ class Solver(IterativeSolver):
 
     @classmethod
     def begin(  # noqa: D102
-        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
+        cls, setting: Problem, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> State:
         form, rule, locked = setting.form, setting.algorithm.rule, setting.part_locks
         return state_with(form, rule, locked, regret, strategy, np.dtype(precision))
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
+    def last_probabilities(cls, setting: Problem, state: State) -> np.ndarray:  # noqa: D102
         form, played = setting.form, state.played(setting.algorithm.rule)
         return whole(setting.game, form, made_strategies(form, *played, setting.part_locks))
 
@@ -349,7 +349,7 @@ def bytes_needed(
     They are the bytes of the solver, which an evaluation uses, too, and of the solution's policy,
     if it is not derived from the state.  ``keep_best`` adds two policies.
     """
-    form = Setting(game, algorithm, locks).form
+    form = Problem(game, algorithm, locks).form
     needed = bytes_of_passes(form, algorithm, precision, threads)
     if state_dir is not None:
         needed -= bytes_kept(form, algorithm, precision)

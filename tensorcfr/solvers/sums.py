@@ -14,7 +14,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from .base import IterativeSolver, Setting
+from .base import IterativeSolver, Problem
 
 COLUMNS = ("regret_sum", "strategy_sum")
 """Columns of a table of sums."""
@@ -64,7 +64,7 @@ class Sums(Mapping[str, InfosetSums]):
             single actions; names them.
     """
 
-    def __init__(self, setting: Setting, solver: type[IterativeSolver], state: Any) -> None:
+    def __init__(self, setting: Problem, solver: type[IterativeSolver], state: Any) -> None:
         game: CompiledGame = setting.game
         if not game.is_compiled:
             raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")

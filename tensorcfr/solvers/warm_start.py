@@ -16,7 +16,7 @@ from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from .base import Setting, merges_alike, solver_class
+from .base import Problem, merges_alike, solver_class
 from .solution import Solution
 from .solver_state import made_strategies
 
@@ -60,14 +60,14 @@ def warm_state(
         )
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
-    setting = Setting(game, record, locks_for(game, locks))
+    setting = Problem(game, record, locks_for(game, locks))
     kind = solver_class(record, game)
     assert kind is not None
     regret, strategy = _begin(setting, given, iterations)
     return kind.begin(setting, regret, strategy, precision=precision)
 
 
-def _begin(setting: Setting, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
+def _begin(setting: Problem, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
     """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
     game, rule, form = setting.game, setting.algorithm.rule, setting.form
     to = setting.merged_numbers

@@ -25,7 +25,7 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
-from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames
+from .compiled_part import CompiledPart, Gadget, Kept, NamedNode, Subgames
 from .roots import At, Steps, check_disjoint, names_of
 from .subgame_rules import FOLLOW, TERMINATE
 
@@ -367,7 +367,7 @@ class CardSubgames(Subgames):
         )
         self.hands = first, second
 
-    def find(self, at: At) -> list[Spot]:
+    def find(self, at: At) -> list[NamedNode]:
         """Return public nodes by line."""
         spots = []
         for name in names_of(at):
@@ -375,7 +375,7 @@ class CardSubgames(Subgames):
             if isinstance(self.rules.node(line.state), (Fold, Showdown, Runout)):
                 over = " ".join(line.steps)
                 raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
-            spots.append(Spot(" ".join(line.steps) or START, line.steps))
+            spots.append(NamedNode(" ".join(line.steps) or START, line.steps))
         check_disjoint(spots)
         return spots
 

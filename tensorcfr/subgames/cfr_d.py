@@ -27,7 +27,7 @@ from ..model.arguments import Compiled, laid_out
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.policy import KnownValues, Policy, PolicyByParts
-from ..solvers.base import IterativeSolver, Setting
+from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected, copied
 from .copied_strategies import same_strategies
@@ -238,7 +238,7 @@ class DecomposedSolver(IterativeSolver):
         return True
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
         form = cut_game_of(setting.game, setting.algorithm.cut).chunks
         names = FORGOTTEN if "trunk_values" in kept else DecomposedState._fields[:-1]
         arrays = dict.fromkeys(names, ((form.trunk.n_sequences,), np.float64))
@@ -259,7 +259,7 @@ class DecomposedSolver(IterativeSolver):
         return arrays
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
+    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
         owner = f"{setting.game.name} and {setting.algorithm.name}"
         given = copied(kept, cls.expected(setting, kept), owner)
         if "trunk_values" in given:
@@ -270,16 +270,16 @@ class DecomposedSolver(IterativeSolver):
         return DecomposedState(**given)
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
         cut = cut_game_of(setting.game, setting.algorithm.cut)
         return wrong_state(cut.chunks.trunk, state)
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
+    def policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
         return _ResolvedPolicy(cls(setting.game, setting.algorithm, state=state))
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
+    def last_probabilities(cls, setting: Problem, state: Any) -> np.ndarray:  # noqa: D102
         solver = cls(setting.game, setting.algorithm, state=state)
         return solver._probabilities(state.strategy, solver._solved)
 

@@ -18,7 +18,7 @@ Kept = tuple[np.ndarray, np.ndarray]
 """Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""
 
 
-class Spot(NamedTuple):
+class NamedNode(NamedTuple):
     """Public node of the whole game."""
 
     name: str
@@ -141,7 +141,7 @@ class Subgames(ABC):
     """Labels of each player's hands."""
 
     @abstractmethod
-    def find(self, at: At) -> Sequence[Spot]:
+    def find(self, at: At) -> Sequence[NamedNode]:
         """Find public nodes by name, none of them below another.
 
         Raises:

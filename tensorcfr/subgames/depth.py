@@ -16,7 +16,7 @@ from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
 from .roots import Roots, exists
-from .subgame_rules import Entrance, Part
+from .subgame_rules import Entrance, SubgameRules
 
 
 class Early(NamedTuple):
@@ -37,12 +37,13 @@ class Chosen(NamedTuple):
     continuation: int
 
 
-class LimitedPart(Part):
+class LimitedPart(SubgameRules):
     """The game below some public nodes down to its leaves, as rules.
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
     player continues with the blueprint. The payoffs are the expected values of these strategies,
-    deal by deal. The first three arguments are those of :class:`~tensorcfr.subgames.subgame_rules.Part`.
+    deal by deal. The first three arguments are those of
+    :class:`~tensorcfr.subgames.subgame_rules.SubgameRules`.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ import numpy as np
 from .._util.arguments import EXACT, Whole, checked
 from ..algorithms import CFR_D
 from ..evaluation.profile import REACH, profile_of
-from ..solvers.base import Setting
+from ..solvers.base import Problem
 from ..solvers.solution import Solution
 from .cfr_d import DecomposedSolver, DecomposedState, cut_game_of
 
@@ -64,7 +64,7 @@ def forget_subgames(
         touched=np.array([solution.nodes_touched, solution.decision_nodes_touched]),
         trunk_values=known.trunk,
     )
-    setting = Setting(game, record)
+    setting = Problem(game, record)
     state = DecomposedSolver.restore(setting, DecomposedSolver.kept(state))
     return replace(
         solution,

@@ -33,7 +33,7 @@ SHAPES_KEPT = 64
 """Number of shapes whose games are cached for the next chunk of the same shape."""
 
 
-class Alone(NamedTuple):
+class ChunkGame(NamedTuple):
     """A chunk with its entries, as a game of its own."""
 
     form: ChunkedForm
@@ -44,7 +44,7 @@ class Alone(NamedTuple):
     opponent who decides."""
 
 
-def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
+def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> ChunkGame:
     """Return a chunk as a game of its own; chunks of the same shape give the same game.
 
     Args:
@@ -94,10 +94,10 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
     entered.add([[int(sequences[p]) + 1 + np.arange(entries[p])] for p in range(2)])
     assert game.shapes is not None
     form = chunked(trunk, game.shapes, game.shape[c : c + 1], entered.finish())
-    return Alone(frozen_arrays(form), alternative)
+    return ChunkGame(frozen_arrays(form), alternative)
 
 
-class Sizes(NamedTuple):
+class ChunkSizes(NamedTuple):
     """Largest sizes of the chunks of a game, each as a game of its own."""
 
     numbers: int
@@ -110,13 +110,13 @@ ARRAYS = 3
 strategies."""
 
 
-def sizes_of(game: ChunkedForm) -> Sizes:
+def sizes_of(game: ChunkedForm) -> ChunkSizes:
     """Compute the largest sizes of the chunks."""
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
     numbers = whole_rows(trunk) + np.diff(game.first)
     found = (numbers, trunk, entries.sum(axis=1))
-    return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
+    return ChunkSizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
 
 
 BYTES_OF_ALONE = 16 << 10
@@ -246,10 +246,12 @@ class SubgameSolver:
         all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
         return self._of_chunk(one, self._strategy)
 
-    def _alone(self, c: int, opponent: int | None = None) -> Alone:
+    def _alone(self, c: int, opponent: int | None = None) -> ChunkGame:
         return self._made(self._first_of_shape[int(self._game.shape[c])], opponent)
 
-    def _enter(self, c: int, reach: np.ndarray, least: float, opponent: int | None = None) -> Alone:
+    def _enter(
+        self, c: int, reach: np.ndarray, least: float, opponent: int | None = None
+    ) -> ChunkGame:
         """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
         one = self._alone(c, opponent)
         for player, first in enumerate(one.form.trunk.player_sequences[:2].tolist()):
@@ -268,23 +270,23 @@ class SubgameSolver:
             self._scale[1 + shape, of_player] = most * self.scales.bucket[1 + shape, of_player]
         return one
 
-    def _largest_range(self, one: Alone, player: int) -> float:
+    def _largest_range(self, one: ChunkGame, player: int) -> float:
         """Return the largest range of a player with which a chunk is entered."""
         first, end = one.form.trunk.player_sequences[player : player + 2].tolist()
         return float(self._trunk.reach[first + 1 : end].max(initial=0.0))
 
-    def _placed(self, one: Alone, weight: np.ndarray) -> Numbers:
+    def _placed(self, one: ChunkGame, weight: np.ndarray) -> Numbers:
         """Copy the weights of a chunk into the arrays of the kernels."""
         self._of_chunk(one, self._regret.chunks)[:] = weight
         return self._regret
 
     @staticmethod
-    def _of_chunk(one: Alone, array: np.ndarray) -> np.ndarray:
+    def _of_chunk(one: ChunkGame, array: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunk."""
         begin, end = one.form.first.tolist()
         return array[begin:end]
 
-    def _run(self, one: Alone, iterations: int) -> np.ndarray:
+    def _run(self, one: ChunkGame, iterations: int) -> np.ndarray:
         """Run iterations from the first on, and return the weights of the average strategies."""
         end = int(one.form.first[-1])
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
@@ -296,7 +298,7 @@ class SubgameSolver:
             self._pass(one, passes, self._regret, self._average)
         return self._of_chunk(one, self._average.chunks)
 
-    def _pass(self, one: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
+    def _pass(self, one: ChunkGame, passes: _Passes, regret: Numbers, average: Numbers) -> None:
         strategy = None if self._record.rule.matches_regret else self._strategy
         chunks.run_passes(
             one.form,

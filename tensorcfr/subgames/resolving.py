@@ -19,7 +19,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import Blueprint, find_blueprint, subgames_of
-from .compiled_part import Kept, Spot, Subgames
+from .compiled_part import Kept, NamedNode, Subgames
 from .copied_strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
 from .depth import Early
 from .roots import PLAYERS, At, Steps, nodes_of
@@ -281,7 +281,7 @@ class _Task:
     """
 
     def __init__(
-        self, whole: Subgames, blueprint: Blueprint, spot: Spot, player: int, method: str
+        self, whole: Subgames, blueprint: Blueprint, spot: NamedNode, player: int, method: str
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
@@ -340,7 +340,7 @@ class _Task:
 
 
 def _composed(
-    blueprint: Blueprint, spots: Sequence[Spot], solved: Sequence[ResolvedSubgame]
+    blueprint: Blueprint, spots: Sequence[NamedNode], solved: Sequence[ResolvedSubgame]
 ) -> Policy:
     """Return the blueprint with the new strategies in it.
 

@@ -29,18 +29,18 @@ HandWeights = np.ndarray | Sequence[float] | Mapping[str, float]
 several public nodes."""
 
 
-class Start(NamedTuple):
+class DrawNode(NamedTuple):
     """Public state right after the deal, at which chance draws one of the public nodes."""
 
 
-class Entry(NamedTuple):
+class EntryNode(NamedTuple):
     """Public state in which a player decides whether to enter one of the public nodes."""
 
     player: int
     root: int
 
 
-class Left(NamedTuple):
+class TerminatedNode(NamedTuple):
     """Public state after the player has taken the alternative value."""
 
     player: int
@@ -55,7 +55,7 @@ values are float64 (nodes, hands), in the unit of the game.
 """
 
 
-class Part(PublicTreeGame):
+class SubgameRules(PublicTreeGame):
     """The game below some public nodes, as rules.
 
     The hands are dealt in proportion to the given weights; chance then draws one of the public
@@ -91,19 +91,19 @@ class Part(PublicTreeGame):
 
     def root(self) -> Any:
         """Return the draw of a public node, or the state after it if there is only one."""
-        return Start() if len(self.roots.roots) > 1 else self._enter(0)
+        return DrawNode() if len(self.roots.roots) > 1 else self._enter(0)
 
     def _enter(self, root: int) -> Any:
-        return self.roots.roots[root] if self.decider is None else Entry(self.decider, root)
+        return self.roots.roots[root] if self.decider is None else EntryNode(self.decider, root)
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """Return a node of the whole game's public tree, or a node before the subgame."""
-        if isinstance(state, Start):
+        if isinstance(state, DrawNode):
             return Chance(dict(zip(self.roots.names, self.drawn, strict=True)))
-        if isinstance(state, Entry):
+        if isinstance(state, EntryNode):
             label = f"{ENTRY}{self.roots.names[state.root]} as {state.player}"
             return Decision(state.player, label, (FOLLOW, TERMINATE))
-        if isinstance(state, Left):
+        if isinstance(state, TerminatedNode):
             return Payoff(1.0, state)
         nodes, player = self.nodes, self.nodes.player(state)
         if player == TERMINAL:
@@ -118,15 +118,15 @@ class Part(PublicTreeGame):
 
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after a step."""
-        if isinstance(state, Start):
+        if isinstance(state, DrawNode):
             return self._enter(self.roots.names.index(action))
-        if isinstance(state, Entry):
-            return Left(*state) if action == TERMINATE else self.roots.roots[state.root]
+        if isinstance(state, EntryNode):
+            return TerminatedNode(*state) if action == TERMINATE else self.roots.roots[state.root]
         return next(step.node for step in self.nodes.children(state) if step.label == action)
 
     def matrix(self, key: Any) -> np.ndarray:
         """Return a matrix of the whole game, or the alternative values."""
-        if not isinstance(key, Left):
+        if not isinstance(key, TerminatedNode):
             return self.nodes.matrix(key)
         own = np.nan_to_num(self.alternative[key.root])
         own = np.broadcast_to(own[:, None] if key.player == 0 else own, self.prior.shape)
@@ -206,10 +206,10 @@ def subgame(
         check_constant_sum(game)
     if not weights.sum() > 0:
         raise ValueError(f"the ranges leave no deal at {', '.join(roots.names)} of {game.name}")
-    return compile_part(Part(roots, weights, entrance))
+    return compile_part(SubgameRules(roots, weights, entrance))
 
 
-def compile_part(part: Part, *, symmetry: bool = True) -> FlatGame:
+def compile_part(part: SubgameRules, *, symmetry: bool = True) -> FlatGame:
     """Compile a part hand by hand, so that its strategies can be copied infoset by infoset."""
     return compile_game(part, cut=False, symmetry=symmetry).flat()
 

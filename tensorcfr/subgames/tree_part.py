@@ -14,11 +14,11 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
-from .compiled_part import CompiledPart, Gadget, Spot, Subgames
+from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
 from .copied_strategies import ENTRY, shared_nodes
 from .depth import Early, LimitedPart
 from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
-from .subgame_rules import Entrance, Part, compile_part
+from .subgame_rules import Entrance, SubgameRules, compile_part
 
 
 class Held(NamedTuple):
@@ -42,7 +42,7 @@ class ChosenHand(Game):
     """
 
     def __init__(
-        self, part: Part, weights: np.ndarray, opponent: int, alternative: np.ndarray
+        self, part: SubgameRules, weights: np.ndarray, opponent: int, alternative: np.ndarray
     ) -> None:
         self.part, self.weights = part, weights
         self.opponent, self.alternative = opponent, alternative
@@ -87,7 +87,7 @@ class ChosenHand(Game):
         return state._replace(dealt=self.histories.next(state.dealt, action))
 
 
-MakeRules = Callable[[Entrance | None], Part]
+MakeRules = Callable[[Entrance | None], SubgameRules]
 """Function that makes the rules of the game to solve, with an entry or without one."""
 
 
@@ -101,7 +101,9 @@ class TreePart(CompiledPart):
         weights: float64 (1, hands of player 0, hands of player 1): weights of the deals.
     """
 
-    def __init__(self, rules: Part, player: int, make: MakeRules, weights: np.ndarray) -> None:
+    def __init__(
+        self, rules: SubgameRules, player: int, make: MakeRules, weights: np.ndarray
+    ) -> None:
         first, second = (np.arange(len(own)) for own in rules.hands)
         # Only values are computed in it, nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
@@ -134,10 +136,10 @@ class TreeSubgames(Subgames):
         first, second = self.nodes.hands
         self.hands = first, second
 
-    def find(self, at: At) -> Sequence[Spot]:  # noqa: D102
+    def find(self, at: At) -> Sequence[NamedNode]:  # noqa: D102
         found = find_roots(self.game, at)
         steps = (steps_to(self.nodes, root) for root in found.roots)
-        return [Spot(name, way) for name, way in zip(found.names, steps, strict=True)]
+        return [NamedNode(name, way) for name, way in zip(found.names, steps, strict=True)]
 
     def player(self, steps: Steps) -> int:  # noqa: D102
         return self.nodes.player(self._node(steps))
@@ -163,7 +165,7 @@ class TreeSubgames(Subgames):
             return None
         roots = Roots(self.game, self.nodes, (root,))
         opponent = 1 - player
-        make: MakeRules = partial(Part, roots, weights)
+        make: MakeRules = partial(SubgameRules, roots, weights)
         whole = make((opponent, np.zeros((1, len(reach[opponent])))) if entry else None)
         if self.early is not None:
             make = partial(LimitedPart, roots, weights, early=self.early, opponent=opponent)

@@ -16,7 +16,7 @@ from ..solvers.request import check_stop_rules
 
 
 @dataclass(frozen=True)
-class Budget:
+class StopRules:
     """Stop rules of a cell, as for :func:`tensorcfr.solve`; the first that holds ends the cell.
 
     Raises:

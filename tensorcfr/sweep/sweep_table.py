@@ -23,16 +23,16 @@ from typing import Annotated, Any
 from .._util.arguments import Kind, Several, Where, checked
 from .._util.files import replacing
 from ..solvers.solution import Status
-from .cells import Budget, Cell
+from .cells import Cell, StopRules
 
 GOES_ON = ""
-"""``Row.status`` of a checkpoint that is not the last of its cell."""
+"""``SweepRow.status`` of a checkpoint that is not the last of its cell."""
 INTERRUPTED = "interrupted"
-"""``Row.status`` of the last row of an interrupted cell, which will be run again."""
+"""``SweepRow.status`` of the last row of an interrupted cell, which will be run again."""
 
 
 @dataclass(frozen=True)
-class Row:
+class SweepRow:
     """One checkpoint of one solve."""
 
     game: str
@@ -81,7 +81,7 @@ class Row:
         return self.status not in (GOES_ON, INTERRUPTED)
 
 
-COLUMNS = tuple(field.name for field in fields(Row))
+COLUMNS = tuple(field.name for field in fields(SweepRow))
 """Names of the columns, in order."""
 HEADING = f"{','.join(COLUMNS)}\n".encode()
 ADDED = ("decision_nodes_touched", "repeat")
@@ -149,13 +149,13 @@ _READERS: dict[str, Callable[[str], Any]] = {
 ROUNDING = 1e-9
 """Relative tolerance of the exploitability of a row against ``nash_conv / players``."""
 
-ROWS = Several(Kind((Row,), "a row of a sweep"))
+ROWS = Several(Kind((SweepRow,), "a row of a sweep"))
 
 Key = tuple[str, str, int | None, int]
 
 
 @checked()
-def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
+def read_sweep(path: Annotated[str | Path, Where()]) -> list[SweepRow]:
     """Read the rows of a sweep's table, without replaced rows of unfinished attempts.
 
     Raises:
@@ -163,7 +163,7 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
         ValueError: The file is not the table of a sweep, or it is damaged; the message names line
             and column.
     """
-    rows: dict[Key, list[Row]] = {}
+    rows: dict[Key, list[SweepRow]] = {}
     for row in parse_table(Path(path).read_bytes(), str(path)):
         _add(rows, row)
     return [row for own in rows.values() for row in own]
@@ -171,19 +171,19 @@ def read_sweep(path: Annotated[str | Path, Where()]) -> list[Row]:
 
 @checked()
 def curves(
-    rows: Annotated[Iterable[Row], ROWS],
-) -> dict[tuple[str, str], list[list[Row]]]:
+    rows: Annotated[Iterable[SweepRow], ROWS],
+) -> dict[tuple[str, str], list[list[SweepRow]]]:
     """Return the rows of each run, that is of a seed and a repeat, by game and algorithm."""
-    by_cell: dict[Key, list[Row]] = {}
+    by_cell: dict[Key, list[SweepRow]] = {}
     for row in rows:
         by_cell.setdefault(row.key, []).append(row)
-    found: dict[tuple[str, str], list[list[Row]]] = {}
+    found: dict[tuple[str, str], list[list[SweepRow]]] = {}
     for (game, algorithm, *_), own in by_cell.items():
         found.setdefault((game, algorithm), []).append(own)
     return found
 
 
-class Table:
+class SweepTable:
     """Table of a sweep, open for more rows; a context manager.
 
     Args:
@@ -197,10 +197,10 @@ class Table:
         OSError: The file cannot be written.
     """
 
-    def __init__(self, path: str | Path, cells: Sequence[Cell], budget: Budget) -> None:
+    def __init__(self, path: str | Path, cells: Sequence[Cell], budget: StopRules) -> None:
         self.path = Path(path)
         self._order = {cell.key: place for place, cell in enumerate(cells)}
-        self._rows: dict[Key, list[Row]] = {}
+        self._rows: dict[Key, list[SweepRow]] = {}
         self._file = self._open()
         try:
             if os.fstat(self._file.fileno()).st_size:
@@ -214,7 +214,7 @@ class Table:
             self._file.close()
             raise
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> SweepTable:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -224,7 +224,7 @@ class Table:
         self._file.close()
 
     @property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[SweepRow]:
         """All rows, in the order of the cells."""
         keys = sorted(self._rows, key=self._order.__getitem__)
         return [row for key in keys for row in self._rows[key]]
@@ -234,7 +234,7 @@ class Table:
         rows = self._rows.get(cell.key)
         return bool(rows) and rows[-1].ends_cell  # type: ignore[index]
 
-    def append(self, row: Row) -> None:
+    def append(self, row: SweepRow) -> None:
         """Write a row in one piece; the last row of a cell is synced to the disk.
 
         Raises:
@@ -261,7 +261,7 @@ class Table:
             raise ValueError(f"{self.path}: another sweep is writing this file") from None
         return file
 
-    def _check(self, row: Row, budget: str) -> None:
+    def _check(self, row: SweepRow, budget: str) -> None:
         """Raise an error for a row of another sweep."""
         wrong = None
         if row.key not in self._order:
@@ -296,7 +296,7 @@ class Table:
         self._file = self._open()
 
 
-def _add(rows: dict[Key, list[Row]], row: Row) -> None:
+def _add(rows: dict[Key, list[SweepRow]], row: SweepRow) -> None:
     """Add a row to its cell; it replaces rows of the same or a later iteration."""
     own = rows.setdefault(row.key, [])
     while own and own[-1].iteration >= row.iteration:
@@ -304,14 +304,14 @@ def _add(rows: dict[Key, list[Row]], row: Row) -> None:
     own.append(row)
 
 
-def _line(row: Row) -> bytes:
+def _line(row: SweepRow) -> bytes:
     """Return a row as a line of CSV; floats keep all digits."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(asdict(row).values())
     return text.getvalue().encode()
 
 
-def parse_table(content: bytes, name: str) -> Iterator[Row]:
+def parse_table(content: bytes, name: str) -> Iterator[SweepRow]:
     """Yield the rows of a table.
 
     Args:
@@ -333,8 +333,8 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
     columns = _next_line(lines, name) or []
     if tuple(columns) != tuple(one for one in COLUMNS if one in columns or one not in ADDED):
         raise ValueError(f"{name} is not a sweep's table: its columns are not {', '.join(COLUMNS)}")
-    first: dict[Key, Row] = {}
-    latest: dict[Key, Row] = {}
+    first: dict[Key, SweepRow] = {}
+    latest: dict[Key, SweepRow] = {}
     # A quoted text may contain line ends, so errors name the line on which a row begins.
     line = lines.line_num + 1
     while (values := _next_line(lines, name)) is not None:
@@ -362,7 +362,7 @@ def parse_table(content: bytes, name: str) -> Iterator[Row]:
         line = lines.line_num + 1
 
 
-def _ends(before: Row, row: Row) -> bool:
+def _ends(before: SweepRow, row: SweepRow) -> bool:
     """Return whether a row repeats the checkpoint of the previous row in order to end the cell."""
     return before.iteration == row.iteration and row.ends_cell and not before.ends_cell
 
@@ -376,7 +376,7 @@ def _next_line(lines: Any, name: str) -> list[str] | None:
         raise ValueError(f"{name}, line {line}: {error}") from None
 
 
-def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> Row:
+def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> SweepRow:
     """Parse the cells of a line as a row."""
     if len(values) != len(columns):
         raise ValueError(f"{where}: {len(values)} columns, not {len(columns)}")
@@ -387,7 +387,7 @@ def _parse_row(columns: Sequence[str], values: Sequence[str], where: str) -> Row
             found[column] = _READERS.get(column, str)(said.get(column, ""))
         except ValueError as error:
             raise ValueError(f"{where}, column {column}: {error}") from None
-    row = Row(**found)
+    row = SweepRow(**found)
     share = row.nash_conv / row.players
     if abs(row.exploitability - share) > ROUNDING * abs(share):
         raise ValueError(

@@ -56,7 +56,7 @@ MOST_PAYOFFS = 10_000
 """Maximum number of tuples of utilities that are deduplicated."""
 
 
-class Sizes(NamedTuple):
+class TreeSizes(NamedTuple):
     """Numbers of used elements of the arrays."""
 
     histories: int
@@ -123,7 +123,7 @@ class GrowingTree:
             16, 4, histories.n_players, log=1024, groups=groups, tries=tries
         )
         """Path of the current traversal."""
-        self._histories, self._chance, self._outcomes, self._rows = Sizes(1, 0, 0, 0)
+        self._histories, self._chance, self._outcomes, self._rows = TreeSizes(1, 0, 0, 0)
         self._deepest = len(self.frames.path) - 1
         """Smallest depth of a history for which the frames are too short."""
         self._parents = array("I", [0])
@@ -133,7 +133,7 @@ class GrowingTree:
         self._states = 0
         """Number of histories in ``_open`` that store a game state."""
         self._payoffs: dict[tuple[float, ...], int] = {}
-        self._kept: Sizes | None = None
+        self._kept: TreeSizes | None = None
         """Sizes of the permanent part of the arrays; None while all histories are permanent."""
         self._border: list[int] = []
         """Slots of the permanent part that were filled after it was closed.  Their histories are
@@ -213,7 +213,7 @@ class GrowingTree:
         held = self.bytes_held
         if held > SHARE_OF_KEPT * self.limit:
             if self._kept is None:
-                self._kept = Sizes(self._histories, self._chance, self._outcomes, self._rows)
+                self._kept = TreeSizes(self._histories, self._chance, self._outcomes, self._rows)
                 kept = self._histories
             if held > self.limit:
                 # Pause the kernel after this iteration, so that temporary histories are dropped.

@@ -19,7 +19,7 @@ from .._util.plain import plain
 from ..analysis.hand_tables import LONGEST_LINE
 from ..errors import format_bytes
 from ..solvers.solution import Solution
-from .session import Desk
+from .session import Session
 
 MOST_NODES = 20_000
 """Largest number of nodes in a file by default."""
@@ -116,7 +116,7 @@ def save_html(
     Raises:
         ValueError: The solutions are of different games, or the line does not exist.
     """
-    desk = Desk(solution, other)
+    desk = Session(solution, other)
     top = desk.nodes.place(line) if line.strip() else desk.nodes.root
     # Nodes with close numbers are often in the same chunk, which is then read only once.
     numbers = sorted(desk.nodes.first(most, top, street=street))

@@ -9,8 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from .._util.plain import plain
-from .session import BusyError, Desk
-from .spot_form import Start
+from .session import BusyError, Session
+from .spot_form import SpotForm
 
 PATIENCE = 0.25
 """Seconds that a request waits for expected values. The page shows the node without them, and asks
@@ -43,7 +43,7 @@ def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
 
 
 def answer_to(
-    desk: Desk | None, start: Start | None, method: str, path: str, body: Any = None
+    desk: Session | None, start: SpotForm | None, method: str, path: str, body: Any = None
 ) -> str:
     """Return the answer to a request as JSON.
 
@@ -82,37 +82,37 @@ def refusal(error: Exception, path: str) -> tuple[int, str]:
     return 500, "internal error"
 
 
-def _node(desk: Desk, given: Mapping[str, str]) -> Any:
+def _node(desk: Session, given: Mapping[str, str]) -> Any:
     solution = whole_number(given.get("solution", "0"))
     return desk.node(whole_number(given["id"]), solution, PATIENCE)
 
 
-def _extra(desk: Desk, given: Mapping[str, str]) -> Any:
+def _extra(desk: Session, given: Mapping[str, str]) -> Any:
     solution = whole_number(given.get("solution", "0"))
     return desk.extra(given["name"], whole_number(given["id"]), solution)
 
 
-def _solve(desk: Desk, given: Any) -> Any:
+def _solve(desk: Session, given: Any) -> Any:
     _object(given)
     desk.solve(given.get("locks"), given.get("iterations"), given.get("target"))
     return desk.status()
 
 
-def _stop(desk: Desk, given: Any) -> Any:
+def _stop(desk: Session, given: Any) -> Any:
     desk.stop()
     return desk.status()
 
 
-def _begin(start: Start, given: Any) -> Any:
+def _begin(start: SpotForm, given: Any) -> Any:
     start.begin(given)
     return start.status()
 
 
-def _typed(work: Callable[[Start, Any], Any]) -> Callable[[Start, Any], Any]:
+def _typed(work: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
     """Make a handler that reports mistakes in its answer as ``error``, because the user is still
     typing."""
 
-    def answer(start: Start, given: Any) -> Any:
+    def answer(start: SpotForm, given: Any) -> Any:
         try:
             return work(start, given)
         except (MemoryError, TypeError, ValueError) as error:

@@ -20,8 +20,8 @@ from .._util.arguments import Flag, Kind, Whole, checked
 from ..solvers.solution import Solution
 from .page import SOLUTION, build_page
 from .routes import RefusedError, answer_to, refusal, route_of, whole_number
-from .session import Desk
-from .spot_form import Start
+from .session import Session
+from .spot_form import SpotForm
 
 HOST = "127.0.0.1"
 HEADER = "x-token"
@@ -53,8 +53,8 @@ class Server(ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = MOST_WAITING
 
-    def __init__(self, desk: Desk | None, port: int = 0) -> None:
-        self.start = Start() if desk is None else None
+    def __init__(self, desk: Session | None, port: int = 0) -> None:
+        self.start = SpotForm() if desk is None else None
         self._desk = desk
         self.token = secrets.token_urlsafe(32)
         self.waiting: dict[socket, float] = {}
@@ -65,7 +65,7 @@ class Server(ThreadingTCPServer):
         self.origins = {f"http://{host}" for host in self.hosts}
 
     @property
-    def desk(self) -> Desk | None:
+    def desk(self) -> Session | None:
         """Session to show; None until the form has created it."""
         return self._desk if self.start is None else self.start.desk
 
@@ -239,7 +239,7 @@ def view(
         OSError: The port is in use.
         ValueError: The solutions are of different games.
     """
-    desk = None if solution is None else Desk(solution, other)
+    desk = None if solution is None else Session(solution, other)
     with Server(desk, port) as server:
         if desk is not None and iters is not None:
             locks = desk.solutions[0].solution.locks

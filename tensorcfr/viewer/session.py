@@ -54,7 +54,7 @@ class Running:
     is_over: bool = False
 
 
-class Desk:
+class Session:
     """Session of the viewer with one or two solutions of a game.
 
     Args:

@@ -20,7 +20,7 @@ from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
 from ..model.game import CompiledGame
 from ..solvers.driver import solve
-from .session import EXPLOITABILITY, BusyError, Desk
+from .session import EXPLOITABILITY, BusyError, Session
 
 PRECISION = "float32"
 """Precision in which a spot is solved, as by the command ``spot``."""
@@ -34,11 +34,11 @@ SMALL = ("kuhn", "leduc", "nl_leduc", "liars_dice", "goofspiel(cards=4)", "royal
 """Games that the page offers in place of a spot."""
 
 
-class Start:
+class SpotForm:
     """State of the page before there is a solution: a spot that is being built and solved."""
 
     def __init__(self) -> None:
-        self.desk: Desk | None = None
+        self.desk: Session | None = None
         """Session with the solution, which at first has no iterations; None until the game is
         compiled."""
         self.error: str | None = None
@@ -139,7 +139,7 @@ class Start:
             with compiles_seen() as self._compiles:
                 game: CompiledGame = compile_game(source)
                 cards = PRECISION if game.is_of_cards else None
-                desk = Desk(solve(game, iters=0, precision=cards), precision=cards)
+                desk = Session(solve(game, iters=0, precision=cards), precision=cards)
             desk.solve({}, iterations, target)
             if self.desk is not None:
                 self.desk.stop()

@@ -13,7 +13,7 @@ from .._util.extras import needs
 from ..solvers.solution import Solution
 from .page import SOLUTION, build_page
 from .routes import answer_to, refusal
-from .session import Desk
+from .session import Session
 
 HEIGHT = 900
 """Default height of the frame in pixels."""
@@ -42,7 +42,7 @@ def widget(
         MissingExtraError: anywidget is not installed; it comes with ``tensorcfr[notebook]``.
         ValueError: The solutions are of different games.
     """
-    desk = Desk(solution, other)
+    desk = Session(solution, other)
     made = _frame()(page=build_page({"mode": "widget"}), height=height)
 
     def reply(sender: Any, asked: Mapping[str, Any], _: Any) -> None:
@@ -52,7 +52,7 @@ def widget(
     return made
 
 
-def reply_to(desk: Desk, asked: Mapping[str, Any]) -> dict[str, Any]:
+def reply_to(desk: Session, asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``status`` and the ``text`` of the answer to a message.
 
     The message has ``method``, ``path`` and, as JSON, ``body``.

@@ -19,7 +19,7 @@ from support.paths import ROOT
 from tensorcfr import compile_game, solve
 from tensorcfr.cli import argument_parsers
 from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_curves
-from tensorcfr.sweep import Table, read_sweep
+from tensorcfr.sweep import SweepTable, read_sweep
 
 TWO = ("-g", "kuhn", "-a", "cfr", "-a", "cfr+")
 
@@ -111,10 +111,10 @@ class TestSweep:
     def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "s.csv"
 
-        def full(table: Table, lines: list[str]) -> None:
+        def full(table: SweepTable, lines: list[str]) -> None:
             raise OSError(28, "No space left on device", str(path))
 
-        monkeypatch.setattr(Table, "_write", full)
+        monkeypatch.setattr(SweepTable, "_write", full)
         message = refused(FAILURE, "sweep", path, *TWO, "--iters", "1")
         assert message == f"{path}: No space left on device"
 

@@ -77,7 +77,7 @@ from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
 from tensorcfr.solvers import solver_state as states
-from tensorcfr.solvers.base import Setting
+from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.passes import bytes_of_passes
 from tensorcfr.solvers.solver_state import bytes_kept
 from tensorcfr.solvers.warm_start import warm_state
@@ -698,7 +698,7 @@ def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(states, "BLOCK", 500)
     solver = Solver(wide(), PCFR_PLUS_GRADIENT)
     solver.step(3)
-    setting = Setting(wide(), solver.algorithm)
+    setting = Problem(wide(), solver.algorithm)
     assert Solver.wrong_state(setting, solver.state) is None
     played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
     for number in (played[0], played[len(played) // 2], played[-1]):

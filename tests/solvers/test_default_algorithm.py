@@ -22,7 +22,7 @@ from tensorcfr.solvers.choose import asked_algorithm, choose
 from tensorcfr.solvers.request import SolveRequest
 from tensorcfr.subgames import Match, resolve
 from tensorcfr.subgames.resolving import REFINED
-from tensorcfr.viewer.session import Desk, Running
+from tensorcfr.viewer.session import Running, Session
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",
@@ -42,7 +42,7 @@ KUHN = compile_game("kuhn")
 
 def look_and_lock(game: CompiledGame) -> None:
     """The viewer's second solve, in the thread of the test."""
-    desk = Desk(solve(game, "cfr-d", iters=0))
+    desk = Session(solve(game, "cfr-d", iters=0))
     desk._solve(Locks(game, {}), None, Running(1))
 
 

@@ -15,7 +15,7 @@ from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.base import Setting
+from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pcfr+gradient", "pdcfr+")
@@ -89,7 +89,7 @@ def test_equal_to_the_reference_from_there(alternating: bool) -> None:
     record = CFR_PLUS(alternating=alternating)
     policy = random_policy(game, 2)
     state = warm_state(game, record, policy)
-    to = Setting(game, record).merged_numbers
+    to = Problem(game, record).merged_numbers
     regret = state.regret if to is None else state.regret[to]
     assert len(state.regret) == game.n_sequences
     solver = Solver(game, record, state=state)

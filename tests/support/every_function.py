@@ -626,7 +626,7 @@ REASONS: dict[str, str] = {
         quantal_responses quasi_perfect
     """,
     SWEEPS: """
-        LEVELS Budget Cell Reached Row SweepProgress Table curves reached read_algorithm
+        Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached read_algorithm
         read_sweep sweep
     """,
 }

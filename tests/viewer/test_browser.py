@@ -24,7 +24,7 @@ from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.server import Server
-from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.session import Session
 
 pytestmark = IN_BROWSER
 
@@ -228,7 +228,7 @@ def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
 @pytest.mark.full
 def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
     game = compile_game("leduc")
-    desk = Desk(solve(game, iters=0))
+    desk = Session(solve(game, iters=0))
     server = Server(desk)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -267,7 +267,7 @@ def test_a_page_for_sharing(page: Any, tmp_path: Path) -> None:
     open_page(page, path.as_uri())
     click_to(page, "raise")
     shown = table(page)
-    for row in Desk(solution).node(2, 0)["hands"]:
+    for row in Session(solution).node(2, 0)["hands"]:
         assert shown[row["infoset"]]["p"] == pytest.approx(row["p"], rel=1e-5)
         assert shown[row["infoset"]]["ev"] == pytest.approx(row["ev"], rel=1e-5)
     assert page.is_hidden("#locks")

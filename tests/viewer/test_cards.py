@@ -13,7 +13,7 @@ from tensorcfr.analysis import SolvedSpot
 from tensorcfr.analysis.action_colours import AGGRESSIVE, PASSIVE, action_colours
 from tensorcfr.games.holdem.groups import draws, made_hands
 from tensorcfr.viewer import card_nodes as module
-from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.session import Session
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQd",
@@ -32,16 +32,16 @@ def turn() -> Solution:
 
 
 @pytest.fixture(scope="module")
-def desk(turn: Solution) -> Desk:
-    return Desk(turn)
+def desk(turn: Solution) -> Session:
+    return Session(turn)
 
 
-def at(desk: Desk, line: str) -> int:
+def at(desk: Session, line: str) -> int:
     return desk.nodes.place(line or "start")
 
 
 @pytest.mark.parametrize("line", ["", "check", "check allin", "check check 7s"])
-def test_a_node_is_the_table_of_its_line(desk: Desk, turn: Solution, line: str) -> None:
+def test_a_node_is_the_table_of_its_line(desk: Session, turn: Solution, line: str) -> None:
     spot = SolvedSpot(turn)
     table, node = spot.table(line), desk.node(at(desk, line), 0)
     here = node["path"][-1]
@@ -64,7 +64,7 @@ def test_a_node_is_the_table_of_its_line(desk: Desk, turn: Solution, line: str) 
         np.testing.assert_allclose(shown, weights, atol=1e-12)
 
 
-def test_chips_on_the_way(desk: Desk) -> None:
+def test_chips_on_the_way(desk: Session) -> None:
     """Pot 100; all-in of 150 on the turn; half the pot after two checks."""
     path = desk.node(at(desk, "check allin"), 0)["path"]
     assert [stop["chips"] for stop in path] == [
@@ -82,7 +82,7 @@ def test_chips_on_the_way(desk: Desk) -> None:
     assert river == {"pot": 150.0, "call": 50.0, "behind": (100.0, 150.0)}
 
 
-def test_equities(desk: Desk, turn: Solution) -> None:
+def test_equities(desk: Session, turn: Solution) -> None:
     spot = SolvedSpot(turn)
     for line in ("", "check", "check check 7s"):
         table, found = spot.table(line), desk.extra("equity", at(desk, line), 0)
@@ -93,7 +93,7 @@ def test_equities(desk: Desk, turn: Solution) -> None:
         assert sum(found["means"]) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_runouts(desk: Desk, turn: Solution) -> None:
+def test_runouts(desk: Session, turn: Solution) -> None:
     expected = SolvedSpot(turn).runouts("check check *", equity=True)
     found = desk.extra("runouts", at(desk, "check check"), 0)
     assert found["player"] == expected.player
@@ -114,7 +114,7 @@ def test_runouts(desk: Desk, turn: Solution) -> None:
 
 
 @pytest.mark.parametrize("line", ["", "check", "check check", "allin call", "allin fold"])
-def test_a_whole_node_has_what_takes_longer(desk: Desk, line: str) -> None:
+def test_a_whole_node_has_what_takes_longer(desk: Session, line: str) -> None:
     number = at(desk, line)
     whole, node = desk.whole_node(number, 0), desk.node(number, 0)
     extras = whole.pop("extras")
@@ -125,7 +125,7 @@ def test_a_whole_node_has_what_takes_longer(desk: Desk, line: str) -> None:
         np.testing.assert_equal(found, desk.extra(name, number, 0))
 
 
-def test_too_many_boards_have_no_equity(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_boards_have_no_equity(desk: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_BOARDS", 40)
     found = desk.extra("equity", 0, 0)
     assert found == {"hands": None, "means": [None, None], "boards": 48}
@@ -135,7 +135,7 @@ def test_locks_of_classes_are_shown_by_hand(turn: Solution) -> None:
     """One lock for a class, one for all hands on every river."""
     given = {"KK": {"allin": 1}, "* check check *": {"check": 1}}
     locked = solve(turn.game, "dcfr", iters=2, precision="float32", locks=given)
-    desk = Desk(turn, locked)
+    desk = Session(turn, locked)
     rows = {row["hand"]: row["lock"] for row in desk.node(0, 1)["hands"]}
     assert {lock and lock["allin"] for hand, lock in rows.items() if hand[0] + hand[2] == "KK"} == {
         1.0
@@ -165,7 +165,7 @@ def test_before_the_flop() -> None:
     game = compile_game(
         "limit_poker", ranks="JQKA", suits=4, deals=(3,), bets=(2, 2), raises=(1, 1), blinds=(1, 2)
     )
-    desk = Desk(solve(game, "dcfr", iters=3, precision="float32"))
+    desk = Session(solve(game, "dcfr", iters=3, precision="float32"))
     assert desk.about()["seats"] == ("big blind", "small blind")
     spot = SolvedSpot(desk.solutions[0].solution)
     node = desk.node(0, 0)

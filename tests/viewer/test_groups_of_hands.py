@@ -10,7 +10,7 @@ import pytest
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.viewer.card_nodes import LISTED
-from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.session import Session
 
 LINE = "check"
 
@@ -23,7 +23,7 @@ def river() -> Solution:
 
 
 def test_groups_are_those_of_the_table(river: Solution) -> None:
-    desk, table = Desk(river), SolvedSpot(river).table(LINE)
+    desk, table = Session(river), SolvedSpot(river).table(LINE)
     desk.solutions[0].get()
     at = desk.nodes.place(LINE)
     node, equity = desk.node(at, 0), desk.extra("equity", at, 0)
@@ -49,7 +49,7 @@ def test_groups_are_those_of_the_table(river: Solution) -> None:
 
 def test_the_likely_hands_of_each_group_are_listed(river: Solution) -> None:
     """So many of each that a page holds no more, whatever the range."""
-    desk = Desk(river)
+    desk = Session(river)
     node = desk.node(desk.nodes.place(LINE), 0)
     table = SolvedSpot(river).table(LINE)
     listed = {row["hand"] for row in node["hands"]}
@@ -69,7 +69,7 @@ def test_the_likely_hands_of_each_group_are_listed(river: Solution) -> None:
 
 def test_a_place_of_the_grid_is_a_range(river: Solution) -> None:
     """A lock by what the page calls it is one of all its hands."""
-    desk = Desk(river)
+    desk = Session(river)
     node = desk.node(desk.nodes.place(LINE), 0)
     cell = next(row for row in node["groups"]["cell"] if row["name"] == "AA double-suited")
     locked = solve(river.game, iters=2, locks={f"{cell['range']} {LINE}": {"check": 1.0}})

@@ -32,7 +32,7 @@ from tensorcfr.model.arrays import CHANCE
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer import shown_nodes as module
 from tensorcfr.viewer.page import PageSize, build_page
-from tensorcfr.viewer.session import BusyError, Desk, nodes_of
+from tensorcfr.viewer.session import BusyError, Session, nodes_of
 from tensorcfr.viewer.shown_nodes import HandNodes, InfosetNodes, plain
 
 SOURCES: dict[str, Any] = {
@@ -63,7 +63,7 @@ def reaches(game: CompiledGame, policy: Policy) -> np.ndarray:
     return reach
 
 
-def walk(desk: Desk, index: int = 0) -> list[dict[str, Any]]:
+def walk(desk: Session, index: int = 0) -> list[dict[str, Any]]:
     """All nodes, from the root by the children's numbers."""
     left, found = [desk.nodes.root], []
     while left:
@@ -78,7 +78,7 @@ def walk(desk: Desk, index: int = 0) -> list[dict[str, Any]]:
 def test_public_nodes(name: str) -> None:
     solution = solved(SOURCES[name])
     game, policy = solution.game, solution.policy
-    desk = Desk(solution)
+    desk = Session(solution)
     assert isinstance(desk.nodes, HandNodes)
     table = values(game, policy)
     tree, reach = game.tree, reaches(game, policy)
@@ -190,7 +190,7 @@ def test_a_game_in_chunks_is_shown_as_its_flat_game_is(name: str) -> None:
     options: dict[str, Any] = {"algorithm": "cfr"}
     if has_cards:
         options = {"algorithm": "dcfr", "precision": "float32"}
-    check_against_flat(Desk(solve(compile_game(**CUT[name]), iters=7, **options)))
+    check_against_flat(Session(solve(compile_game(**CUT[name]), iters=7, **options)))
 
 
 @pytest.mark.parametrize("options", [{"cut": 1}, {"cut": False}, {"cut": (1, 2)}], ids=str)
@@ -198,7 +198,7 @@ def test_a_node_that_is_not_there(options: dict[str, Any]) -> None:
     """The first node that is asked for is -1: it was an IndexError of a game in chunks."""
     game = compile_game("kuhn(cards=4)", **options)
     for number in (-1, -2, 10**9, 10**30):
-        desk = Desk(solve(game, "cfr", iters=1))
+        desk = Session(solve(game, "cfr", iters=1))
         with pytest.raises(ValueError, match=f"kuhn.* has no public node {number}$"):
             desk.node(number, 0)
     if options["cut"]:
@@ -208,7 +208,7 @@ def test_a_node_that_is_not_there(options: dict[str, Any]) -> None:
             nodes.label(-1)
 
 
-def check_against_flat(desk: Desk) -> None:
+def check_against_flat(desk: Session) -> None:
     """Every node, its twin found by the steps that lead there."""
     solution = desk.solutions[0].solution
     assert isinstance(desk.nodes, HandNodes)
@@ -276,9 +276,9 @@ def test_solutions_without_averages_in_chunks_and_with_locks(
     game = compile_game("kuhn", cut=1)
     exact = solve(game.flat(), "lp")
     exact = replace(exact, game=game, policy=exact.policy.moved_to(game))
-    check_against_flat(Desk(exact))
+    check_against_flat(Session(exact))
     locked = solve(game, iters=30, locks={"K": {"bet": 1}})
-    desk = Desk(exact, locked)
+    desk = Session(exact, locked)
     rows = {row["infoset"]: row["lock"] for row in desk.node(0, 1)["hands"]}
     assert rows == {"J": None, "Q": None, "K": {"pass": 0.0, "bet": 1.0}}
     # Free of the lock.
@@ -292,7 +292,7 @@ def test_solutions_without_averages_in_chunks_and_with_locks(
 def test_infosets(source: Any) -> None:
     solution = solved(source)
     game = solution.game
-    desk = Desk(solution)
+    desk = Session(solution)
     assert isinstance(desk.nodes, InfosetNodes)
     found = walk(desk)
     assert sorted(node["id"] for node in found) == list(range(-1, game.n_infosets))
@@ -312,7 +312,7 @@ def test_infosets(source: Any) -> None:
 
 def test_many_infosets_below_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_CHILDREN", 1)
-    desk = Desk(solved("goofspiel(cards=3)"))
+    desk = Session(solved("goofspiel(cards=3)"))
     labels = [child["label"] for child in desk.node(-1, 0)["children"]]
     assert len(labels) <= 4
     some = next(n for n in range(desk.nodes.count) if len(desk.node(n, 0)["children"]) > 3)
@@ -320,7 +320,7 @@ def test_many_infosets_below_one_action(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_search() -> None:
-    desk = Desk(solved("leduc"))
+    desk = Session(solved("leduc"))
     (first, *others) = desk.nodes.search("Jh cc/Js")
     assert first["infoset"] == "Jh cc/Js"
     assert others
@@ -336,14 +336,14 @@ def test_search() -> None:
 
 def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_SEARCHED", 0)
-    desk = Desk(solved("leduc"))
+    desk = Session(solved("leduc"))
     assert [one["infoset"] for one in desk.nodes.search("Jh cc/Js")] == ["Jh cc/Js"]
     assert desk.nodes.search("Jh cc/") == []
 
 
 def test_a_node_is_there_before_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solved("kuhn")
-    desk, go_on = Desk(solution), Event()
+    desk, go_on = Session(solution), Event()
     of = desk.solutions[0]
 
     def wait(solution: Solution) -> Any:
@@ -364,7 +364,7 @@ def test_a_node_is_there_before_its_values(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probabilities are there all the same, and the note says why the rest is not."""
-    desk = Desk(solved("kuhn"))
+    desk = Session(solved("kuhn"))
     of = desk.solutions[0]
 
     def fail(solution: Solution) -> Any:
@@ -381,7 +381,7 @@ def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_memory", lambda: 0)
-    desk = Desk(solved("kuhn"))
+    desk = Session(solved("kuhn"))
     node = desk.node(0, 0)
     assert "not enough memory" in node["note"]
     assert node["hands"][0]["p"]
@@ -390,14 +390,14 @@ def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDesk:
-    def finish(self, desk: Desk) -> None:
+    def finish(self, desk: Session) -> None:
         while desk.running is not None and not desk.running.is_over:
             pass
 
     def test_solving_again_with_locks(self) -> None:
         game = compile_game("kuhn")
         first = solve(game, iters=100)
-        desk = Desk(first)
+        desk = Session(first)
         desk.solve({"K": {"bet": 1}}, 200)
         self.finish(desk)
         twin = solve(game, first.algorithm, iters=200, locks={"K": {"bet": 1}})
@@ -414,7 +414,7 @@ class TestDesk:
         assert locks == {"J": None, "Q": None, "K": {"pass": 0.0, "bet": 1.0}}
 
     def test_refusals(self) -> None:
-        desk = Desk(solved("kuhn"))
+        desk = Session(solved("kuhn"))
         for locks, iterations, message in (
             ({"Z": {"bet": 1}}, 10, "no infoset 'Z'"),
             ({"K": {"bet": 2}}, 10, "no distribution"),
@@ -430,11 +430,11 @@ class TestDesk:
             with pytest.raises(ValueError, match=r"there is no|has no"):
                 desk.node(number, index)
         with pytest.raises(ValueError, match="second solution is for leduc"):
-            Desk(solved("kuhn"), solved("leduc(ranks=2)"))
+            Session(solved("kuhn"), solved("leduc(ranks=2)"))
 
     def test_what_is_not_solved_gives_way_to_the_result(self) -> None:
         game = compile_game("kuhn")
-        desk = Desk(solve(game, "cfr", iters=0))
+        desk = Session(solve(game, "cfr", iters=0))
         desk.solve({}, 30)
         self.finish(desk)
         assert len(desk.solutions) == 1
@@ -443,7 +443,7 @@ class TestDesk:
         np.testing.assert_array_equal(found, twin.policy.probabilities)
 
     def test_a_solve_that_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        desk = Desk(solved("kuhn"))
+        desk = Session(solved("kuhn"))
 
         def fail(*given: Any, **options: Any) -> Any:
             raise MemoryError
@@ -460,7 +460,7 @@ class TestDesk:
         assert desk.status() == {"version": 1, "running": None, "error": None}
 
     def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
-        desk = Desk(solved("kuhn"))
+        desk = Session(solved("kuhn"))
         desk.solve({}, 10_000_000)
         with pytest.raises(BusyError):
             desk.solve({}, 1)

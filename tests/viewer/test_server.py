@@ -20,7 +20,7 @@ import pytest
 from tensorcfr import compile_game, solve
 from tensorcfr.viewer import view
 from tensorcfr.viewer.server import HOST, MOST_BODY, MOST_WAITING, Server
-from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.session import Session
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def running(served: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Server(Desk(solve(compile_game("kuhn"), iters=50)))) as served:
+    with running(Server(Session(solve(compile_game("kuhn"), iters=50)))) as served:
         yield served
 
 
@@ -220,7 +220,7 @@ def test_a_viewer_of_a_solution_has_no_form(server: Server) -> None:
 
 def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit is no bad request."""
-    desk = Desk(solve(compile_game("kuhn"), iters=1))
+    desk = Session(solve(compile_game("kuhn"), iters=1))
 
     def fail(text: str) -> list[dict[str, Any]]:
         raise MemoryError(text)
@@ -239,12 +239,12 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     told: list[tuple[str, str]] = []
 
     class Noted(Server):
-        def __init__(self, desk: Desk, port: int = 0) -> None:
+        def __init__(self, desk: Session, port: int = 0) -> None:
             super().__init__(desk, port)
             made.append(self)
             desks.append(desk)
 
-    desks: list[Desk] = []
+    desks: list[Session] = []
     monkeypatch.setattr("tensorcfr.viewer.server.Server", Noted)
     monkeypatch.setattr("webbrowser.open", lambda url: told.append(("opened", url)))
     game = compile_game("kuhn")
@@ -275,7 +275,7 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
 def test_only_this_machine(server: Server) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert len(server.token) >= 43  # 32 random bytes.
-    other = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    other = Server(Session(solve(compile_game("kuhn"), iters=1)))
     assert other.token != server.token
     other.server_close()
 
@@ -320,7 +320,7 @@ def test_a_connection_has_seconds_to_show_the_token(
 
 
 def test_it_listens_before_it_is_announced() -> None:
-    server = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    server = Server(Session(solve(compile_game("kuhn"), iters=1)))
     (early,) = idle(server.port, 1)
     with early, running(server):
         early.sendall(b"GET /api/status HTTP/1.0\r\n\r\n")

@@ -14,7 +14,7 @@ from tensorcfr import Solution, compile_game, solve
 from tensorcfr.errors import MissingExtraError
 from tensorcfr.viewer import widget
 from tensorcfr.viewer.page import build_page
-from tensorcfr.viewer.session import Desk
+from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.widget import _frame, reply_to
 
 NOTEBOOK = """
@@ -43,7 +43,7 @@ def solution() -> Solution:
 
 
 def test_messages_are_answered_as_requests_are(solution: Solution) -> None:
-    desk = Desk(solution)
+    desk = Session(solution)
     said = reply_to(desk, {"method": "GET", "path": "/api/search?q=Kh%20rc"})
     assert said["status"] == 200
     assert json.loads(said["text"]) == desk.nodes.search("Kh rc")
@@ -66,7 +66,7 @@ def test_messages_are_answered_as_requests_are(solution: Solution) -> None:
 @IN_BROWSER[0]
 @IN_BROWSER[1]
 def test_the_page_in_a_frame(page: Any, solution: Solution) -> None:
-    desk = Desk(solution)
+    desk = Session(solution)
     page.expose_function(
         "kernel", lambda asked: {"number": asked["number"]} | reply_to(desk, asked)
     )

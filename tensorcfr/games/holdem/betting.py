@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from .sizes import Size
+from .sizes import BetSize
 
 STREETS = ("flop", "turn", "river")
 FOLD, CHECK, CALL, ALL_IN = "fold", "check", "call", "allin"
@@ -21,7 +21,7 @@ Lines = tuple[tuple[str, ...], ...]
 """Lines of actions."""
 
 
-class Table(NamedTuple):
+class StreetState(NamedTuple):
     """Public state of the betting; amounts are multiples of the smallest chip."""
 
     street: int
@@ -45,13 +45,13 @@ class Table(NamedTuple):
 
 
 TO_DEAL, TO_SHOW = -1, -2
-"""Values of :attr:`Table.player` before a card is dealt, and at a showdown."""
+"""Values of :attr:`StreetState.player` before a card is dealt, and at a showdown."""
 WON = -3
-"""Value of :attr:`Table.player` after a fold that player 0 wins; ``WON - 1`` for player 1."""
+"""Value of :attr:`StreetState.player` after a fold that player 0 wins; ``WON - 1`` for player 1."""
 
 
 @dataclass(frozen=True)
-class Betting:
+class SpotBetting:
     """Betting rules of a spot.
 
     Tuples by street have an entry for the flop, the turn and the river; entries of streets before
@@ -66,11 +66,11 @@ class Betting:
     """Amount that each player has left at the start of the spot."""
     first_street: int
     """Index into :data:`STREETS` of the street on which the spot begins."""
-    bets: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
+    bets: tuple[tuple[tuple[BetSize, ...], tuple[BetSize, ...]], ...]
     """Sizes of opening bets, by street and player."""
-    raises: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
+    raises: tuple[tuple[tuple[BetSize, ...], tuple[BetSize, ...]], ...]
     """Sizes of raises, by street and player."""
-    donks: tuple[tuple[Size, ...] | None, ...]
+    donks: tuple[tuple[BetSize, ...] | None, ...]
     """Sizes of donk bets, by street; None if they are the sizes of other bets."""
     add_allin: float
     """Multiple of the pot: all-in is added as a size if it is at most that large."""
@@ -87,11 +87,13 @@ class Betting:
     pot_limit: bool = False
     """True if bets and raises are limited to the pot after a call."""
 
-    def root(self) -> Table:
+    def root(self) -> StreetState:
         """Return the state at the start of the spot; player 0 acts."""
-        return Table(self.first_street, (0, 0), (0, 0), 0, added=self.added, removed=self.removed)
+        return StreetState(
+            self.first_street, (0, 0), (0, 0), 0, added=self.added, removed=self.removed
+        )
 
-    def actions(self, table: Table) -> tuple[str, ...]:
+    def actions(self, table: StreetState) -> tuple[str, ...]:
         """Return the labels of the legal actions, with bets and raises in ascending order.
 
         Labels are ``"fold"``, ``"check"``, ``"call"``, ``"bet120"``, ``"raise300"`` and
@@ -157,11 +159,11 @@ class Betting:
             return -1
         return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
-    def _pot(self, table: Table, faced: int) -> int:
+    def _pot(self, table: StreetState, faced: int) -> int:
         """Return the pot after a call."""
         return self.pot + 2 * (table.put[table.player] + faced)
 
-    def _top(self, table: Table, faced: int, most: int) -> int:
+    def _top(self, table: StreetState, faced: int, most: int) -> int:
         """Return the highest amount that the stack and the pot limit allow."""
         return min(most, faced + self._pot(table, faced)) if self.pot_limit else most
 
@@ -183,7 +185,7 @@ class Betting:
             )
         return amount
 
-    def _amounts(self, table: Table, faced: int, most: int) -> set[int]:
+    def _amounts(self, table: StreetState, faced: int, most: int) -> set[int]:
         """Return the amounts of bets or raises that follow from the sizes."""
         player, street = table.player, table.street
         pot, top = self._pot(table, faced), self._top(table, faced, most)
@@ -207,7 +209,9 @@ class Betting:
             found.add(most if forced else amount)
         return self._merged(found, faced, pot)
 
-    def _amount(self, size: Size, table: Table, faced: int, most: int, pot: int) -> int | None:
+    def _amount(
+        self, size: BetSize, table: StreetState, faced: int, most: int, pot: int
+    ) -> int | None:
         """Return the amount of one size, before limits; None if its cap on raises forbids it."""
         kind, number, limit, bets = size
         if table.bets > bets:
@@ -242,7 +246,7 @@ class Betting:
                 kept.append(amount)
         return set(kept)
 
-    def next(self, table: Table, action: str) -> Table:
+    def next(self, table: StreetState, action: str) -> StreetState:
         """Return the state after an action, or after the next card is dealt (:data:`DEAL`)."""
         if table.player == TO_DEAL:
             return self._opened(table)
@@ -264,12 +268,12 @@ class Betting:
         here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
         return acted._replace(here=here, player=other, bets=table.bets + 1)
 
-    def _closed(self, table: Table, *, leads: bool) -> Table:
+    def _closed(self, table: StreetState, *, leads: bool) -> StreetState:
         """Return the state at the end of a street."""
         last = table.street == len(STREETS) - 1
         return table._replace(player=TO_SHOW if last else TO_DEAL, leads=leads)
 
-    def _opened(self, table: Table) -> Table:
+    def _opened(self, table: StreetState) -> StreetState:
         """Return the first state of the next street, which is over at once after an all-in."""
         put = (table.put[0] + table.here[0], table.put[1] + table.here[1])
         opened = table._replace(street=table.street + 1, put=put, here=(0, 0), bets=0)
@@ -277,7 +281,7 @@ class Betting:
             return opened._replace(player=0)
         return self._closed(opened, leads=False)
 
-    def paid(self, table: Table) -> tuple[int, int]:
+    def paid(self, table: StreetState) -> tuple[int, int]:
         """Return the amount that each player has put in since the start of the spot."""
         return table.put[0] + table.here[0], table.put[1] + table.here[1]
 

@@ -1,8 +1,8 @@
 """No-limit betting, many public states at a time, so that a spot is counted in milliseconds.
 
 A public state is a row of whole numbers with the columns :data:`COLUMNS`.  The rules are those of
-:class:`~tensorcfr.games.holdem.betting.Betting`, written for arrays.  Each operation rounds exactly
-as the scalar code does, so that both produce the same amounts.
+:class:`~tensorcfr.games.holdem.betting.SpotBetting`, written for arrays.  Each operation rounds
+exactly as the scalar code does, so that both produce the same amounts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ...rules import Following
-from .betting import ALL_IN, CALL, CHECK, FOLD, STREETS, TO_DEAL, TO_SHOW, Betting, Lines, Table
+from .betting import (
+    ALL_IN,
+    CALL,
+    CHECK,
+    FOLD,
+    STREETS,
+    TO_DEAL,
+    TO_SHOW,
+    Lines,
+    SpotBetting,
+    StreetState,
+)
 from .betting import after as lines_after
-from .sizes import Size
+from .sizes import BetSize
 
 COLUMNS = ("street", "put", "here 0", "here 1", "player", "bets", "leads", "lines")
-"""Fields of a :class:`~tensorcfr.games.holdem.betting.Table`, by column.
+"""Fields of a :class:`~tensorcfr.games.holdem.betting.StreetState`, by column.
 
 ``put`` is the amount of either player on earlier streets, and ``here 0`` and ``here 1`` are the
 amounts on this street.  ``lines`` is an index into the pairs of lines still to add and remove.
@@ -56,7 +67,7 @@ class BettingRows:
         betting: Betting rules of the spot.
     """
 
-    def __init__(self, betting: Betting) -> None:
+    def __init__(self, betting: SpotBetting) -> None:
         self.betting = betting
         self._lines: list[tuple[Lines, Lines]] = []
         self._numbers: dict[tuple[Lines, Lines], int] = {}
@@ -117,7 +128,7 @@ class BettingRows:
         # Only few rows have lines to add or remove, so the scalar rules compute their actions.
         for row in np.flatnonzero(lines).tolist():
             added, removed = self._lines[int(lines[row])]
-            table = Table(
+            table = StreetState(
                 int(street[0]),
                 (int(put[row]),) * 2,
                 (int(first[row]), int(second[row])),
@@ -195,7 +206,7 @@ class BettingRows:
         """Return the amounts of bets and raises, int64 (rows, sizes), padded with :data:`NONE`."""
         betting = self.betting
         donks = betting.donks[street]
-        groups: list[tuple[np.ndarray, tuple[Size, ...]]] = []
+        groups: list[tuple[np.ndarray, tuple[BetSize, ...]]] = []
         for player in range(2):
             own = (here.player == player) & (here.faced < here.most)
             bets = own & (here.faced == 0)
@@ -213,8 +224,8 @@ class BettingRows:
                 found[at, : 1 + len(sizes)] = self._of_sizes(street, sizes, some)
         return found
 
-    def _of_sizes(self, street: int, sizes: tuple[Size, ...], here: _Decisions) -> np.ndarray:
-        """Return the amounts for rows with the same sizes, as :meth:`Betting._amounts` does.
+    def _of_sizes(self, street: int, sizes: tuple[BetSize, ...], here: _Decisions) -> np.ndarray:
+        """Return the amounts for rows with the same sizes, as :meth:`SpotBetting._amounts` does.
 
         Returns:
             int64 (rows, 1 + sizes), padded with :data:`NONE`; the extra column is for an all-in
@@ -249,8 +260,8 @@ class BettingRows:
             amount[~stays, k] = NONE
         return amount
 
-    def _of_size(self, street: int, size: Size, here: _Decisions) -> np.ndarray:
-        """Return the amounts of one size as :meth:`Betting._amount` does, ignoring caps on raises.
+    def _of_size(self, street: int, size: BetSize, here: _Decisions) -> np.ndarray:
+        """Return the amounts of one size as :meth:`SpotBetting._amount` does, without caps on raises.
 
         Amounts are at most twice the all-in amount, so that they fit into int64.
         """

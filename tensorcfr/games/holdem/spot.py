@@ -14,12 +14,12 @@ import numpy as np
 from ..._util.arguments import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown, Usual
 from . import betting
-from .betting import STREETS, Betting, Table
+from .betting import STREETS, SpotBetting, StreetState
 from .betting_rows import BettingRows
 from .bunching import MOST_FOLDED, Folded
 from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
-from .sizes import Size, read_sizes
+from .sizes import BetSize, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
@@ -146,7 +146,7 @@ class Spot(CardGame):
             _check_all(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
         before: list[Any] = [None] * self.street
-        self.betting = Betting(
+        self.betting = SpotBetting(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
             stack=_multiple(f"{game}: stacks", stacks, chip),
@@ -208,7 +208,7 @@ class Spot(CardGame):
     unit_name = " chips"
     names_ranges = True
 
-    def chips(self, state: Table) -> Chips:
+    def chips(self, state: StreetState) -> Chips:
         """Return the pot, the chips to call, and the chips that each player has left."""
         betting, paid = self.betting, self.betting.paid(state)
         chip = float(betting.chip)
@@ -216,7 +216,7 @@ class Spot(CardGame):
         first, second = ((betting.stack - own) * chip for own in paid)
         return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
-    def put_in(self, state: Table) -> tuple[float, float]:
+    def put_in(self, state: StreetState) -> tuple[float, float]:
         """Return the chips that each player has put into the pot.
 
         Half of the pot at the start of the spot counts for each player.
@@ -230,11 +230,11 @@ class Spot(CardGame):
         """Game and board: ``holdem Td9d6hQc``."""
         return f"{self.game} " + "".join(CARDS[card] for card in self.board)
 
-    def root(self) -> Table:
+    def root(self) -> StreetState:
         """Return the state at the start of the spot; player 0 acts."""
         return self.betting.root()
 
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.player >= 0:
             return Decision(state.player, None, self.betting.actions(state))
@@ -249,7 +249,7 @@ class Spot(CardGame):
             return Showdown((won, lost), (tied, tied), (lost, won))
         return Fold((won, lost) if state.player == betting.WON else (lost, won))
 
-    def next(self, state: Table, action: str | None) -> Table:
+    def next(self, state: StreetState, action: str | None) -> StreetState:
         """Return the state after an action, or after a card is dealt (None)."""
         return self.betting.next(state, betting.DEAL if action is None else action)
 
@@ -450,14 +450,14 @@ def _check_all(what: str, given: Any) -> None:
         read_sizes(given, what, raises=": raises" in what)
 
 
-def _both(what: str, given: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+def _both(what: str, given: Any, street: int) -> tuple[tuple[BetSize, ...], tuple[BetSize, ...]]:
     """Return the sizes of both players on a street."""
     (first, oop), (second, ip) = (_chosen(what, given, street, player) for player in range(2))
     read = partial(read_sizes, raises=what.endswith(": raises"))
     return read(oop, first), read(ip, second)
 
 
-def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
+def _donk(what: str, given: Any, street: int, first_street: int) -> tuple[BetSize, ...] | None:
     """Return the donk sizes of a street; None if the street has no separate ones."""
     if given is None or street == first_street:
         return None

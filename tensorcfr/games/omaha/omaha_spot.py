@@ -45,7 +45,7 @@ class Omaha(Spot):
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """Read a range with :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`, float64 (270725,)."""
+        """Read a range as :func:`~tensorcfr.games.omaha.read_range` does, float64 (270725,)."""
         return read_range(text, what)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
