@@ -293,7 +293,7 @@ def play(game: Any) -> None:
     check(game, expand=True)
     values = evaluate(game, Policy.uniform(game)).values
     solver = Solver(game, "cfr")
-    solver.step(2)
+    solver.iterate(2)
     gains = solver.evaluate().gains
     if not all(map(math.isfinite, (*values, *gains))) or min(gains) < -1e-6:
         raise DefectError(f"values {values}, gains {gains}")

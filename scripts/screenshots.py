@@ -60,9 +60,9 @@ NODES = 60
 
 
 @contextmanager
-def served(desk: Session | None) -> Iterator[str]:
-    """The address of a viewer; without a desk, of the form."""
-    server = Server(desk)
+def served(session: Session | None) -> Iterator[str]:
+    """The address of a viewer; without a session, of the form."""
+    server = Server(session)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -156,18 +156,18 @@ def first_views(browser: Any) -> None:
         begun = time.perf_counter()
         solution: Solution = solve(compile_game(name, **options), iters=10)
         solved = time.perf_counter() - begun
-        desk = Session(solution)
+        session = Session(solution)
         begun = time.process_time()
-        desk.node(desk.nodes.root, 0)
+        session.node(session.nodes.root, 0)
         first = time.process_time() - begun
-        with served(desk) as url:
+        with served(session) as url:
             views = []
             for _ in range(3):
                 begun = time.perf_counter()
                 page = open_page(browser, url, DESKTOP)
                 views.append(time.perf_counter() - begun)
                 page.close()
-        nodes = node_times(desk)
+        nodes = node_times(session)
         print(
             f"{name} {'' if name == 'holdem' else options}: {solution.game.n_infosets:,} infosets, "
             f"compiled and solved in {solved:.1f} s; first node {first:.2f} s of processor, first "
@@ -177,16 +177,16 @@ def first_views(browser: Any) -> None:
         )
 
 
-def node_times(desk: Session) -> list[float]:
+def node_times(session: Session) -> list[float]:
     """Processor seconds of nodes along random lines."""
-    rng, found, number = np.random.default_rng(0), [], desk.nodes.root
+    rng, found, number = np.random.default_rng(0), [], session.nodes.root
     for _ in range(NODES):
         begun = time.process_time()
-        node = desk.node(number, 0)
+        node = session.node(number, 0)
         json.dumps(plain(node))
         found.append(time.process_time() - begun)
         below = [child["id"] for child in node["children"] if child["id"] is not None]
-        number = int(rng.choice(below)) if below else desk.nodes.root
+        number = int(rng.choice(below)) if below else session.nodes.root
     return found
 
 

@@ -282,7 +282,7 @@ def plus_table(scale: Scale, rows: Sequence[SweepRow]) -> str:
         solver = Solver(game, name)
         cells = []
         for mark in marks:
-            solver.step(mark - solver.iteration)
+            solver.iterate(mark - solver.iteration)
             cells.append(f"{evaluate(game, solver.current_policy()).exploitability:.2g}")
         lines.append([f"last iterate of `{name}`", *cells])
     header = ["", *(f"{mark:,}" for mark in marks)]

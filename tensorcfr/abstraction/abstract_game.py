@@ -10,6 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Kind, checked
+from .._util.renamed import renamed_attributes
 from ..model.arrays import HistoryTree
 from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame
@@ -23,6 +24,7 @@ OF_THE_ABSTRACTION = (
 )
 
 
+@renamed_attributes(given="original")
 @dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
     """A compiled game whose infosets each merge several infosets of a full game.
@@ -33,7 +35,7 @@ class AbstractGame(FlatGame):
 
     full: FlatGame = field(kw_only=True, repr=False)
     """The full game, laid out."""
-    given: CompiledGame = field(kw_only=True, repr=False)
+    original: CompiledGame = field(kw_only=True, repr=False)
     """The full game as the caller gave it, in chunks or laid out."""
     infoset: np.ndarray = field(kw_only=True, repr=False)
     """int64 (infosets of the full game,): infoset of the abstraction that contains each."""
@@ -61,12 +63,12 @@ class AbstractGame(FlatGame):
     @property
     def is_of_cards(self) -> bool:  # type: ignore[override]
         """True if the full game is a game of cards."""
-        return self.given.is_of_cards
+        return self.original.is_of_cards
 
     @property
     def usual(self) -> Usual:  # type: ignore[override]
         """Default settings of the full game."""
-        return self.given.usual
+        return self.original.usual
 
     @property
     def _is_folded(self) -> bool:
@@ -90,7 +92,7 @@ class AbstractGame(FlatGame):
     def lifted(self, policy: Policy) -> Policy:
         """Lift a policy of this game to the full game."""
         found = Policy(self.full, np.array(policy.probabilities[self.sequence]))
-        return found.moved_to(self.given)
+        return found.moved_to(self.original)
 
     @cached_property
     def sequence(self) -> np.ndarray:

@@ -58,7 +58,9 @@ def abstract_hands(
         MemoryLimitError: There is not enough memory to lay out the full game hand by hand, or for
             the payoffs of the abstraction.
     """
-    return replace(_of_hands(game.flat(), buckets, imperfect_recall=imperfect_recall), given=game)
+    return replace(
+        _of_hands(game.flat(), buckets, imperfect_recall=imperfect_recall), original=game
+    )
 
 
 def _of_hands(

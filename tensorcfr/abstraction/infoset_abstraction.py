@@ -18,10 +18,10 @@ from ..model.arguments import Compiled
 from ..model.flat_game import FlatGame
 from ..model.policy import suggest_label
 from .abstract_game import AbstractGame
-from .merged_form import folded_form
+from .merged_form import abstract_form
 
 MAPPING = Kind((Mapping, Callable), "a function or a mapping of infoset labels to buckets")
-MOST_HISTORIES = 1_000_000
+MAX_HISTORIES = 1_000_000
 """Number of histories up to which an abstraction keeps them if the full game has a public tree."""
 SHOWN = 3
 """Largest number of infosets that an error names."""
@@ -65,7 +65,7 @@ def abstract(
     """
     flat = game.flat()
     buckets = _buckets_of(flat, infosets)
-    return replace(from_buckets(flat, buckets, imperfect_recall=imperfect_recall), given=game)
+    return replace(from_buckets(flat, buckets, imperfect_recall=imperfect_recall), original=game)
 
 
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
@@ -101,7 +101,7 @@ def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
         # Nothing is merged: the game itself, with the names of the buckets.
         renamed = replace(game, name=name_of(game), infoset_labels=tuple(found.labels))
         return renamed if symmetry else renamed.without_merging()
-    if game.public is not None and game.n_histories > MOST_HISTORIES:
+    if game.public is not None and game.n_histories > MAX_HISTORIES:
         return _folded(game, found)
     tree = game.tree
     infoset = tree.infoset.copy()
@@ -118,7 +118,7 @@ def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
 
 def _folded(game: FlatGame, found: _Refined) -> FlatGame:
     """Compile the game with other infosets, without histories."""
-    form, order = folded_form(
+    form, order = abstract_form(
         game,
         found.number,
         np.array(found.players),
@@ -149,7 +149,7 @@ def abstract_game(
     """Return a compiled game as a read-only abstraction of another; the arguments are its
     fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
-    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
+    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, original=full, infoset=infoset)
     made.freeze()
     return made
 

@@ -24,7 +24,7 @@ NO_STEP = -1
 """Placeholder for the last own step of a player who has not acted."""
 
 
-def folded_form(
+def abstract_form(
     game: FlatGame,
     number: np.ndarray,
     owner: np.ndarray,

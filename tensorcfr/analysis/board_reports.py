@@ -16,6 +16,7 @@ import numpy as np
 
 from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
+from .._util.renamed import renamed_attributes, renamed_parameters
 from ..compilers import compile_game
 from ..compilers.cards.nodes import ANY_CARD
 from ..formats import spot_text
@@ -25,10 +26,10 @@ from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS, Spot
 from ..model.arguments import CALLABLE
 from ..model.public_nodes import steps_of
-from ..solvers.choose import asked_algorithm, asked_precision
+from ..solvers.choose import resolve_algorithm, resolve_precision
 from ..solvers.driver import solve
 from ..solvers.solution import Status
-from ..solvers.solver_arguments import PRECISION, THREADS, Named, Target, own_amount
+from ..solvers.solver_arguments import PRECISION, THREADS, Named, Target, to_game_unit
 from .hand_tables import LONGEST_LINE, SolvedSpot
 from .table_files import save_rows
 
@@ -42,6 +43,7 @@ ROUNDING = 1e-5
 """Largest deviation from 1 of a row's sum of frequencies; strategies may be in single precision."""
 
 
+@renamed_attributes(by="group_by")
 @dataclass(frozen=True, repr=False)
 class BoardReport(OneLine):
     """Values and action frequencies at one line of a spot on many boards."""
@@ -74,14 +76,15 @@ class BoardReport(OneLine):
         """Value, equity and frequencies over all rows, weighted by ``weight``."""
         return self._means(self.rows)
 
-    def by(self, what: str | Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
+    @renamed_parameters(what="key")
+    def group_by(self, key: str | Callable[[dict[str, Any]], Any]) -> list[dict[str, Any]]:
         """Group the rows by a column or a function, and average each group.
 
-        >>> report.by("board")  # doctest: +SKIP
-        >>> report.by(lambda row: row["turn"][0])  # by the rank of the turn card  # doctest: +SKIP
+        >>> report.group_by("board")  # doctest: +SKIP
+        >>> report.group_by(lambda row: row["turn"][0])  # ranks of the turn card  # doctest: +SKIP
 
         Args:
-            what: A column, ``"board"``, ``"turn"`` or ``"river"``; or a function of a row.
+            key: A column, ``"board"``, ``"turn"`` or ``"river"``; or a function of a row.
 
         Returns:
             One row for each group, in order of first appearance. It holds the group (as ``board``,
@@ -91,16 +94,16 @@ class BoardReport(OneLine):
         Raises:
             ValueError: There is no such column.
         """
-        if not callable(what) and what not in ("board", *self.dealt):
+        if not callable(key) and key not in ("board", *self.dealt):
             columns = ", ".join(("board", *self.dealt))
-            raise ValueError(f"by needs one of {columns}, or a function, not {brief(what)}")
+            raise ValueError(f"key needs one of {columns}, or a function, not {brief(key)}")
         groups = dict[Any, list[dict[str, Any]]]()
         for row in self.rows:
-            groups.setdefault(what(row) if callable(what) else row[what], []).append(row)
-        name = "group" if callable(what) else what
+            groups.setdefault(key(row) if callable(key) else row[key], []).append(row)
+        name = "group" if callable(key) else key
         return [
-            {name: key, "weight": sum(row["weight"] for row in rows), **self._means(rows)}
-            for key, rows in groups.items()
+            {name: group, "weight": sum(row["weight"] for row in rows), **self._means(rows)}
+            for group, rows in groups.items()
         ]
 
     def _means(self, rows: Sequence[dict[str, Any]]) -> dict[str, float]:
@@ -166,13 +169,13 @@ def solve_boards(
     """
     wanted = _boards(boards, spot)
     spots = [type(spot)(**(spot.options | {"board": board.board})) for board in wanted]
-    record = asked_algorithm(algorithm, spot, precision)
-    precision = asked_precision(precision, spot, record)
+    record = resolve_algorithm(algorithm, spot, precision)
+    precision = resolve_precision(precision, spot, record)
     if isinstance(target, (int, float)):
         told = f"target={target!r} is read as per cent of the pot: write '{target!r}%'"
         warnings.warn(told, DeprecationWarning, stacklevel=3)
         target = f"{target!r}%"
-    chips = own_amount("target", target or spot.usual.target or 0.0, spot)
+    chips = to_game_unit("target", target or spot.usual.target or 0.0, spot)
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
     percent = float(f"{chips / spot.usual.units['%']:.12g}")

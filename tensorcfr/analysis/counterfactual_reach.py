@@ -14,13 +14,13 @@ operation."""
 
 
 def bytes_needed(game: FlatGame) -> int:
-    """Return the number of bytes that :class:`OthersReach` takes."""
+    """Return the number of bytes that :class:`CounterfactualReach` takes."""
     if game.by_histories:
         return 8 * len(game.tree.player) * (2 + game.n_players)
     return 8 * game.public_tree.n_nodes * sum(game.public_tree.prior.shape) + 24 * game.n_infosets
 
 
-class OthersReach:
+class CounterfactualReach:
     """Probability with which chance and the other players lead to infosets.
 
     The positions of the infosets are found once; after that, own reaches are the only input.

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
+from .._util.renamed import renamed_attributes
 from ..compilers.cards.nodes import ANY_CARD, CardNodes
 from ..compilers.cards.rules import shares_of_runouts
 from ..errors import suggest
@@ -122,6 +123,7 @@ def equities_at(
     return equities(nodes.rules, nodes.cards(node), left, nodes.to_deal(node))
 
 
+@renamed_attributes(met="opponent_weight")
 @dataclass(frozen=True, eq=False, repr=False)
 class HandTable(OneLine):
     """All hands of the player who acts at a public line."""
@@ -140,7 +142,7 @@ class HandTable(OneLine):
     """int64 (hands, 1 to 4): their cards, numbered as in hold'em if the deck is hold'em's."""
     weight: np.ndarray
     """float64 (hands,): weight in the range times own reach, the part of the hand that is left."""
-    met: np.ndarray
+    opponent_weight: np.ndarray
     """float64 (hands,): total remaining weight of the other player's hands that share no card with
     the hand or the board."""
     strategy: np.ndarray
@@ -181,7 +183,7 @@ class HandTable(OneLine):
     def share(self) -> np.ndarray:
         """float64 (hands,): probability of each hand given the line; sums to 1, or is 0 if no hand
         gets here."""
-        joint = self.weight * self.met
+        joint = self.weight * self.opponent_weight
         share: np.ndarray = joint / max(joint.sum(), 1e-300)
         return share
 
@@ -475,7 +477,7 @@ class SolvedSpot:
             here = " ".join(labels)
             table = self._table(here, node)
             tables.append(table)
-            weights.append(float(table.weight @ table.met))
+            weights.append(float(table.weight @ table.opponent_weight))
         first = tables[0]
         total = max(sum(weights), 1e-300)
         frequency = [
@@ -556,7 +558,7 @@ class SolvedSpot:
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=held if numbers is None else numbers[held],
             weight=nodes.left(node, player, own)[hands],
-            met=met,
+            opponent_weight=met,
             strategy=here.strategy,
             values=values + self._put_in(node, player),
             grouped={

@@ -17,7 +17,7 @@ from ..model.flat_game import FlatGame
 from ..model.game import CompiledGame, InfosetRows
 from ..model.public_nodes import START, PublicNodes
 
-MOST_LISTED = 12
+MAX_LISTED = 12
 """Largest number of names that an error lists."""
 
 
@@ -107,7 +107,7 @@ def find_node(game: CompiledGame, name: str) -> PublicNode:
     nodes = public_nodes(game)
     if wanted in nodes:
         return nodes[wanted]
-    listed = list(nodes)[:MOST_LISTED]
+    listed = list(nodes)[:MAX_LISTED]
     hint = suggest(wanted, nodes)
     if hint.startswith("there are"):
         hint = f"there are, among {len(nodes):,}: {', '.join(map(repr, listed))}"

@@ -130,7 +130,7 @@ def regrets(
     strategy = solver.current_policy().probabilities
     for begin, end in pairwise([0, *marks]):
         for _ in range(end - begin):
-            solver.step()
+            solver.iterate()
             new = solver.current_policy().probabilities
             sums.add(strategy, new, alternating=solver.algorithm.variant.alternating)
             strategy = new

@@ -25,12 +25,12 @@ from ..model.game import CompiledGame
 from ..model.policy import suggest_label
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
 from ..solvers.request import USUAL_ITERATIONS, SolveRequest
-from ..solvers.solver_arguments import own_amount
+from ..solvers.solver_arguments import to_game_unit
 from ..sweep import read_algorithm as named_algorithm
 from ..sweep.cells import spec_of
 from .commands import warn
 
-MOST_SEEDS = 1_000_000
+MAX_SEEDS = 1_000_000
 LIMIT = Bytes(0, counts="bytes")
 
 
@@ -275,8 +275,8 @@ def _probability(text: str) -> float:
 def read_seeds(text: str) -> list[int]:
     """Parse ``"8"`` (the seeds 0 to 7) or ``"3,5"`` (these seeds)."""
     several = "," in text
-    takes = f"a number from 1 to {MOST_SEEDS:,} or numbers with commas"
-    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MOST_SEEDS)
+    takes = f"a number from 1 to {MAX_SEEDS:,} or numbers with commas"
+    seeds = _numbers("--seeds", text, int, takes, lambda n: several or 1 <= n <= MAX_SEEDS)
     return seeds if several else list(range(seeds[0]))
 
 
@@ -330,7 +330,7 @@ def read_request(asked: Any, game: CompiledGame, **read: Any) -> SolveRequest:
     read |= {
         "locks": read_locks(game, asked.locks or []),
         "memory_limit": read_memory_limit(asked.memory_limit),
-        "target": own_amount("--target", read.get("target", asked.target), game),
+        "target": to_game_unit("--target", read.get("target", asked.target), game),
     }
     return SolveRequest(**{name: getattr(asked, name) for name in given} | {"game": game} | read)
 

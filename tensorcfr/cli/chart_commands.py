@@ -9,7 +9,7 @@ import typer
 
 from ..compilers import compile_game
 from ..model.game import CompiledGame
-from ..solvers.choose import asked_algorithm
+from ..solvers.choose import resolve_algorithm
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution
 from . import argument_parsers, report
@@ -60,7 +60,7 @@ def chart(
 
 def _solved(game: CompiledGame, algorithm: str | None, iters: int | None) -> Solution:
     """Return a solution of the game."""
-    record = asked_algorithm(algorithm and argument_parsers.read_algorithm(algorithm), game)
+    record = resolve_algorithm(algorithm and argument_parsers.read_algorithm(algorithm), game)
     if record.is_exact:
         return run(game, record, iters=iters)
     return run(game, record, iters=argument_parsers.DEFAULT_ITERATIONS if iters is None else iters)

@@ -98,7 +98,7 @@ def of_policy(
             if found is not None:
                 row |= {
                     "reach": float(found.reach[at]),
-                    "others_reach": float(found.others_reach[at]),
+                    "others_reach": float(found.counterfactual_reach[at]),
                     "expected_value": float(found.infoset_expected[at]),
                     "loss": float(found.loss[at]),
                     "conditional_regret": float(found.conditional_regret[at]),

@@ -192,7 +192,7 @@ def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> Non
             typer.echo(f"blueprint: {', '.join(chances)}")
         action = _asked_action(match)
         if coach is not None:
-            typer.echo(coach.judge(action))
+            typer.echo(coach.describe_cost(action))
         match.act(action)
 
 
@@ -250,7 +250,7 @@ class Coach:
         self.costs: list[tuple[float, str]] = []
         """Cost and description of each action, in the order of the match."""
 
-    def judge(self, action: str) -> str:
+    def describe_cost(self, action: str) -> str:
         """Return a line with the cost of an action of the player who acts.
 
         The cost is the value of the best action with this hand minus the value of this action, if

@@ -164,9 +164,9 @@ def print_boards(console: Console, report: BoardReport, line: str) -> None:
     """
     player = report.rows[0]["player"]
     print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
-    _print_means(console, report, "board", report.by("board"))
+    _print_means(console, report, "board", report.group_by("board"))
     for street in report.dealt:
-        rows = report.by(partial(_rank, street))
+        rows = report.group_by(partial(_rank, street))
         rows.sort(key=lambda row: RANKS.index(row["group"]), reverse=True)
         _print_means(console, report, street, [{street: row["group"], **row} for row in rows])
 

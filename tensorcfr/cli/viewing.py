@@ -12,7 +12,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve
-from ..viewer.page import MOST_NODES
+from ..viewer.page import MAX_NODES
 from . import argument_parsers
 from .console import errors_in_one_line
 
@@ -26,8 +26,11 @@ def view(
             "you look at it. Without it a form for a spot opens."
         ),
     ] = None,
-    other: Annotated[
-        Path | None, typer.Argument(help="Another solution of the same game, for comparison.")
+    second_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[OTHER]", help="Another solution of the same game, for comparison."
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -38,7 +41,7 @@ def view(
         typer.Option(
             min=1, help="Write at most this many nodes, the first ones, to the page of --html."
         ),
-    ] = MOST_NODES,
+    ] = MAX_NODES,
     line: Annotated[
         str,
         typer.Option(help="Begin the page of --html at this line, 'check bet66', or infoset."),
@@ -78,12 +81,12 @@ def view(
             raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
         # A page for sharing shows the result, so solve before writing it.
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
-    second = Solution.load(other, registered=False) if other else None
+    second = Solution.load(second_file, registered=False) if second_file else None
     if html:
         save_html(
             solution,
             html,
-            other=second,
+            second=second,
             most=most,
             line=line,
             street=street,

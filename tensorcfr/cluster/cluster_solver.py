@@ -30,7 +30,7 @@ from ..model.shares import Share
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.solver import Solver
 from ..solvers.solver_arguments import STEPS
-from ..solvers.solver_state import State, bytes_kept, floats_of
+from ..solvers.solver_state import State, floats_of, state_bytes
 from .worker import numbers_of, put_numbers
 from .workers import LostWorkerError, Traffic, Workers
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LEAST_SECONDS = 1.0
+MIN_SECONDS = 1.0
 """Minimum time between two snapshots in seconds."""
 SNAPSHOT_SHARE = 0.05
 """Maximum share of the time that snapshots take."""
-MOST_LOSSES = 10
+MAX_LOSSES = 10
 """Maximum number of lost workers between two snapshots; beyond it, the solve fails."""
 
 
@@ -131,7 +131,7 @@ class ClusterSolver(Solver):
         form, record = self.form, self.algorithm
         needed = bytes_of_passes(form, record, self.precision, self._threads)
         # A snapshot is complete before the previous one is released, so both take memory.
-        needed += bytes_kept(form, record, self.precision)
+        needed += state_bytes(form, record, self.precision)
         if state_dir is None and needed > limit:
             raise MemoryLimitError(f"snapshots of {self.game.name}", needed, limit)
 
@@ -156,7 +156,7 @@ class ClusterSolver(Solver):
             self._other_files.close()
         super().close()
 
-    def step(self, iterations: int = 1) -> None:
+    def iterate(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once.
 
         Args:
@@ -168,14 +168,14 @@ class ClusterSolver(Solver):
                 snapshot.
         """
         if self._workers is None:
-            super().step(iterations)
+            super().iterate(iterations)
             return
         goal = self.iteration + STEPS("iterations", iterations)
         started, before = time.perf_counter(), self.seconds
         self._at(goal, lambda: None)
         now = time.perf_counter()
         self.seconds = before + now - started
-        apart = max(LEAST_SECONDS, self._snapshot_seconds / SNAPSHOT_SHARE)
+        apart = max(MIN_SECONDS, self._snapshot_seconds / SNAPSHOT_SHARE)
         if now - self._snapshot_at > apart:
             self._at(goal, self._snapshot)
 
@@ -203,7 +203,7 @@ class ClusterSolver(Solver):
         while True:
             try:
                 if self.iteration < goal:
-                    super().step(goal - self.iteration)
+                    super().iterate(goal - self.iteration)
                 return work()
             except LostWorkerError:
                 self._losses += 1
@@ -216,7 +216,7 @@ class ClusterSolver(Solver):
     def _replace_workers(self) -> None:
         """Assign missing shares to workers, and reset all shares to the last snapshot."""
         assert self._workers is not None
-        while self._losses <= MOST_LOSSES:
+        while self._losses <= MAX_LOSSES:
             try:
                 self._workers.start_missing()
                 self._workers.put(self._safe)
@@ -262,8 +262,8 @@ class ClusterSolver(Solver):
         if self._workers is not None:
             self._workers.ask("scale_average", [(factor,)] * len(self._workers.shares))
 
-    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
-        return self._at(self.iteration, lambda: Solver._judge(self, weight, floor))
+    def _evaluate(self, weight: Numbers, floor: float) -> Evaluation:
+        return self._at(self.iteration, lambda: Solver._evaluate(self, weight, floor))
 
 
 class _ClusterPasses(Passes):
@@ -302,22 +302,22 @@ class _ClusterPasses(Passes):
         counters[0, 1:3] = self.parts, 2
         self.share(turn, 0, 0, 2, counters)
 
-    def judge_stages(
+    def evaluate_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
         """Run all stages of an evaluation; the workers evaluate the chunks."""
-        self.judge_stage(DOWN, weight, floor, expected, best)
+        self.evaluate_stage(DOWN, weight, floor, expected, best)
         current = weight.chunks is not self.kept.cumulative.chunks
-        self._workers.judge(current, floor, self.trunk, expected)
-        self.judge_stage(UP, weight, floor, expected, best)
+        self._workers.evaluate(current, floor, self.trunk, expected)
+        self.evaluate_stage(UP, weight, floor, expected, best)
 
 
 def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) -> Traffic:
     """Compute the traffic of one iteration in advance.
 
     Every iteration sends the reaches of both players' entries, and receives their values, once.
-    With alternating updates, the first iteration of a call of :meth:`ClusterSolver.step` sends the
-    reaches of player 0 a second time, which is not counted here.
+    With alternating updates, the first iteration of a call of :meth:`ClusterSolver.iterate` sends
+    the reaches of player 0 a second time, which is not counted here.
 
     Args:
         shares: The shares of all workers.

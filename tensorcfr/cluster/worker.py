@@ -133,7 +133,7 @@ class ShareWorker:
             up += [trunk.entry_forecast[self._up[player]] for player in players]
         return np.concatenate(up or [self._totals[:0]])
 
-    def judge(
+    def evaluate(
         self, current: bool, floor: float, message: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate strategies in the chunks of the share.
@@ -150,7 +150,7 @@ class ShareWorker:
         self._enter(message, np.ones(2, dtype=bool), averages=False)
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
-        self._passes.judge_chunks(weight._replace(trunk=self._totals), floor, expected, best)
+        self._passes.evaluate_chunks(weight._replace(trunk=self._totals), floor, expected, best)
         up = [self._passes.trunk.entry_value[own] for own in self._up]
         return np.concatenate(up), expected[:-1]
 
@@ -172,7 +172,7 @@ def reaches_for(
     share: Share,
     descends: np.ndarray,
     reach: np.ndarray,
-    faced: np.ndarray | None = None,
+    average_reach: np.ndarray | None = None,
     totals: np.ndarray | None = None,
 ) -> np.ndarray:
     """Collect the numbers of the trunk that a share needs in a pass.
@@ -181,7 +181,8 @@ def reaches_for(
         share: The share.
         descends: bool (players,): True for players whose reaches are needed.
         reach: float (trunk sequences,): own reaches.
-        faced: float (trunk sequences,): reaches of the averages, if players play against averages.
+        average_reach: float (trunk sequences,): reaches of the averages, if players play against
+            averages.
         totals: float (players,): sums of the averaging weights, if players play against averages.
 
     Returns:
@@ -190,8 +191,8 @@ def reaches_for(
     """
     players = np.flatnonzero(descends)
     parts = [reach[share.down[player]] for player in players]
-    if faced is not None and totals is not None:
-        parts += [faced[share.down[player]] for player in players]
+    if average_reach is not None and totals is not None:
+        parts += [average_reach[share.down[player]] for player in players]
         parts.append(totals[players])
     return np.concatenate(parts or [reach[:0]])
 

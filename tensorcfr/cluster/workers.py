@@ -187,14 +187,16 @@ class Workers:
             self.traffic.down += message.nbytes
             self.traffic.up += answer.nbytes
 
-    def judge(self, current: bool, floor: float, trunk: TrunkScratch, expected: np.ndarray) -> None:
-        """Evaluate strategies in all chunks; see :meth:`ShareWorker.judge`.
+    def evaluate(
+        self, current: bool, floor: float, trunk: TrunkScratch, expected: np.ndarray
+    ) -> None:
+        """Evaluate strategies in all chunks; see :meth:`ShareWorker.evaluate`.
 
         Entry values of ``trunk`` and ``expected`` are modified in place.
         """
         everybody = np.ones(2, dtype=bool)
         messages = [reaches_for(share, everybody, trunk.reach) for share in self.shares]
-        answers = self.ask("judge", [(current, floor, message) for message in messages])
+        answers = self.ask("evaluate", [(current, floor, message) for message in messages])
         for share, message, (values, own) in zip(self.shares, messages, answers, strict=True):
             trunk.entry_value[np.concatenate(share.up)] = values
             expected[share.begin : share.end] = own

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
-from ..formats.game_sources import find_rules, name_of
+from ..formats.game_sources import name_of, resolve_rules
 from ..model.game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
@@ -118,7 +118,7 @@ def compile_game(
     """
     limit = free_memory() if memory_limit is None else memory_limit
     with budget(f"compiling {name_of(source)}", limit) as own, no_garbage_collection():
-        name, rules, found_by = find_rules(source, **parameters)
+        name, rules, found_by = resolve_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
             shared = share_payoffs(rules, sides)

@@ -90,7 +90,7 @@ class CorrelatedSolver(IterativeSolver):
             strategy = evaluation.normalise(game.form, zeros := np.zeros(n))
             state = CorrelatedState(np.zeros(regrets), strategy, zeros, np.empty((0, n)))
         else:
-            state = self.restore(self.setting, self.kept(state))
+            state = self.restore(self.problem, self.stored_arrays(state))
             if wrong := self.wrong_iteration(state, iteration):
                 raise ValueError(f"the state's {wrong}")
         self._state, self._played = state._replace(played=np.empty((0, n))), state.played
@@ -118,9 +118,9 @@ class CorrelatedSolver(IterativeSolver):
         return self._state._replace(played=self._played[: self.iteration])
 
     @classmethod
-    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        n, played = setting.game.n_sequences, kept["played"]
-        _, regrets = count_triggers(setting.game, setting.algorithm)
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        n, played = problem.game.n_sequences, stored["played"]
+        _, regrets = count_triggers(problem.game, problem.algorithm)
         return {
             "regret": ((regrets,), np.float64),
             "strategy": ((n,), np.float64),
@@ -129,10 +129,10 @@ class CorrelatedSolver(IterativeSolver):
         }
 
     @classmethod
-    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
         if state.played.min(initial=0.0) < 0.0 or state.played.max(initial=0.0) > 1.0 + 1e-9:
             return "played holds a number that is not a probability"
-        return super().wrong_state(setting, state)
+        return super().wrong_state(problem, state)
 
     @classmethod
     def wrong_iteration(cls, state: Any, iteration: int) -> str | None:  # noqa: D102

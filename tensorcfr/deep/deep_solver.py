@@ -20,7 +20,7 @@ from ..model.policy import Policy
 from ..rules import Decision
 from ..solvers.base import Problem
 from ..solvers.history_sources import NOTHING
-from ..solvers.sampling_base import Playable, SamplingSolver, telling_limit
+from ..solvers.sampling_base import Playable, SamplingSolver, naming_memory_limit
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.traversal import BASELINE, REGRETS, STRATEGY
 from ..uncompiled.infoset_table import InfosetsFullError
@@ -34,7 +34,7 @@ from .buffers import (
     reservoirs_of,
     wider,
 )
-from .deep_state import DeepState, restored
+from .deep_state import DeepState, restore_state
 from .learners import (
     Learner,
     first_generators,
@@ -137,7 +137,7 @@ class DeepSolver(SamplingSolver):
         else:
             self._take(given)
         # A schedule without traversals compiles the kernels now.
-        with telling_limit(self):
+        with naming_memory_limit(self):
             self._sample(np.empty((0, 1)), 0)
         self._look()
 
@@ -181,7 +181,7 @@ class DeepSolver(SamplingSolver):
 
     def _run(self, iterations: int) -> None:
         schedule = self.algorithm.variant.schedule(self.iteration + 1, iterations)
-        with telling_limit(self):
+        with naming_memory_limit(self):
             for row in schedule:
                 before, infosets = self._numbers([]), self.source.n_infosets
                 try:
@@ -455,18 +455,18 @@ class DeepSolver(SamplingSolver):
         self._look()
 
     @classmethod
-    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
-        return restored(setting.game, setting.algorithm, kept)
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> DeepState:  # noqa: D102
+        return restore_state(problem.game, problem.algorithm, stored)
 
     # --------------------------------------------------------------------------- its policies
 
     @classmethod
-    def policy_of(cls, setting: Problem, state: Any) -> Policy:
+    def policy_of(cls, problem: Problem, state: Any) -> Policy:
         """Make the average policy of a state on rules.
 
         If the average is a network, it is trained when the policy is first queried.
         """
-        game, algorithm = setting.game, setting.algorithm
+        game, algorithm = problem.game, problem.algorithm
         if algorithm.has_strategy_network:
 
             def trained() -> tuple[Learner, Sequence[Fits]]:
@@ -481,16 +481,16 @@ class DeepSolver(SamplingSolver):
         return policy_on_rules(game, algorithm, state, fits, is_mixture=True)
 
     @classmethod
-    def last_policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
-        game, algorithm = setting.game, setting.algorithm
+    def last_policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
+        game, algorithm = problem.game, problem.algorithm
         if game.is_compiled:
-            return super().last_policy_of(setting, state)
+            return super().last_policy_of(problem, state)
         fits = [Fits(own[None], np.ones(1)) for own in state.parameters]
         return policy_on_rules(game, algorithm, state, fits, is_mixture=False)
 
     def current_policy(self) -> Policy:  # noqa: D102
         if self.source.grows:
-            return self.last_policy_of(self.setting, self.state)
+            return self.last_policy_of(self.problem, self.state)
         return super().current_policy()
 
     def average_policy(self) -> Policy:
@@ -501,7 +501,7 @@ class DeepSolver(SamplingSolver):
         """
         if self._made is None or self._made[0] != self.iteration:
             if self.source.grows:
-                made = self.policy_of(self.setting, self.state)
+                made = self.policy_of(self.problem, self.state)
             elif self.algorithm.has_strategy_network and self._cumulative[0] > 0.0:
                 made = Policy(self.game, self._network_average())
             else:

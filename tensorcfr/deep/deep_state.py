@@ -11,7 +11,7 @@ from .._util.one_line import arrays_in_line
 from ..algorithms import Deep
 from ..solvers.history_sources import NOTHING, infosets_of
 from ..solvers.state_checks import Expected, check_arrays
-from .buffers import restored_buffers
+from .buffers import restore_buffers
 from .network_infosets import GameInfosets, RuleInfosets, check_game
 
 
@@ -106,22 +106,22 @@ class DeepState(NamedTuple):
     """int64 (tuples,): end of each tuple among the actions."""
 
 
-def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> DeepState:
+def restore_state(game: Any, algorithm: Deep, stored: Mapping[str, np.ndarray]) -> DeepState:
     """Make a state from its arrays, and check them; see
     :meth:`tensorcfr.solvers.base.IterativeSolver.restore`.
 
     Args:
         game: The game.
         algorithm: The algorithm.
-        kept: Arrays by name.
+        stored: Arrays by name.
 
     Raises:
         ValueError: The algorithm cannot run on the game, or an array is wrong; names it.
     """
     check_game(game, algorithm)
     players, is_compiled = game.n_players, game.is_compiled
-    infosets: Any = infosets_of(game, kept)
-    shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, kept)
+    infosets: Any = infosets_of(game, stored)
+    shapes = (GameInfosets if is_compiled else RuleInfosets).shapes(infosets, algorithm, stored)
     is_table = algorithm.learner == "table" and not is_compiled
     fits = np.float64 if is_table else np.float32
     baselines = players * algorithm.has_baseline_network
@@ -129,14 +129,14 @@ def restored(game: Any, algorithm: Deep, kept: Mapping[str, np.ndarray]) -> Deep
         "strategy": ((infosets.n_sequences,), np.float64),
         "parameters": ((players, shapes.sizes[0]), fits),
         "baseline_parameters": ((baselines, shapes.sizes[1]), fits),
-        "networks": ((shapes.kept, players, shapes.sizes[2]), fits),
+        "networks": ((shapes.stored_iterations, players, shapes.sizes[2]), fits),
         "touched": ((2,), np.int64),
         "generator": ((4,), np.uint64),
         "training_generator": ((4,), np.uint64),
         **shapes.arrays,
     }
     owner = game.name if is_compiled else "these infosets"
-    check_arrays(kept, expected, f"{owner} and {algorithm.name}")
-    found = {name: np.ascontiguousarray(kept[name]) for name in expected}
-    found |= restored_buffers(kept, algorithm, players, (infosets.n_infosets, shapes.width))
+    check_arrays(stored, expected, f"{owner} and {algorithm.name}")
+    found = {name: np.ascontiguousarray(stored[name]) for name in expected}
+    found |= restore_buffers(stored, algorithm, players, (infosets.n_infosets, shapes.width))
     return DeepState(**found, **infosets.described)

@@ -37,7 +37,7 @@ class StateShapes(NamedTuple):
     """Shape and dtype of the arrays that depend on the source of infosets."""
     sizes: tuple[int, int, int]
     """Sizes of a fit: of advantages, of baselines, and of the fits stored for all iterations."""
-    kept: int
+    stored_iterations: int
     """Number of iterations whose fits are stored."""
     width: int
     """Maximum number of actions of an infoset."""
@@ -92,19 +92,19 @@ class GameInfosets(CompiledSource):
 
     @staticmethod
     def shapes(
-        infosets: CompiledInfosets, record: Deep, kept: Mapping[str, np.ndarray]
+        infosets: CompiledInfosets, record: Deep, stored: Mapping[str, np.ndarray]
     ) -> StateShapes:
         """Compute the expected shapes of a state's arrays.
 
         Args:
             infosets: The infosets of the game.
             record: The algorithm.
-            kept: Arrays of the state by name.
+            stored: Arrays of the state by name.
 
         Raises:
             ValueError: The features are not for this game and algorithm.
         """
-        game, features = infosets.game, kept["features"]
+        game, features = infosets.game, stored["features"]
         if features.ndim != 2 or len(features) != game.n_infosets:
             raise ValueError(
                 f"features is {features.shape}; {game.name} has {game.n_infosets:,} infosets"
@@ -123,7 +123,7 @@ class GameInfosets(CompiledSource):
         return StateShapes(
             arrays,
             (size, size * record.has_baseline_network, size),
-            len(kept["networks"]) if record.keep_networks else 0,
+            len(stored["networks"]) if record.keep_networks else 0,
             inputs.sequence.shape[1],
         )
 
@@ -161,15 +161,17 @@ class RuleInfosets(GrowingSource):
         # Float32 features are stored three times at most: their array has up to twice the length
         # needed, and networks get a copy.
         per_infoset = 3 * 4 * self.features_of.width + self.features_of.n_outputs
-        beside = per_infoset + 4 * (HEADER + groups) + 16
+        extra_bytes = per_infoset + 4 * (HEADER + groups) + 16
         held = 0
         if arrays is None:
-            table = InfosetTable(groups, beside=beside)
+            table = InfosetTable(groups, extra_bytes=extra_bytes)
         else:
             held = len(arrays["player"]) if infosets is None else infosets
             first = {key: arrays[key][:held] for key in ("player", "own", "kind", "label_ends")}
             first["labels"] = arrays["labels"][: int(first["label_ends"][-1]) if held else 0]
-            table = InfosetTable.of({**arrays, **first}, game.n_players, groups, beside=beside)
+            table = InfosetTable.of(
+                {**arrays, **first}, game.n_players, groups, extra_bytes=extra_bytes
+            )
         told = None if entered is None else partial(entered, self)
         super().__init__(game, table, returns=record.scheme != "outcome", entered=told)
         self.features = np.zeros((64, self.features_of.width), np.float32)
@@ -254,15 +256,15 @@ class RuleInfosets(GrowingSource):
 
     @staticmethod
     def shapes(
-        infosets: TableInfosets, record: Deep, kept: Mapping[str, np.ndarray]
+        infosets: TableInfosets, record: Deep, stored: Mapping[str, np.ndarray]
     ) -> StateShapes:
         """Compute the expected shapes of a state's arrays; see :meth:`GameInfosets.shapes`."""
         game, sequences = infosets.game, infosets.n_sequences
         features = RuleFeatures(game, record.features)
-        output, values = kept["output"], kept["advantage_values"]
+        output, values = stored["output"], stored["advantage_values"]
         if output.ndim != 2 or values.ndim != 2:
             raise ValueError("output and advantage_values must be matrices")
-        fits = [kept[name] for name in ("parameters", "baseline_parameters", "networks")]
+        fits = [stored[name] for name in ("parameters", "baseline_parameters", "networks")]
         sizes = [min(fit.shape[-1] if fit.ndim else 0, sequences) for fit in fits]
         if record.learner == "network":
             size = make_learner(record, RuleInfosets(game, record).inputs, 1.0).size

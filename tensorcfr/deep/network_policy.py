@@ -19,7 +19,7 @@ from .deep_state import DeepState
 from .learners import Learner, OneInfoset, make_learner, probabilities
 from .network_infosets import RuleInfosets
 
-MOST_REMEMBERED = 1 << 26
+MAX_REMEMBERED = 1 << 26
 """Maximum number of probabilities that are cached."""
 
 
@@ -163,7 +163,7 @@ class NetworkPolicy(TablePolicy):
         return found
 
     def _remember(self, key: int | str, found: np.ndarray) -> np.ndarray:
-        if self._numbers + found.size > MOST_REMEMBERED:
+        if self._numbers + found.size > MAX_REMEMBERED:
             self._remembered.clear()
             self._numbers = 0
         self._numbers += found.size

@@ -73,28 +73,28 @@ class GapSolver(IterativeSolver):
             self._state = GapState(plan, gradient, strategy, numbers)
             kernels.begin(game.form, self._weights, self._sum, self._state)
         else:
-            self._state = self.restore(self.setting, self.kept(state))
+            self._state = self.restore(self.problem, self.stored_arrays(state))
         self._run(0)
 
     @classmethod
-    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        arrays = dict.fromkeys(GapState._fields, ((setting.game.n_sequences,), np.float64))
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        arrays = dict.fromkeys(GapState._fields, ((problem.game.n_sequences,), np.float64))
         return arrays | {"numbers": ((4,), np.float64)}
 
     @classmethod
-    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
         if not (state.numbers[:3] > 0.0).all() or not state.numbers[3] >= 0.0:
             return f"numbers holds {state.numbers.tolist()}"
-        return super().wrong_state(setting, state)
+        return super().wrong_state(problem, state)
 
     def _run(self, iterations: int) -> None:
         kernels.shrink(self.game.form, iterations, self._weights, self._sum, self._state)
         self.iteration += iterations
 
     @classmethod
-    def last_probabilities(cls, setting: Problem, state: Any) -> np.ndarray:
+    def last_probabilities(cls, problem: Problem, state: Any) -> np.ndarray:
         """Return the plans as behaviour strategies."""
-        return evaluation.normalise(setting.game.form, state.cumulative)
+        return evaluation.normalise(problem.game.form, state.cumulative)
 
     @classmethod
     def count_nodes(cls, game: FlatGame, state: Any, iterations: int) -> tuple[int, int]:

@@ -39,7 +39,7 @@ class ResolvedRules(NamedTuple):
     rules: Rules
     """Rules of the game."""
     source: str | None
-    """Text from which :func:`find_rules` makes the same rules again; None if there is none."""
+    """Text from which :func:`resolve_rules` makes the same rules again; None if there is none."""
 
 
 PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
@@ -59,7 +59,7 @@ LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
 """Reader of game objects of other packages, by package."""
 
 
-def find_rules(source: Any, **parameters: Any) -> ResolvedRules:
+def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
     """Return the rules of a game from any source.
 
     Args:
@@ -91,7 +91,7 @@ def find_rules(source: Any, **parameters: Any) -> ResolvedRules:
         return ResolvedRules(source.name, source, _text_of(source))
     library = library_of(source, LIBRARIES)
     if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):
-        return find_rules(same)
+        return resolve_rules(same)
     if isinstance(source, (str, Path)):
         return _find_text(source)
     if library is not None:

@@ -17,7 +17,7 @@ from .gambit_text import decoded
 from .hand_histories import hand_options
 from .postflop import postflop_options
 from .spot_files import ENDINGS as OWN_ENDINGS
-from .spot_files import MOST_BYTES, options_of, parse_spot
+from .spot_files import MAX_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
 from .text_formats import TEXASSOLVER, kind_of
 
@@ -49,9 +49,9 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
     """
     path, name = Path(path), str(path)
     with path.open("rb") as file:
-        read = file.read(MOST_BYTES + 1)
-    if len(read) > MOST_BYTES:
-        raise FormatError(name, 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
+        read = file.read(MAX_BYTES + 1)
+    if len(read) > MAX_BYTES:
+        raise FormatError(name, 1, 1, f"a spot has at most {MAX_BYTES:,} bytes")
     text = decoded(read, path)
     if reader := READERS.get(path.suffix.lower()):
         return reader(text, name)

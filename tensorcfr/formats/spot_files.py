@@ -35,7 +35,7 @@ from ..model.game import CompiledGame
 from .gambit_text import decoded
 from .text_formats import kind_of
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Largest size of a spot's file, in bytes."""
 
 
@@ -49,15 +49,15 @@ def read_spot(path: Annotated[str | Path, Where()]) -> Spot:
     """
     path = Path(path)
     with path.open("rb") as file:
-        read = file.read(MOST_BYTES + 1)
-    if len(read) > MOST_BYTES:
-        raise FormatError(str(path), 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
+        read = file.read(MAX_BYTES + 1)
+    if len(read) > MAX_BYTES:
+        raise FormatError(str(path), 1, 1, f"a spot has at most {MAX_BYTES:,} bytes")
     return parse_spot(decoded(read, path), str(path))
 
 
 @checked()
 def parse_spot(
-    text: Annotated[str, Text(MOST_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
+    text: Annotated[str, Text(MAX_BYTES)], name: Annotated[str, Text(LONGEST_PATH)] = "spot"
 ) -> Spot:
     """Read the spot in a text.
 

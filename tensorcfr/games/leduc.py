@@ -10,8 +10,8 @@ import numpy as np
 from .._util.arguments import Number, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .small_poker import (
-    MOST_CARDS,
-    MOST_PLAYERS,
+    MAX_CARDS,
+    MAX_PLAYERS,
     SUITS,
     deal_without_replacement,
     dealt_to_board,
@@ -114,11 +114,11 @@ class LeducPoker(LeducCards):
     def __init__(
         self,
         *,
-        ranks: Annotated[int | None, Whole(1, MOST_CARDS // len(SUITS))] = None,
+        ranks: Annotated[int | None, Whole(1, MAX_CARDS // len(SUITS))] = None,
         suits: Annotated[int, Whole(1, len(SUITS))] = 2,
         bets: Annotated[tuple[int, int], Several(Number(above=0, most=1e9), length=2)] = (2, 4),
         raise_cap: Annotated[int, Whole(0, 100)] = 2,
-        players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
+        players: Annotated[int, Whole(2, MAX_PLAYERS)] = 2,
     ) -> None:
         super().__init__("leduc", players + 1 if ranks is None else ranks, suits, players)
         self.bets = tuple(bets)

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 from .._util.arguments import Whole, checked
 from ..rules import Chance, Decision, Payoff
 from .leduc import LeducCards
-from .small_poker import MOST_CARDS, SUITS
+from .small_poker import MAX_CARDS, SUITS
 
 FOLD, CALL = "f", "c"
 
@@ -66,7 +66,7 @@ class NoLimitLeduc(LeducCards):
     def __init__(
         self,
         *,
-        ranks: Annotated[int, Whole(1, MOST_CARDS // len(SUITS))] = 3,
+        ranks: Annotated[int, Whole(1, MAX_CARDS // len(SUITS))] = 3,
         suits: Annotated[int, Whole(1, len(SUITS))] = 2,
         stack: Annotated[int, Whole(1, 10_000)] = 20,
         ante: Annotated[int, Whole(1, 10_000)] = 1,

@@ -34,7 +34,7 @@ class NoLimitState(NamedTuple):
     """Index of the betting round."""
     before: float
     """Chips that each player put in before this round, without the ante."""
-    here: tuple[float, float]
+    street_put: tuple[float, float]
     """Chips that each player has put in in this round, blinds included."""
     player: int
     """Player who acts; -1 when the round is over."""
@@ -171,8 +171,8 @@ class NoLimitPoker(DeckOfPoker):
 
     def chips(self, state: NoLimitState) -> Chips:
         """Return the pot with antes, the chips to call, and the chips that each player has left."""
-        paid = state.before + state.here[0], state.before + state.here[1]
-        call = max(state.here) - state.here[state.player] if state.player >= 0 else 0.0
+        paid = state.before + state.street_put[0], state.before + state.street_put[1]
+        call = max(state.street_put) - state.street_put[state.player] if state.player >= 0 else 0.0
         return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
 
     def root(self) -> NoLimitState:
@@ -183,21 +183,21 @@ class NoLimitPoker(DeckOfPoker):
     def node(self, state: NoLimitState) -> Decision | Deal | Fold | Showdown | Runout:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.winner >= 0:
-            lost = self.ante + state.before + state.here[1 - state.winner]
+            lost = self.ante + state.before + state.street_put[1 - state.winner]
             return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
         if state.player >= 0:
             return Decision(state.player, None, self._actions(state))
-        won = self.ante + state.before + state.here[0]
+        won = self.ante + state.before + state.street_put[0]
         pays = (won, -won), (0.0, 0.0), (-won, won)
-        is_all_in = round(state.before + state.here[0], DECIMALS) == self.stack
+        is_all_in = round(state.before + state.street_put[0], DECIMALS) == self.stack
         if state.round == 0 and (is_all_in or not self.deals):
             return Runout(*pays, self.runout)
         return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
 
     def _actions(self, state: NoLimitState) -> tuple[str, ...]:
         """Return the actions of the player who acts, with bets and raises in ascending order."""
-        faced = max(state.here)
-        faces = state.here[state.player] < faced
+        faced = max(state.street_put)
+        faces = state.street_put[state.player] < faced
         found = [FOLD, CALL] if faces else [CHECK]
         # Only the first call before the flop is a limp; a call of a raise stays legal.
         if faces and not self.limps and state.round == 0 and not state.raises and not state.acted:
@@ -225,7 +225,7 @@ class NoLimitPoker(DeckOfPoker):
             Chips, at least the smallest legal raise and at most ``most``; None if the size's cap on
             raises forbids it.
         """
-        faced = max(state.here)
+        faced = max(state.street_put)
         pot = 2.0 * (self.ante + state.before + faced)
         if state.raises > size.bets:
             return None
@@ -252,21 +252,21 @@ class NoLimitPoker(DeckOfPoker):
     def next(self, state: NoLimitState, action: str | None) -> NoLimitState:
         """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
-            before = round(state.before + state.here[0], DECIMALS)
+            before = round(state.before + state.street_put[0], DECIMALS)
             opens = -1 if before == self.stack else 0
             return NoLimitState(state.round + 1, before, (0.0, 0.0), opens, self.least)
-        player, faced = state.player, max(state.here)
+        player, faced = state.player, max(state.street_put)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
         if action in (CHECK, CALL):
             here = (faced, faced)
             if state.acted or round(state.before + faced, DECIMALS) == self.stack:
-                return state._replace(here=here, player=-1)
-            return state._replace(here=here, player=1 - player, acted=True)
+                return state._replace(street_put=here, player=-1)
+            return state._replace(street_put=here, player=1 - player, acted=True)
         amount = round(self.stack - state.before, DECIMALS)
         if action != ALL_IN:
             amount = float(action.removeprefix(BET).removeprefix(RAISE))
-        here = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
+        here = (amount, state.street_put[1]) if player == 0 else (state.street_put[0], amount)
         least = max(state.least, round(amount - faced, DECIMALS))
         return NoLimitState(
             state.round, state.before, here, 1 - player, least, state.raises + 1, acted=True

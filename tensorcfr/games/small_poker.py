@@ -10,9 +10,9 @@ import numpy as np
 
 from .._util.memory import reserve
 
-MOST_CARDS = 10_000
+MAX_CARDS = 10_000
 """Largest deck, in cards: the joint probabilities of two cards of it take 0.8 GB."""
-MOST_PLAYERS = 10
+MAX_PLAYERS = 10
 """Largest number of players in a game of cards or dice, as in OpenSpiel's poker."""
 RANKS = "A23456789TJQK"
 SUITS = "shdc"

@@ -37,16 +37,16 @@ from .solver_arguments import (
     Nodes,
     Seconds,
     Target,
-    own_amount,
+    to_game_unit,
 )
 from .warm_start import WarmStart
 
-FASTER = 8
+MAX_STEP_GROWTH = 8
 """Largest ratio between the iterations of two consecutive steps."""
-CHUNK_SECONDS = 0.05
+STEP_SECONDS = 0.05
 """Target duration of a step, in seconds.  Clock, keyboard and progress hook are checked between
 steps."""
-TOGETHER, TOGETHER_SECONDS = 8, 2.0
+MIN_BATCH, MAX_BATCH_SECONDS = 8, 2.0
 """Smallest number of iterations per step, unless they take longer than the limit in seconds.  In a
 chunked game, each step recomputes one player's reaches once, which costs about 10 % of an
 iteration."""
@@ -229,7 +229,7 @@ def solve(
     """
     given = dict(locals())
     del given["progress"]
-    given["target"] = own_amount("target", target, game)
+    given["target"] = to_game_unit("target", target, game)
     return run(SolveRequest(**given), progress)
 
 
@@ -260,8 +260,8 @@ def run_solver(
     """Run a solver, which can continue afterwards, until a stop rule applies."""
     game = solver.game
     of = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
-    of |= rules | {"target": own_amount("target", rules["target"], game)}
-    return _Run(solver, SolveRequest(**of).with_end(), progress, goes_on=True).run()
+    of |= rules | {"target": to_game_unit("target", rules["target"], game)}
+    return _Run(solver, SolveRequest(**of).with_end(), progress, needs_copies=True).run()
 
 
 class _Run:
@@ -281,9 +281,9 @@ class _Run:
         request: SolveRequest,
         progress: Callable[[Progress], object] | None = None,
         *,
-        goes_on: bool = False,
+        needs_copies: bool = False,
     ) -> None:
-        self.goes_on = goes_on
+        self.needs_copies = needs_copies
         self.solver, self.request, self.progress = solver, request, progress
         self.is_stopped = False
         self.logged = time.monotonic()
@@ -332,7 +332,7 @@ class _Run:
                 if (apart := request.checkpoint_iterations) is not None:
                     ends.append(self.saved_iteration + apart - solver.iteration)
                 try:
-                    pace = self.step(min([pace, *ends]), pace)
+                    pace = self.iterate(min([pace, *ends]), pace)
                 except Exception as error:
                     if solver.undoes_errors:
                         self.keep_with(error)
@@ -372,7 +372,7 @@ class _Run:
         evaluation = self.record()
         self.log(status.value)
         state = self.solver.state
-        if self.goes_on:
+        if self.needs_copies:
             state = type(state)(*(array.copy() for array in state))
         return self.packed(status, evaluation, state)
 
@@ -480,19 +480,19 @@ class _Run:
             )
             self.is_stopped = bool(asked)
 
-    def step(self, iterations: int, pace: int) -> int:
+    def iterate(self, iterations: int, pace: int) -> int:
         """Run some iterations, and return the largest number for the next step."""
         before = self.solver.seconds
         if self.request.time_limit is not None:
             self.solver.deadline = time.perf_counter() + self.time_left()
-        self.solver.step(iterations)
+        self.solver.iterate(iterations)
         each = (self.solver.seconds - before) / iterations
         # At most as long as time is left, so that a time limit is kept.
         soon, late = (
             int(min(seconds, self.time_left()) / max(each, 1e-9))
-            for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
+            for seconds in (STEP_SECONDS, MAX_BATCH_SECONDS)
         )
-        return max(1, min(FASTER * pace, max(soon, min(TOGETHER, late))))
+        return max(1, min(MAX_STEP_GROWTH * pace, max(soon, min(MIN_BATCH, late))))
 
     def iterations_within(self, last_node: int) -> int:
         """Estimate how many iterations, at least one, will not go beyond a number of nodes touched.

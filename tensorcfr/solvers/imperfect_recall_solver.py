@@ -9,22 +9,22 @@ from ..kernels.evaluation import add_regrets
 from ..model.arrays import there
 from ..model.flat_game import FlatGame
 from .base import Problem
-from .flat_solver import FlatPasses, FlatSolver
+from .flat_solver import RootInfosetPasses, RootInfosetSolver
 from .scales import bounds_of
-from .solver import whole
-from .solver_state import State, unpacked
+from .solver import expand_to_policy
+from .solver_state import State, unpack
 
 
-class TiedPasses(FlatPasses):
+class ImperfectRecallPasses(RootInfosetPasses):
     """Passes infoset by infoset, with values added up over infosets that share a strategy."""
 
     def play(self) -> None:  # noqa: D102
         self._played = self.strategy[there(self.game.tied).sequence]
         evaluation.realization_plan(self.game.form, self._played, self.reach)
 
-    def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
-        value, gradient, regret = np.zeros((3, len(faced)))
-        add_regrets(self.game.form, player, self._played, faced, value, gradient, regret, None)
+    def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
+        value, gradient, regret = np.zeros((3, len(reach)))
+        add_regrets(self.game.form, player, self._played, reach, value, gradient, regret, None)
         return self._added(player, value)
 
     def reached(self, player: int) -> np.ndarray:  # noqa: D102
@@ -40,7 +40,7 @@ class TiedPasses(FlatPasses):
         return np.sum(added, axis=0)
 
 
-class ImperfectRecallSolver(FlatSolver):
+class ImperfectRecallSolver(RootInfosetSolver):
     """CFR for infosets that share strategies; arguments as for :class:`tensorcfr.Solver`.
 
     Values pass up the game infoset by infoset.  The values of infosets that share a strategy are
@@ -53,11 +53,13 @@ class ImperfectRecallSolver(FlatSolver):
 
     layouts = ("tied",)
     lacks = "perfect recall"
-    passes = TiedPasses
+    passes = ImperfectRecallPasses
 
     @classmethod
-    def sums_of(cls, setting: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return, for each infoset, the sums of all infosets that share its strategy."""
-        sums = unpacked(setting.form, state.regrets), unpacked(setting.form, state.averages)
-        regret, strategy = (whole(setting.game, setting.form, numbers) for numbers in sums)
+        sums = unpack(problem.form, state.regrets), unpack(problem.form, state.averages)
+        regret, strategy = (
+            expand_to_policy(problem.game, problem.form, numbers) for numbers in sums
+        )
         return regret, strategy

@@ -17,11 +17,11 @@ from ..kernels.random import Seed
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from .base import IterativeSolver, Problem, merges_alike, solver_class, solver_for
-from .choose import asked_algorithm, asked_precision, choose
+from .base import IterativeSolver, Problem, equal_merging, solver_class, solver_for
+from .choose import choose, resolve_algorithm, resolve_precision
 from .sampling_base import refuse_uncompiled
 from .solution import Solution, TracePoint
-from .solver_arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amount, refuse
+from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, refuse, to_game_unit
 from .warm_start import WarmStart, warm_state
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SolveRequest:
         usual = self.game.usual.target
         if usual is None:
             return replace(self, iters=USUAL_ITERATIONS)
-        return replace(self, target=own_amount("target", usual, self.game))
+        return replace(self, target=to_game_unit("target", usual, self.game))
 
     @property
     def is_automatic(self) -> bool:
@@ -106,7 +106,7 @@ class SolveRequest:
                 exact=self._may_be_exact,
                 precision=self.precision,
             )
-        return asked_algorithm(self.algorithm, self.game, self.precision)
+        return resolve_algorithm(self.algorithm, self.game, self.precision)
 
     @property
     def wants_proof(self) -> bool:
@@ -194,7 +194,7 @@ class SolveRequest:
         for option in ("state_dir", "cluster"):
             refuse(
                 getattr(self, option) is not None and not in_chunks,
-                needs_chunks(
+                chunks_error(
                     self.game,
                     f"{option} is for variants that pass over the whole game, on games in chunks",
                 ),
@@ -253,7 +253,7 @@ class SolveRequest:
         here = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         are_alike = start.game is game or not start.algorithm.passes_whole_game
-        if not (are_alike or merges_alike(start.setting.merged_numbers, here.merged_numbers)):
+        if not (are_alike or equal_merging(start.problem.merged_numbers, here.merged_numbers)):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"
@@ -306,7 +306,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         options["seed"] = request.seed
     if record.passes_whole_game:
         options["threads"] = request.threads
-        options["precision"] = asked_precision(request.precision, request.game, record)
+        options["precision"] = resolve_precision(request.precision, request.game, record)
         options["locks"] = request.locks
         if start is not None:
             options["precision"] = str(start.state.regret.dtype)

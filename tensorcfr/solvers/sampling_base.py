@@ -69,11 +69,11 @@ class SamplingSolver(IterativeSolver):
             return None
         if seed is not None:
             raise ValueError("a state brings its own random numbers: give no seed with it")
-        on_rules = "labels" in self.kept(state)
+        on_rules = "labels" in self.stored_arrays(state)
         if on_rules == game.is_compiled:
             there = "rules" if on_rules else "a compiled game"
             raise ValueError(f"the state is of a solver on {there}, which {game.name} is not")
-        return self.restore(self.setting, self.kept(state))
+        return self.restore(self.problem, self.stored_arrays(state))
 
     @classmethod
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
@@ -149,7 +149,7 @@ class SamplingSolver(IterativeSolver):
     # ------------------------------------------------------------------- its state and policies
 
     @classmethod
-    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
+    def stored_arrays(cls, state: Any) -> Mapping[str, np.ndarray]:
         """Return the arrays of the state; some exist only for compiled games, some only on
         rules."""
         return {name: a for name, a in state._asdict().items() if a.dtype != NOTHING.dtype}
@@ -160,12 +160,12 @@ class SamplingSolver(IterativeSolver):
         return not game.is_compiled
 
     @classmethod
-    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
-        return infosets_of(setting.game, state._asdict()).wrong_state(state)
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
+        return infosets_of(problem.game, state._asdict()).wrong_state(state)
 
     @classmethod
-    def last_policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
-        return infosets_of(setting.game, state._asdict()).policy(state.strategy.copy())
+    def last_policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
+        return infosets_of(problem.game, state._asdict()).policy(state.strategy.copy())
 
     def average_policy(self) -> Policy:  # noqa: D102
         return self.source.policy(self.average_probabilities())
@@ -186,7 +186,7 @@ class SamplingSolver(IterativeSolver):
 
 
 @contextmanager
-def telling_limit(solver: Any) -> Iterator[None]:
+def naming_memory_limit(solver: Any) -> Iterator[None]:
     """Convert the error of a full table to a complete message.
 
     Raises:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, BinaryIO
 
 from .._util import html
 from .._util.arguments import Flag, Limit, Where, checked
+from .._util.renamed import renamed_attributes
 from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.exact import ExactEquilibrium
@@ -143,6 +144,7 @@ class BestIterate(_Evaluated):
         return f"{which} of iteration {self.iteration:,}"
 
 
+@renamed_attributes(setting="problem")
 @dataclass(frozen=True, eq=False)
 class Solution(_Evaluated):
     """Result of a solve: strategies, their values, and the record of the solve."""
@@ -189,10 +191,10 @@ class Solution(_Evaluated):
     @property
     def form(self) -> SequenceForm:
         """Sequence form of the game that the arrays of :attr:`state` are over."""
-        return self.setting.form.trunk
+        return self.problem.form.trunk
 
     @property
-    def setting(self) -> Problem:
+    def problem(self) -> Problem:
         """Game, algorithm and locks that :attr:`state` belongs to."""
         return Problem(self.game, self.algorithm, self.locks)
 
@@ -270,7 +272,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None or self.state is None:
             raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
-        return Sums(self.setting, kind, self.state)
+        return Sums(self.problem, kind, self.state)
 
     @cached_property
     def last_policy(self) -> Policy:
@@ -278,7 +280,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
-        return kind.last_policy_of(self.setting, self.state)
+        return kind.last_policy_of(self.problem, self.state)
 
     @checked()
     def save(

@@ -46,9 +46,9 @@ from ..storage.recipes import KEY as CUT
 from .base import Problem, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
-MOST_NODES = 1 << 80
+MAX_NODES = 1 << 80
 """Largest number of histories in a file: more than all machines together could visit."""
-MOST_TOUCHED = 1 << 62
+MAX_TOUCHED = 1 << 62
 """Largest number of histories in a 64-bit count, so that a continued solve does not overflow."""
 EVALUATED_UP_TO = 2_000_000
 """Sequences of a game up to which strategies are evaluated again when they are read, which takes a
@@ -69,13 +69,13 @@ def trace_point(figure: Check) -> Check:
     return record(
         {
             "iteration": whole(),
-            "nodes_touched": whole(0, MOST_NODES),
+            "nodes_touched": whole(0, MAX_NODES),
             "seconds": number(0.0),
             "nash_conv": figure,
             "exploitability": figure,
             "infosets_held": maybe(whole()),
             "bytes_held": maybe(whole()),
-            "decision_nodes_touched": whole(0, MOST_NODES),
+            "decision_nodes_touched": whole(0, MAX_NODES),
             "last_nash_conv": maybe(number()),
             "last_exploitability": maybe(number()),
         }
@@ -110,7 +110,7 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         }
         arrays["solution/best"] = solution.best.policy.probabilities
     if kind is not None:
-        arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
+        arrays |= {f"solution/{name}": a for name, a in kind.stored_arrays(solution.state).items()}
     return header, arrays
 
 
@@ -197,16 +197,16 @@ def unpack_solution(
             iteration=of_best["iteration"],
             kind=of_best["kind"],
         )
-    kind, state, setting = solver_class(algorithm, game), None, Problem(game, algorithm, locks)
+    kind, state, problem = solver_class(algorithm, game), None, Problem(game, algorithm, locks)
     if kind is not None:
         kept = _Kept(given)
-        state = kind.restore(setting, kept)
-        wrong = kind.wrong_state(setting, state)
+        state = kind.restore(problem, kept)
+        wrong = kind.wrong_state(problem, state)
         if wrong := wrong or kind.wrong_iteration(state, said["iterations"]):
             raise ValueError(f"the solver's {wrong}")
         _check_touched(state)
     if kind is not None and kind.policy_is_in_state(game):
-        policy = kind.policy_of(setting, state)
+        policy = kind.policy_of(problem, state)
     else:
         policy = _policy(game, given, "solution/policy")
     # An unregistered algorithm has no rule that would define the arrays of its state.
@@ -242,7 +242,7 @@ def _check_touched(state: Any) -> None:
         ValueError: A count is negative or too large.
     """
     touched = getattr(state, "touched", None)
-    if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
+    if touched is not None and ((touched < 0) | (touched > MAX_TOUCHED)).any():
         raise ValueError(f"the solver's touched holds {touched.tolist()}")
 
 

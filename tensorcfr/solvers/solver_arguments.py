@@ -16,7 +16,7 @@ from ..model.game import CompiledGame
 from ..model.team_game import TeamGame
 from ..uncompiled.uncompiled_game import UncompiledGame
 
-MOST_THREADS = 1024
+MAX_THREADS = 1024
 FLOATS = ("float64", "float32")
 """Floating-point dtypes of a solver's arrays."""
 PACKED = "int16"
@@ -38,7 +38,7 @@ def refuse(what: bool, reason: str | ValueError) -> None:
         raise reason if isinstance(reason, ValueError) else ValueError(reason)
 
 
-def needs_chunks(game: CompiledGame, problem: str) -> ValueError:
+def chunks_error(game: CompiledGame, problem: str) -> ValueError:
     """Create the error of a feature that needs a game in chunks.
 
     It is a CutError, which suggests ``cut=``, if the game could be compiled in chunks.
@@ -86,7 +86,7 @@ SAMPLED = _Sampled()
 class _Amount(Number):
     """Check for a number in the game's own unit, or a text with a unit such as ``"0.5%"``.
 
-    :func:`own_amount` converts the text.
+    :func:`to_game_unit` converts the text.
     """
 
     def __call__(self, name: str, value: Any) -> Any:
@@ -97,10 +97,10 @@ class _Amount(Number):
 
 
 @overload
-def own_amount(name: str, amount: None, game: Any) -> None: ...
+def to_game_unit(name: str, amount: None, game: Any) -> None: ...
 @overload
-def own_amount(name: str, amount: float | str, game: Any) -> float: ...
-def own_amount(name: str, amount: float | str | None, game: Any) -> float | None:
+def to_game_unit(name: str, amount: float | str, game: Any) -> float: ...
+def to_game_unit(name: str, amount: float | str | None, game: Any) -> float | None:
     """Convert an amount to the game's own unit.
 
     Args:
@@ -143,7 +143,7 @@ CHECKPOINTS = Kind((str, int, np.integer, Iterable), "'geometric', a number, or 
 FLOAT = OneOf(FLOATS)
 PRECISION = OneOf(PRECISIONS)
 STEPS = Whole(0, EXACT, floats=True)
-THREADS = Whole(1, MOST_THREADS)
+THREADS = Whole(1, MAX_THREADS)
 
 Named = Annotated[str | Record, Kind((str, Record), "the name of an algorithm or an Algorithm")]
 Deal = Annotated[Sequence[str], Kind((Sequence,), "a sequence of chance outcomes")]

@@ -128,7 +128,7 @@ def shapes_of(
     }
 
 
-def bytes_kept(form: ChunkedForm, record: Algorithm, precision: str = "float64") -> int:
+def state_bytes(form: ChunkedForm, record: Algorithm, precision: str = "float64") -> int:
     """Compute the bytes of the arrays that a solver keeps, except for ``floor``."""
     shapes = shapes_of(form, record.rule, np.dtype(precision)).items()
     return sum(int(np.prod(s)) * dtype.itemsize for name, (s, dtype) in shapes if name != "floor")
@@ -154,12 +154,12 @@ def set_strategies(
     form: ChunkedForm, state: State, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> None:
     """Set a state's stored strategies, and their reaches, to those that some weights make."""
-    all_strategies(form, weight, floor, state.strategy, locks)
+    compute_strategies(form, weight, floor, state.strategy, locks)
     if state.reach.size:
         evaluation.realization_plan(form.trunk, state.strategy, state.reach)
 
 
-def state_with(
+def state_from_regrets(
     form: ChunkedForm,
     rule: LocalRule,
     locks: ChunkLocks | None,
@@ -187,10 +187,10 @@ def state_with(
     return state
 
 
-def restored(
+def restore_state(
     form: ChunkedForm,
     rule: LocalRule,
-    kept: Mapping[str, np.ndarray],
+    stored: Mapping[str, np.ndarray],
     owner: str,
 ) -> State:
     """Create a state from checked arrays, without copying; arrays without numbers may be missing.
@@ -199,13 +199,13 @@ def restored(
         ValueError: An array is missing, has another shape or dtype than ``owner`` needs, or holds a
             number that is not finite; names the array.
     """
-    dtype = kept["regret"].dtype
+    dtype = stored["regret"].dtype
     dtype = np.dtype(dtype.name if dtype.name in ("float32", PACKED) else "float64")
     expected = shapes_of(form, rule, dtype)
     given: dict[str, np.ndarray] = {}
     for name, (shape, kind) in expected.items():
-        if name in kept:
-            given[name] = kept[name]
+        if name in stored:
+            given[name] = stored[name]
         elif 0 in shape:
             given[name] = np.zeros(shape, kind)
         else:
@@ -260,7 +260,7 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
     return None
 
 
-def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
+def unpack(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
     """Unpack all numbers of an array to a new float64 (numbers,) array."""
     if numbers.scale is None:
         return numbers.chunks.astype(np.float64)
@@ -269,7 +269,7 @@ def unpacked(form: ChunkedForm, numbers: Numbers) -> np.ndarray:
     return found.astype(np.float64)
 
 
-def all_strategies(
+def compute_strategies(
     form: ChunkedForm, weight: Numbers, floor: float, found: np.ndarray, locks: ChunkLocks | None
 ) -> None:
     """Compute :func:`tensorcfr.kernels.evaluation.strategies_of_parts` for all parts."""
@@ -280,17 +280,17 @@ def all_strategies(
     evaluation.strategies_of_parts(form, 0, form.n_chunks + 1, weight, floor, found, locks)
 
 
-def made_strategies(
+def strategies_from_weights(
     form: ChunkedForm, weight: Numbers, floor: float, locks: ChunkLocks | None
 ) -> np.ndarray:
     """Compute the strategies that weights make, float64 (numbers,); 1 for the empty sequences."""
     found = np.ones(form.n_numbers)
-    all_strategies(form, weight, floor, found, locks)
+    compute_strategies(form, weight, floor, found, locks)
     found[form.trunk.player_sequences[:-1]] = 1.0
     return found
 
 
-def copies(numbers: Numbers) -> Numbers:
+def copy_numbers(numbers: Numbers) -> Numbers:
     """Copy an array of numbers."""
     chunks, scale = numbers.chunks.copy(), None if numbers.scale is None else numbers.scale.copy()
     return Numbers(chunks, scale, chunks if scale is None else numbers.trunk.copy())

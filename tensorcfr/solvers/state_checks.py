@@ -21,17 +21,19 @@ def blocks(array: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     return ((begin, flat[begin : begin + BLOCK]) for begin in range(0, len(flat), BLOCK))
 
 
-def copied(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> dict[str, np.ndarray]:
+def copy_arrays(
+    stored: Mapping[str, np.ndarray], expected: Expected, owner: str
+) -> dict[str, np.ndarray]:
     """Check the arrays of a state by :func:`check_arrays`, and copy them in C order."""
-    check_arrays(kept, expected, owner)
-    return {name: np.array(kept[name], order="C") for name in expected}
+    check_arrays(stored, expected, owner)
+    return {name: np.array(stored[name], order="C") for name in expected}
 
 
-def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str) -> None:
+def check_arrays(stored: Mapping[str, np.ndarray], expected: Expected, owner: str) -> None:
     """Check that arrays are those of a state.
 
     Args:
-        kept: Arrays by name.
+        stored: Arrays by name.
         expected: Shape and dtype of the arrays of the state.
         owner: Game and algorithm of such arrays, for errors: ``"kuhn and cfr"``.
 
@@ -40,7 +42,7 @@ def check_arrays(kept: Mapping[str, np.ndarray], expected: Expected, owner: str)
             the state of a random number generator that would produce only zeros; names the array.
     """
     for name, (shape, dtype) in expected.items():
-        array = kept[name]
+        array = stored[name]
         if array.shape != shape or array.dtype != dtype:
             raise ValueError(
                 f"{name} is {array.dtype} {array.shape}; for {owner} it is "

@@ -16,9 +16,9 @@ from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from .base import Problem, merges_alike, solver_class
+from .base import Problem, equal_merging, solver_class
 from .solution import Solution
-from .solver_state import made_strategies
+from .solver_state import strategies_from_weights
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies in any form that
@@ -60,17 +60,17 @@ def warm_state(
         )
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
-    setting = Problem(game, record, locks_for(game, locks))
+    problem = Problem(game, record, locks_for(game, locks))
     kind = solver_class(record, game)
     assert kind is not None
-    regret, strategy = _begin(setting, given, iterations)
-    return kind.begin(setting, regret, strategy, precision=precision)
+    regret, strategy = _begin(problem, given, iterations)
+    return kind.begin(problem, regret, strategy, precision=precision)
 
 
-def _begin(setting: Problem, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
+def _begin(problem: Problem, given: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
     """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
-    game, rule, form = setting.game, setting.algorithm.rule, setting.form
-    to = setting.merged_numbers
+    game, rule, form = problem.game, problem.algorithm.rule, problem.form
+    to = problem.merged_numbers
     if isinstance(given, Solution):
         if given.state is not None:
             return _regrets_of(game, form, to, given)
@@ -84,7 +84,7 @@ def _begin(setting: Problem, given: WarmStart, iterations: float) -> tuple[np.nd
         given = find_policy(game, given, "warm_start")
     played = _carried(given.game, given.probabilities, game)
     strategy = averaged(form, to, played)
-    return regrets_for(form, strategy, iterations, setting.part_locks), strategy
+    return regrets_for(form, strategy, iterations, problem.part_locks), strategy
 
 
 def _carried(
@@ -151,13 +151,13 @@ def _regrets_of(
     scale = there.unit / game.unit
     strategy = averaged(form, to, _carried(there, solution.last_policy.probabilities, game))
     lies_alike = record.passes_whole_game and not there.chunks.n_chunks and _lie_alike(game, there)
-    if lies_alike and merges_alike(solution.setting.merged_numbers, to):
+    if lies_alike and equal_merging(solution.problem.merged_numbers, to):
         # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played
     kind = solver_class(record, there)
     assert kind is not None
-    regret = kind.whole_regrets(solution.setting, solution.state)
+    regret = kind.whole_regrets(solution.problem, solution.state)
     whole = _carried(there, regret * scale, game, shares=True)
     if to is None:
         return whole, strategy
@@ -218,7 +218,11 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
     """
     if to is None:
         # Where several infosets were added up, their strategies are not yet a distribution.
-        return made_strategies(form, plain_numbers(whole), 0.0, None) if form.n_chunks else whole
+        return (
+            strategies_from_weights(form, plain_numbers(whole), 0.0, None)
+            if form.n_chunks
+            else whole
+        )
     found = np.empty(form.n_numbers)
     found[to] = whole
     if np.array_equal(found[to], whole):

@@ -29,7 +29,7 @@ from ..model.game import CompiledGame
 from ..model.policy import KnownValues, Policy, PolicyByParts
 from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
-from ..solvers.state_checks import Expected, copied
+from ..solvers.state_checks import Expected, copy_arrays
 from .copied_strategies import same_strategies
 from .one_chunk import SubgameSolver, bytes_of_one
 from .roots import PLAYERS, find_roots, subgame_roots
@@ -155,12 +155,12 @@ class DecomposedSolver(IterativeSolver):
         self._chunks = SubgameSolver(self._form, record.inner)
         self._scale = self._chunks.scales.bucket[0]
         if state is None:
-            expected = self.expected(self.setting, {})
+            expected = self.expected(self.problem, {})
             zeros = {name: np.zeros(*of) for name, of in expected.items()}
             strategy, reach = _plan(self._form.trunk, zeros["cumulative"])
             self._state = DecomposedState(**{**zeros, "strategy": strategy, "reach": reach})
         else:
-            self._state = self.restore(self.setting, self.kept(state))
+            self._state = self.restore(self.problem, self.stored_arrays(state))
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
@@ -238,16 +238,16 @@ class DecomposedSolver(IterativeSolver):
         return True
 
     @classmethod
-    def expected(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        form = cut_game_of(setting.game, setting.algorithm.cut).chunks
-        names = FORGOTTEN if "trunk_values" in kept else DecomposedState._fields[:-1]
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        form = cut_game_of(problem.game, problem.algorithm.cut).chunks
+        names = FORGOTTEN if "trunk_values" in stored else DecomposedState._fields[:-1]
         arrays = dict.fromkeys(names, ((form.trunk.n_sequences,), np.float64))
-        floats = np.float32 if "trunk_values" in kept else np.float64
+        floats = np.float32 if "trunk_values" in stored else np.float64
         return arrays | {"root_values": ((form.n_entries,), floats), "touched": ((2,), np.int64)}
 
     @classmethod
-    def kept(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
-        """Return the arrays to store, as :meth:`IterativeSolver.kept` does.
+    def stored_arrays(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
+        """Return the arrays to store, as :meth:`IterativeSolver.stored_arrays` does.
 
         If subgames were forgotten, only the arrays that cannot be recomputed are stored, with
         ``root_values`` in single precision, which is exact enough for resolving.
@@ -259,28 +259,28 @@ class DecomposedSolver(IterativeSolver):
         return arrays
 
     @classmethod
-    def restore(cls, setting: Problem, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
-        owner = f"{setting.game.name} and {setting.algorithm.name}"
-        given = copied(kept, cls.expected(setting, kept), owner)
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
+        owner = f"{problem.game.name} and {problem.algorithm.name}"
+        given = copy_arrays(stored, cls.expected(problem, stored), owner)
         if "trunk_values" in given:
-            trunk = cut_game_of(setting.game, setting.algorithm.cut).chunks.trunk
+            trunk = cut_game_of(problem.game, problem.algorithm.cut).chunks.trunk
             strategy, reach = _plan(trunk, given["cumulative"])
             given |= {"regret": np.zeros_like(reach), "strategy": strategy, "reach": reach}
             given["root_values"] = given["root_values"].astype(np.float64)
         return DecomposedState(**given)
 
     @classmethod
-    def wrong_state(cls, setting: Problem, state: Any) -> str | None:  # noqa: D102
-        cut = cut_game_of(setting.game, setting.algorithm.cut)
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
+        cut = cut_game_of(problem.game, problem.algorithm.cut)
         return wrong_state(cut.chunks.trunk, state)
 
     @classmethod
-    def policy_of(cls, setting: Problem, state: Any) -> Policy:  # noqa: D102
-        return _ResolvedPolicy(cls(setting.game, setting.algorithm, state=state))
+    def policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
+        return _ResolvedPolicy(cls(problem.game, problem.algorithm, state=state))
 
     @classmethod
-    def last_probabilities(cls, setting: Problem, state: Any) -> np.ndarray:  # noqa: D102
-        solver = cls(setting.game, setting.algorithm, state=state)
+    def last_probabilities(cls, problem: Problem, state: Any) -> np.ndarray:  # noqa: D102
+        solver = cls(problem.game, problem.algorithm, state=state)
         return solver._probabilities(state.strategy, solver._solved)
 
     @classmethod
@@ -313,13 +313,13 @@ class DecomposedSolver(IterativeSolver):
 
     def average_policy(self) -> Policy:
         """Return the average strategy; subgames are resolved when they are first looked at."""
-        return self.policy_of(self.setting, self._state)
+        return self.policy_of(self.problem, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
-        return self._judge(self._state.cumulative, self._resolved)
+        return self._evaluate(self._state.cumulative, self._resolved)
 
     def evaluate_current(self) -> Evaluation:  # noqa: D102
-        return self._judge(self._state.strategy, self._solved)
+        return self._evaluate(self._state.strategy, self._solved)
 
     def _solved(self, c: int, reach: np.ndarray) -> np.ndarray:
         """Return the strategies of a chunk that is solved from the ranges of the trunk."""
@@ -345,7 +345,7 @@ class DecomposedSolver(IterativeSolver):
             found[own] = weight[own]
         return found
 
-    def _judge(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
+    def _evaluate(self, weight: np.ndarray, weigh: Weigh) -> Evaluation:
         """Evaluate values and best-response values, one chunk after the other.
 
         Args:

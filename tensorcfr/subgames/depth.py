@@ -19,7 +19,7 @@ from .roots import Roots, exists
 from .subgame_rules import Entrance, SubgameRules
 
 
-class Early(NamedTuple):
+class DepthLimit(NamedTuple):
     """Depth limit of a subgame, and the strategies after it."""
 
     depth_limit: int
@@ -30,7 +30,7 @@ class Early(NamedTuple):
     """Strategies of which the opponent chooses one at a leaf."""
 
 
-class Chosen(NamedTuple):
+class ContinuationNode(NamedTuple):
     """Public state after the opponent has chosen a continuation strategy at a leaf."""
 
     leaf: int
@@ -52,7 +52,7 @@ class LimitedPart(SubgameRules):
         weights: np.ndarray,
         entrance: Entrance | None = None,
         *,
-        early: Early,
+        early: DepthLimit,
         opponent: int,
     ) -> None:
         super().__init__(roots, weights, entrance)
@@ -63,7 +63,7 @@ class LimitedPart(SubgameRules):
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """Return a node above the leaves, the choice at a leaf, or its payoffs."""
-        if isinstance(state, Chosen):
+        if isinstance(state, ContinuationNode):
             return Payoff(1.0, state)
         if isinstance(state, int) and state in self.leaves:
             # No public label of a game begins with a space and ends like this.
@@ -74,13 +74,13 @@ class LimitedPart(SubgameRules):
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after a step."""
         if isinstance(state, int) and state in self.leaves:
-            return Chosen(state, int(action))
+            return ContinuationNode(state, int(action))
         return super().next(state, action)
 
     def matrix(self, key: Any) -> np.ndarray:
         """Return a matrix of the whole game, the alternative values, or the values of a
         continuation."""
-        if isinstance(key, Chosen):
+        if isinstance(key, ContinuationNode):
             return expected_payoffs(self.nodes, key.leaf, self.played[key.continuation])
         return super().matrix(key)
 

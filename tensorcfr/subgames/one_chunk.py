@@ -21,11 +21,17 @@ from ..model.chunks import (
     whole_rows,
 )
 from ..payoff import PayoffEntries, nothing
-from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
+from ..solvers.passes import (
+    chunk_scratch,
+    empty_schedule,
+    new_counters,
+    pass_schedule,
+    trunk_scratch,
+)
 from ..solvers.scales import scales_of
-from ..solvers.solver_state import all_strategies
+from ..solvers.solver_state import compute_strategies
 
-LEAST_RANGE = 1e-12
+MIN_RANGE = 1e-12
 """Smallest reach of a hand in a subgame. Hands with zero reach need counterfactual values too, so
 they get a small positive reach."""
 FLOATS = np.dtype(np.float64)
@@ -44,7 +50,7 @@ class ChunkGame(NamedTuple):
     opponent who decides."""
 
 
-def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> ChunkGame:
+def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> ChunkGame:
     """Return a chunk as a game of its own; chunks of the same shape give the same game.
 
     Args:
@@ -119,7 +125,7 @@ def sizes_of(game: ChunkedForm) -> ChunkSizes:
     return ChunkSizes(*(int(of_chunks.max(initial=0)) for of_chunks in found))
 
 
-BYTES_OF_ALONE = 16 << 10
+BYTES_OF_CHUNK_GAME = 16 << 10
 """Upper bound in bytes of a chunk with few entries as a game of its own: many small arrays."""
 BYTES_PER_ENTRY = 20
 """Additional bytes of a chunk as a game of its own, for each of its entries."""
@@ -132,7 +138,7 @@ def bytes_of_one(game: ChunkedForm) -> int:
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
     kept = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
-    games = kept * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
+    games = kept * (BYTES_OF_CHUNK_GAME + BYTES_PER_ENTRY * size.entries)
     if isinstance(game.shapes, CardShapes):
         games += game.shapes.integers.nbytes
     return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
@@ -151,7 +157,7 @@ def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """Return the passes of the first iterations."""
     found, done, floor = [], 0, 0.0
     for factor, count in record.runs(1, iterations):
-        turns = turns_of(record, done + 1, count, floor)
+        turns = pass_schedule(record, done + 1, count, floor)
         found.append(_Passes(factor, turns, new_counters(len(turns.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
@@ -183,11 +189,11 @@ class SubgameSolver:
         self.scratch = chunk_scratch(game, FLOATS)
         shapes, first = np.unique(game.shape, return_index=True)
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
-        self._made = lru_cache(SHAPES_KEPT)(partial(alone, game))
+        self._made = lru_cache(SHAPES_KEPT)(partial(isolate_chunk, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
         # One pass of both players at once, to read the values of the entries.
         one = self._passes(1)[0]
-        turns = no_turns((1,), record)._replace(row=one.turns.row[:1], against_average=False)
+        turns = empty_schedule((1,), record)._replace(row=one.turns.row[:1], against_average=False)
         turns.descends[:] = turns.updates[:] = True
         self._look = one._replace(turns=turns)
 
@@ -197,7 +203,7 @@ class SubgameSolver:
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
         """
-        return self._run(self._enter(c, reach, LEAST_RANGE), iterations)
+        return self._run(self._enter(c, reach, MIN_RANGE), iterations)
 
     def values(self, c: int) -> np.ndarray:
         """Return the counterfactual values of a chunk's entries under the average strategies.
@@ -209,7 +215,7 @@ class SubgameSolver:
         """
         one = self._alone(c)
         if not self._record.rule.matches_regret:
-            all_strategies(one.form, self._average, 0.0, self._strategy, None)
+            compute_strategies(one.form, self._average, 0.0, self._strategy, None)
         # A pass with averages in place of regrets has the average strategies' values. It also
         # updates the averages, which are of no use afterwards.
         self._pass(one, self._look, self._average, self._regret)
@@ -230,7 +236,7 @@ class SubgameSolver:
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
         """
-        one = self._enter(c, reach, LEAST_RANGE, 1 - player)
+        one = self._enter(c, reach, MIN_RANGE, 1 - player)
         begin, end = one.form.entry_offset[0, 1 - player : 3 - player]
         one.alternative[:] = alternative[begin:end]
         # The regrets at the entries compare the chunk with the alternatives, so their scale is
@@ -243,7 +249,7 @@ class SubgameSolver:
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """Return the strategies of a chunk with given weights, float64 (numbers of the chunk,)."""
         one = self._alone(c)
-        all_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
+        compute_strategies(one.form, self._placed(one, weight), 0.0, self._strategy, None)
         return self._of_chunk(one, self._strategy)
 
     def _alone(self, c: int, opponent: int | None = None) -> ChunkGame:
@@ -292,7 +298,7 @@ class SubgameSolver:
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0
         if not self._record.rule.matches_regret:
-            all_strategies(one.form, self._regret, 0.0, self._strategy, None)
+            compute_strategies(one.form, self._regret, 0.0, self._strategy, None)
         for passes in self._passes(iterations):
             average *= passes.factor
             self._pass(one, passes, self._regret, self._average)

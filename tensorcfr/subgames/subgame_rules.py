@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import Kind, OneOf, brief, checked
+from .._util.renamed import renamed_parameters
 from ..compilers import compile_game
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
@@ -140,10 +141,11 @@ class SubgameRules(PublicTreeGame):
         return self.nodes.labels(node, [self.hands[player].index(str(hand))])[0]
 
 
+@renamed_parameters(at="public_nodes")
 @checked()
 def subgame(
     game: Compiled,
-    at: At | Belief,
+    public_nodes: At | Belief,
     *,
     ranges: Belief | Sequence[HandWeights] | None = None,
     entry_values: Sequence[HandWeights | None] | None = None,
@@ -164,7 +166,8 @@ def subgame(
 
     Args:
         game: A game of private hands between two players.
-        at: Public nodes by name, as for :func:`belief`; or a belief, whose ranges are used.
+        public_nodes: Public nodes by name, as for :func:`belief`; or a belief, whose ranges are
+            used.
         ranges: For each player the weights of the hands, (hands,), or (nodes, hands) for several
             public nodes, or by name; or a belief at the same nodes. By default 1 for all hands.
         entry_values: For one player the values of the hands, in the same shapes, and None for the
@@ -176,11 +179,11 @@ def subgame(
         ValueError: There is no such public node; ranges or values have the wrong shape or are not
             finite; the ranges leave no deal.
     """
-    if isinstance(at, Belief):
-        _check_game(at, game, "at")
-        roots, ranges = at.roots, at if ranges is None else ranges
+    if isinstance(public_nodes, Belief):
+        _check_game(public_nodes, game, "public_nodes")
+        roots, ranges = public_nodes.roots, public_nodes if ranges is None else ranges
     else:
-        roots = find_roots(game, at)
+        roots = find_roots(game, public_nodes)
     if isinstance(ranges, Belief):
         _check_game(ranges, game, "ranges")
         if ranges.roots.roots != roots.roots:

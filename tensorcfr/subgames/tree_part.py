@@ -16,7 +16,7 @@ from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
 from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
 from .copied_strategies import ENTRY, shared_nodes
-from .depth import Early, LimitedPart
+from .depth import DepthLimit, LimitedPart
 from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
 from .subgame_rules import Entrance, SubgameRules, compile_part
 
@@ -119,11 +119,11 @@ class TreePart(CompiledPart):
         return self._gadget((self.opponent, alternative[None]))
 
     def _gadget(self, entrance: Entrance | None) -> Gadget:
-        return Gadget(compile_part(self.make(entrance)), self.steps, self.kept)
+        return Gadget(compile_part(self.make(entrance)), self.steps, self.part_hands)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
         rules = ChosenHand(self.make(None), self.weights, self.opponent, alternative[None])
-        return Gadget(compile_game(rules), self.steps, self.kept, by_label=True)
+        return Gadget(compile_game(rules), self.steps, self.part_hands, by_label=True)
 
 
 class TreeSubgames(Subgames):
@@ -131,7 +131,7 @@ class TreeSubgames(Subgames):
 
     game: CompiledGame
 
-    def __init__(self, game: CompiledGame, early: Early | None = None) -> None:
+    def __init__(self, game: CompiledGame, early: DepthLimit | None = None) -> None:
         self.game, self.name, self.nodes, self.early = game, game.name, nodes_of(game), early
         first, second = self.nodes.hands
         self.hands = first, second

@@ -29,10 +29,10 @@ from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from ..solvers.solver_arguments import Iterations, Nodes, Seconds, Target
 from .cells import Cell, StopRules, cells
-from .sweep_table import GOES_ON, Key, SweepRow, SweepTable
+from .sweep_table import CONTINUES, Key, SweepRow, SweepTable
 
-MOST_PROCESSES = 256
-MOST_REPEATS = 1000
+MAX_PROCESSES = 256
+MAX_REPEATS = 1000
 WATCH_SECONDS = 2.0
 """Seconds to wait for a cell of a cluster before checking that its scheduler still answers."""
 POLL_SECONDS = 0.1
@@ -66,12 +66,12 @@ def sweep(
     ],
     *,
     seeds: Annotated[Iterable[int], Kind((Iterable,), "whole numbers")] = (0,),
-    repeats: Annotated[int, Whole(1, MOST_REPEATS)] = 1,
+    repeats: Annotated[int, Whole(1, MAX_REPEATS)] = 1,
     iters: Iterations | None = None,
     nodes: Nodes | None = None,
     time_limit: Seconds | None = None,
     target: Target | None = None,
-    processes: Annotated[int, Whole(1, MOST_PROCESSES)] = 1,
+    processes: Annotated[int, Whole(1, MAX_PROCESSES)] = 1,
     memory_limit: Limit = None,
     progress: Annotated[Callable[[SweepProgress], object] | None, CALLABLE] = None,
     cluster: Annotated[Any | None, CLUSTER] = None,
@@ -203,7 +203,7 @@ def _run_cell(cell: Cell, report: Report, *, budget: StopRules, memory_limit: in
     begun = datetime.now(UTC).date().isoformat()
     reported: TracePoint | None = None
 
-    def row(point: TracePoint, status: str = GOES_ON) -> SweepRow:
+    def row(point: TracePoint, status: str = CONTINUES) -> SweepRow:
         return SweepRow(
             game=cell.game,
             algorithm=cell.algorithm,
@@ -348,7 +348,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
             if reader.poll(POLL_SECONDS):
                 number, event = reader.recv()
                 recorder.record(todo[number], event)
-                if event.row is not None and event.row.status != GOES_ON:
+                if event.row is not None and event.row.status != CONTINUES:
                     waiting.pop(number)
                 continue
             for number in returned:

@@ -25,7 +25,7 @@ from .._util.files import replacing
 from ..solvers.solution import Status
 from .cells import Cell, StopRules
 
-GOES_ON = ""
+CONTINUES = ""
 """``SweepRow.status`` of a checkpoint that is not the last of its cell."""
 INTERRUPTED = "interrupted"
 """``SweepRow.status`` of the last row of an interrupted cell, which will be run again."""
@@ -78,7 +78,7 @@ class SweepRow:
     @property
     def ends_cell(self) -> bool:
         """True if this row is the last one of a finished cell."""
-        return self.status not in (GOES_ON, INTERRUPTED)
+        return self.status not in (CONTINUES, INTERRUPTED)
 
 
 COLUMNS = tuple(field.name for field in fields(SweepRow))
@@ -140,7 +140,9 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "nash_conv": _number,
     "exploitability": _number,
     "players": _players,
-    "status": _matching("|".join([GOES_ON, *(one.name.lower() for one in Status)]), "status", str),
+    "status": _matching(
+        "|".join([CONTINUES, *(one.name.lower() for one in Status)]), "status", str
+    ),
     "date": _matching(
         "[0-9]{4}-[0-9]{2}-[0-9]{2}", "date", lambda text: date.fromisoformat(text).isoformat()
     ),

@@ -7,19 +7,19 @@ import numpy as np
 from ..kernels import links
 from ..model.team_game import TeamGame
 from ..payoff import magnitudes, product
-from ..solvers.flat_solver import FlatPasses, FlatSolver
+from ..solvers.flat_solver import RootInfosetPasses, RootInfosetSolver
 
 
-class TeamPasses(FlatPasses):
+class TeamPasses(RootInfosetPasses):
     """Passes over belief DAGs."""
 
     def play(self) -> None:  # noqa: D102
         form = self.game.form.bare
         links.spread(form, self.game.links, self.strategy, self.reach)
 
-    def values(self, player: int, faced: np.ndarray) -> np.ndarray:  # noqa: D102
-        game, value = self.game, np.zeros(len(faced))
-        value[game.form.of_player(player)] = product(game.form, player, faced)
+    def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
+        game, value = self.game, np.zeros(len(reach))
+        value[game.form.of_player(player)] = product(game.form, player, reach)
         form = game.form.bare
         links.collect(form, game.links, player, self.strategy, value, False)
         return value
@@ -40,7 +40,7 @@ class TeamPasses(FlatPasses):
         return bound
 
 
-class TeamSolver(FlatSolver):
+class TeamSolver(RootInfosetSolver):
     """CFR over belief DAGs; arguments as for :class:`tensorcfr.Solver`.
 
     A belief has one regret and one strategy, even if several paths lead to it.  Its value is added

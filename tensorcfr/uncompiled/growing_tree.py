@@ -52,7 +52,7 @@ SHARE_OF_KEPT = 0.75
 """Share of the memory limit that is filled with permanent histories."""
 BETWEEN_LOOKS = 64
 """Number of pauses of the kernel between two checks of memory and clock."""
-MOST_PAYOFFS = 10_000
+MAX_PAYOFFS = 10_000
 """Maximum number of tuples of utilities that are deduplicated."""
 
 
@@ -300,7 +300,7 @@ class GrowingTree:
             array.flags.writeable = False
             self._rows = row + 1
             # Rows of temporary histories are dropped with them, so they are not shared.
-            if self._kept is None and row < MOST_PAYOFFS:
+            if self._kept is None and row < MAX_PAYOFFS:
                 self._payoffs[utilities] = row
         return row
 

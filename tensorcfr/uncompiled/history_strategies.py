@@ -13,7 +13,7 @@ from .uncompiled_game import UncompiledGame
 
 Strategy = Callable[[Node], list[float]]
 """Function that maps a decision node to the probabilities of its actions, in their order."""
-MOST_REMEMBERED = 1_000_000
+MAX_REMEMBERED = 1_000_000
 """Maximum number of infosets whose probabilities are cached."""
 
 
@@ -42,7 +42,7 @@ def strategy_of(histories: Histories, policy: Any, name: str = "policy") -> Stra
         if known is None:
             infoset = Infoset(node.label, node.actor, table.names[table.kind[node.row]])
             known = distribution(infoset, ask(infoset, node)).tolist()
-            if len(remembered) < MOST_REMEMBERED:
+            if len(remembered) < MAX_REMEMBERED:
                 remembered[node.row] = known
         return known
 

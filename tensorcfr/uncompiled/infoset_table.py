@@ -57,11 +57,11 @@ class InfosetTable:
         groups: Number of groups of an infoset: 3, plus one for each player with baselines; 0 to
             store labels only.
         limit: Memory limit of the table in bytes.
-        beside: Bytes per infoset that other arrays take, and that count towards the limit.
+        extra_bytes: Bytes per infoset that other arrays take, and that count towards the limit.
     """
 
-    def __init__(self, groups: int = 3, *, limit: float = np.inf, beside: int = 0) -> None:
-        self.groups, self.limit, self.beside = groups, limit, beside
+    def __init__(self, groups: int = 3, *, limit: float = np.inf, extra_bytes: int = 0) -> None:
+        self.groups, self.limit, self.extra_bytes = groups, limit, extra_bytes
         self.rows: dict[str, int] = {}
         """Row of each label."""
         self.numbers = np.zeros(64 if groups else 0)
@@ -109,7 +109,7 @@ class InfosetTable:
         """
         count = len(actions)
         size = HEADER + self.groups * count if self.groups else 0
-        more = BYTES_PER_INFOSET + self.beside + sys.getsizeof(label) + BYTES_PER_NUMBER * size
+        more = BYTES_PER_INFOSET + self.extra_bytes + sys.getsizeof(label) + BYTES_PER_NUMBER * size
         if self.bytes_held + more > self.limit:
             raise InfosetsFullError
         row = len(self.player)
@@ -258,7 +258,7 @@ class InfosetTable:
 
     @classmethod
     def of(
-        cls, arrays: Mapping[str, Any], n_players: int, groups: int = 3, *, beside: int = 0
+        cls, arrays: Mapping[str, Any], n_players: int, groups: int = 3, *, extra_bytes: int = 0
     ) -> InfosetTable:
         """Make a table from the arrays of :attr:`described`, and check them.
 
@@ -266,12 +266,12 @@ class InfosetTable:
             arrays: The arrays, by name.
             n_players: Number of players.
             groups: Number of groups of an infoset; see the class.
-            beside: Bytes per infoset that other arrays take; see the class.
+            extra_bytes: Bytes per infoset that other arrays take; see the class.
 
         Raises:
             ValueError: An array has a wrong shape, dtype or number; names it.
         """
-        table = cls(groups, beside=beside)
+        table = cls(groups, extra_bytes=extra_bytes)
         names = _texts(arrays, "actions", "action_ends")
         ends = [0, *_rising(arrays, "kind_ends", len(names)).tolist()]
         kinds = [tuple(names[a:b]) for a, b in pairwise(ends)]

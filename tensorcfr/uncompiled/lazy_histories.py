@@ -33,9 +33,9 @@ from ..rules import Chance, Decision, Game, Terminal
 from .infoset_table import NO_SEQUENCE, InfosetTable
 from .uncompiled_game import UncompiledGame
 
-MOST_JOINED = 10_000
+MAX_JOINED = 10_000
 """Maximum number of outcomes of the joint draw for all chance nodes at the root."""
-MOST_ENDS = 10_000
+MAX_ENDS = 10_000
 """Maximum number of stored terminals; there is one for each tuple of utilities."""
 
 
@@ -253,7 +253,7 @@ class Histories:
         end = Node()
         end.actor = TERMINAL
         end.utilities = checked_utilities(given, self.n_players, partial(self.where, node))
-        if len(self._ends) < MOST_ENDS:
+        if len(self._ends) < MAX_ENDS:
             self._ends[end.utilities] = end
         return end
 
@@ -314,7 +314,7 @@ class Histories:
         ends: list[tuple[float, tuple[Any, ...], Node]] = [(1.0, (), root)]
         passed = -1
         while passed + 1 != self._joins and all(end.actor == CHANCE for _, _, end in ends):
-            if sum(end.count for _, _, end in ends) > MOST_JOINED:
+            if sum(end.count for _, _, end in ends) > MAX_JOINED:
                 break
             after = []
             for weight, labels, end in ends:

@@ -7,7 +7,7 @@ from typing import Any
 from .._util.arguments import brief
 from ..compilers.histories import check_rules
 from ..errors import UnknownGameError
-from ..formats.game_sources import ResolvedRules, find_rules
+from ..formats.game_sources import ResolvedRules, resolve_rules
 from ..rules import Game, Usual
 from .dealt import as_histories
 
@@ -95,7 +95,7 @@ class UncompiledGame:
             self.name, self.rules, self.source = source.name, source.rules, source.source
         else:
             found = (
-                source if isinstance(source, ResolvedRules) else find_rules(source, **parameters)
+                source if isinstance(source, ResolvedRules) else resolve_rules(source, **parameters)
             )
             self.name = found.name
             self.rules = as_histories(found.rules)

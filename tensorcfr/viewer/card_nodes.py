@@ -19,12 +19,12 @@ from ..games.holdem.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.game import CompiledGame
 from ..rules import HandGroups
-from .shown_nodes import MOST_CARDS, HandNodes, SolutionValues, part
+from .shown_nodes import MAX_CARDS, HandNodes, SolutionValues, part
 
-MOST_BOARDS = 30_000
+MAX_BOARDS = 30_000
 """Largest number of boards for which an equity is computed: more than all flops, fewer than all
 turns."""
-MOST_AT_ONCE = 60_000
+MAX_AT_ONCE = 60_000
 """Largest number of boards for which the equities of all next cards together are computed."""
 USUAL_HANDS = 1_326
 """Number of hands for which these limits hold; games with more hands have lower limits."""
@@ -192,7 +192,7 @@ class CardHandNodes(HandNodes):
         player = self._player(number)
         if player != CHANCE:
             return () if player == TERMINAL else ("equity",)
-        few = len(self.nodes.children(number)) <= MOST_CARDS
+        few = len(self.nodes.children(number)) <= MAX_CARDS
         return ("equity", "runouts") if few else ("equity",)
 
     def extra(self, name: str, number: int, of: SolutionValues) -> dict[str, Any]:
@@ -227,7 +227,7 @@ class CardHandNodes(HandNodes):
     def _most(self) -> int:
         """Largest number of boards for which an equity is computed, with the hands of this game."""
         hands = max(map(len, self.nodes.hands))
-        return int(MOST_BOARDS / max(1.0, hands / USUAL_HANDS))
+        return int(MAX_BOARDS / max(1.0, hands / USUAL_HANDS))
 
     def _boards(self, node: int) -> int:
         """Return the number of ways to complete the board of a node."""
@@ -238,9 +238,9 @@ class CardHandNodes(HandNodes):
         if self.nodes.player(node) != CHANCE:
             raise ValueError("no card is dealt at this node")
         steps = self.nodes.children(node)
-        if len(steps) > MOST_CARDS:
+        if len(steps) > MAX_CARDS:
             raise ValueError(f"{len(steps):,} sets of cards can be dealt here: too many runouts")
-        most = self._most * MOST_AT_ONCE // MOST_BOARDS
+        most = self._most * MAX_AT_ONCE // MAX_BOARDS
         cheap = len(steps) * self._boards(steps[0].node) <= most
         said: dict[str, Any] = {"player": None, "actions": [], "colours": None, "cards": {}}
         for step in steps:

@@ -42,13 +42,13 @@ def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
     return work
 
 
-def answer_to(
-    desk: Session | None, start: SpotForm | None, method: str, path: str, body: Any = None
+def respond_to(
+    session: Session | None, start: SpotForm | None, method: str, path: str, body: Any = None
 ) -> str:
     """Return the answer to a request as JSON.
 
     Args:
-        desk: Session with the solutions; None if there is none yet.
+        session: Session with the solutions; None if there is none yet.
         start: Form; None if there is none.
         method: ``"GET"`` or ``"POST"``.
         path: Path, with the query of a GET request.
@@ -60,7 +60,7 @@ def answer_to(
     """
     parts = urlsplit(path)
     work = route_of(method, parts.path)
-    on = start if parts.path.startswith(FORM) else desk
+    on = start if parts.path.startswith(FORM) else session
     if on is None:
         raise RefusedError(404, "not found")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -82,25 +82,25 @@ def refusal(error: Exception, path: str) -> tuple[int, str]:
     return 500, "internal error"
 
 
-def _node(desk: Session, given: Mapping[str, str]) -> Any:
+def _node(session: Session, given: Mapping[str, str]) -> Any:
     solution = whole_number(given.get("solution", "0"))
-    return desk.node(whole_number(given["id"]), solution, PATIENCE)
+    return session.node(whole_number(given["id"]), solution, PATIENCE)
 
 
-def _extra(desk: Session, given: Mapping[str, str]) -> Any:
+def _extra(session: Session, given: Mapping[str, str]) -> Any:
     solution = whole_number(given.get("solution", "0"))
-    return desk.extra(given["name"], whole_number(given["id"]), solution)
+    return session.extra(given["name"], whole_number(given["id"]), solution)
 
 
-def _solve(desk: Session, given: Any) -> Any:
+def _solve(session: Session, given: Any) -> Any:
     _object(given)
-    desk.solve(given.get("locks"), given.get("iterations"), given.get("target"))
-    return desk.status()
+    session.solve(given.get("locks"), given.get("iterations"), given.get("target"))
+    return session.status()
 
 
-def _stop(desk: Session, given: Any) -> Any:
-    desk.stop()
-    return desk.status()
+def _stop(session: Session, given: Any) -> Any:
+    session.stop()
+    return session.status()
 
 
 def _begin(start: SpotForm, given: Any) -> Any:
@@ -128,11 +128,11 @@ def _object(given: Any) -> Any:
 
 
 ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
-    "/api/about": ("GET", lambda desk, given: desk.about(PATIENCE)),
+    "/api/about": ("GET", lambda session, given: session.about(PATIENCE)),
     "/api/node": ("GET", _node),
     "/api/extra": ("GET", _extra),
-    "/api/search": ("GET", lambda desk, given: desk.nodes.search(given["q"])),
-    "/api/status": ("GET", lambda desk, given: desk.status()),
+    "/api/search": ("GET", lambda session, given: session.nodes.search(given["q"])),
+    "/api/status": ("GET", lambda session, given: session.status()),
     "/api/solve": ("POST", _solve),
     "/api/stop": ("POST", _stop),
     f"{FORM}about": ("GET", lambda start, given: start.about()),

@@ -20,7 +20,7 @@ from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describ
 NAMES = ("A", "B")
 LONGEST_TITLE = 40
 """Largest number of characters of a game's name that the page shows with its parameters."""
-MOST_ITERATIONS = 10_000_000
+MAX_ITERATIONS = 10_000_000
 EXPLOITABILITY = Number(above=0, finite=True)
 """Check of a target."""
 
@@ -163,9 +163,9 @@ class Session:
             ValueError: A lock does not fit the game, or the iterations or the target are out of
                 range.
         """
-        if type(iterations) is not int or not 1 <= iterations <= MOST_ITERATIONS:
+        if type(iterations) is not int or not 1 <= iterations <= MAX_ITERATIONS:
             raise ValueError(
-                f"iterations must be a whole number from 1 to {MOST_ITERATIONS:,}, not "
+                f"iterations must be a whole number from 1 to {MAX_ITERATIONS:,}, not "
                 f"{iterations!r}"
             )
         if target is not None:

@@ -29,14 +29,14 @@ from ..solvers.solution import Solution
 
 ROOT = -1
 """Number of the node above all infosets, in games without a public tree."""
-MOST_CHILDREN = 500
+MAX_CHILDREN = 500
 """Largest number of infosets that are listed below one action."""
-MOST_FOUND = 50
+MAX_FOUND = 50
 """Largest number of results of a search."""
-MOST_SEARCHED = 200_000
+MAX_SEARCHED = 200_000
 """Largest number of infosets whose labels a search scans; in larger games it needs the whole
 label."""
-MOST_CARDS = 200
+MAX_CARDS = 200
 """Largest number of outcomes of chance that are listed; of more, the page asks for one by name."""
 BYTES_OF_VALUES = 100
 """Bytes per sequence while values are computed."""
@@ -173,11 +173,11 @@ class Nodes(ABC):
         if not wanted:
             return []
         found = self._exactly(wanted)
-        if self.game.n_infosets <= MOST_SEARCHED:
+        if self.game.n_infosets <= MAX_SEARCHED:
             matching = (pair for pair in self._labelled() if small in pair[0].casefold())
-            found |= islice(matching, MOST_FOUND)
+            found |= islice(matching, MAX_FOUND)
         found |= self._lines(wanted.split())
-        listed = islice(found.items(), MOST_FOUND)
+        listed = islice(found.items(), MAX_FOUND)
         return [{"infoset": label, "node": node} for label, node in listed]
 
     def place(self, text: str) -> int:
@@ -282,7 +282,7 @@ class HandNodes(Nodes):
             "actions": [],
             "hands": [],
             "ranges": [self._range(one, number, own, joint) for one in range(len(joint))],
-            "left_out": len(children) if len(children) > MOST_CARDS else 0,
+            "left_out": len(children) if len(children) > MAX_CARDS else 0,
         }
         if said["left_out"]:
             children = []
@@ -444,7 +444,7 @@ def infoset_rows(
         "loss": rows.loss,
         "conditional_regret": rows.conditional_regret,
         "own": rows.own_reach,
-        "others": rows.others_reach,
+        "others": rows.counterfactual_reach,
     }
     for name, column in columns.items():
         for one, number in zip(said, plain(column.tolist()), strict=True):
@@ -554,7 +554,7 @@ class InfosetNodes(Nodes):
         """Return entries for the infosets directly after a sequence."""
         order, parent = self._by_parent
         begin, end = np.searchsorted(parent, [sequence, sequence + 1]).tolist()
-        shown = order[begin : min(end, begin + MOST_CHILDREN)].tolist()
+        shown = order[begin : min(end, begin + MAX_CHILDREN)].tolist()
         listed: list[dict[str, Any]] = [
             {
                 "id": infoset,

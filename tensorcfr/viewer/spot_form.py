@@ -38,7 +38,7 @@ class SpotForm:
     """State of the page before there is a solution: a spot that is being built and solved."""
 
     def __init__(self) -> None:
-        self.desk: Session | None = None
+        self.session: Session | None = None
         """Session with the solution, which at first has no iterations; None until the game is
         compiled."""
         self.error: str | None = None
@@ -139,11 +139,11 @@ class SpotForm:
             with compiles_seen() as self._compiles:
                 game: CompiledGame = compile_game(source)
                 cards = PRECISION if game.is_of_cards else None
-                desk = Session(solve(game, iters=0, precision=cards), precision=cards)
-            desk.solve({}, iterations, target)
-            if self.desk is not None:
-                self.desk.stop()
-            self.desk = desk
+                session = Session(solve(game, iters=0, precision=cards), precision=cards)
+            session.solve({}, iterations, target)
+            if self.session is not None:
+                self.session.stop()
+            self.session = session
         except Exception as error:
             self.error = str(error) or type(error).__name__
 
@@ -154,7 +154,7 @@ class SpotForm:
         return {
             "building": building,
             "compiles": compiles.begun if compiles and compiles.now and building else 0,
-            "ready": self.desk is not None and not building,
+            "ready": self.session is not None and not building,
             "error": self.error,
         }
 

@@ -329,9 +329,9 @@ def test_a_river_equals_the_reference(rake: float) -> None:
     solver = Solver(game, algorithm, precision="float64")
     reference = ReferenceCFR(by_hand, **options)
     for mark in EARLY_MARKS:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         worst, where = difference(solver.average_policy(), reference.average_policy())
         assert worst <= 1e-12, (mark, where)
 

@@ -62,15 +62,15 @@ def test_threads_files_and_workers_keep_the_bits(
     game, record = turn(), ALGORITHMS["dcfr"]
     assert game.chunks.n_chunks
     plain = Solver(game, record, precision=precision)
-    plain.step(6)
+    plain.iterate(6)
     threaded = Solver(game, record, precision=precision, threads=2)
     on_disk = Solver(game, record, precision=precision, state_dir=tmp_path)
     for other in (threaded, on_disk):
-        other.step(6)
+        other.iterate(6)
         same_bits(plain, other)
     play_cluster(monkeypatch)
     with ClusterSolver(game, record, cluster=FakeClient(2), precision=precision) as there:
-        there.step(6)
+        there.iterate(6)
         same_bits(plain, there)
 
 

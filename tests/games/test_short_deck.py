@@ -186,9 +186,9 @@ def test_a_turn_equals_the_reference(name: str) -> None:
     solver = Solver(compile_game(rules), algorithm, precision="float64")
     reference = ReferenceCFR(as_game(HandByHand(rules)), **options)
     for mark in EARLY_MARKS:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         worst, where = difference(solver.average_policy(), reference.average_policy())
         assert worst <= 1e-12, (mark, where)
 

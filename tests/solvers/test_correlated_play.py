@@ -44,7 +44,7 @@ def test_equals_the_slow_one(name: str, kind: str) -> None:
     first = solve(game, kind, iters=10, checkpoints=())
     solution = solve(game, start=first, iters=20, checkpoints=())
     for _ in range(30):
-        twin.step()
+        twin.iterate()
     for (_, played), expected in zip(solution.joint_play, twin.played, strict=True):
         for label in game.infoset_labels:
             own = list(played[label].values())

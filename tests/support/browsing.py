@@ -87,8 +87,8 @@ def table(page: Any) -> dict[str, dict[str, Any]]:
 
 def assert_shows(page: Any, solution: Solution, label: str) -> None:
     """The table on the screen has the numbers of Python for the node of an infoset."""
-    desk = Session(solution)
-    node = desk.node(desk.nodes.place(label), 0)
+    session = Session(solution)
+    node = session.node(session.nodes.place(label), 0)
     shown = table(page)
     assert list(shown) == [row["infoset"] for row in node["hands"]]
     assert label in shown

@@ -254,7 +254,7 @@ def _sums(case: Case) -> Any:
 
 def _solver(case: Case) -> Any:
     solver = Solver(case.game, "cfr+", locks=case.locks, precision="float64")
-    solver.step(2)
+    solver.iterate(2)
     return [
         {label: list(sums) for label, sums in solver.sums.items()},
         solver.average_policy().to_dict(),
@@ -626,7 +626,8 @@ REASONS: dict[str, str] = {
         quantal_responses quasi_perfect
     """,
     SWEEPS: """
-        Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached read_algorithm
+        Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached
+        read_algorithm
         read_sweep sweep
     """,
 }

@@ -356,7 +356,7 @@ class ReferenceCFR:
         self.updates = [0] * self.tree.n_players
         self.met: dict[str, list[float]] = {}
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         """One iteration: every player is updated once."""
         self.t += 1
         players = range(self.tree.n_players)

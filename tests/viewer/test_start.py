@@ -110,10 +110,10 @@ def test_a_small_game_is_built_and_solved() -> None:
     start = SpotForm()
     start.begin({"game": "kuhn", "iterations": 40, "target": None})
     assert wait(start)["ready"]
-    assert start.desk is not None
-    while start.desk.running is None or not start.desk.running.is_over:
+    assert start.session is not None
+    while start.session.running is None or not start.session.running.is_over:
         time.sleep(0.01)
-    assert start.desk.about()["solutions"][0]["iterations"] == 40
+    assert start.session.about()["solutions"][0]["iterations"] == 40
     json.dumps(start.status())
     start.begin({"game": "kuhn", "iterations": 0})
     status = wait(start)
@@ -134,10 +134,10 @@ def test_a_spot_is_built_and_solved_to_its_target() -> None:
     start = SpotForm()
     start.begin({"spot": SPOT | {"pot": 20}, "iterations": 5000, "target": 1.0})
     assert wait(start)["ready"], start.error
-    assert start.desk is not None
-    while start.desk.running is None or not start.desk.running.is_over:
+    assert start.session is not None
+    while start.session.running is None or not start.session.running.is_over:
         time.sleep(0.01)
-    solution = start.desk.solutions[0].solution
+    solution = start.session.solutions[0].solution
     assert solution.exploitability <= 0.2
     assert 0 < solution.iterations < 5000
 

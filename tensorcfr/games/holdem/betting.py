@@ -28,7 +28,7 @@ class StreetState(NamedTuple):
     """Index into :data:`STREETS`."""
     put: tuple[int, int]
     """Amount that each player has put in on earlier streets of the spot."""
-    here: tuple[int, int]
+    street_put: tuple[int, int]
     """Amount that each player has put in on this street."""
     player: int
     """Player who acts; otherwise :data:`TO_DEAL`, :data:`TO_SHOW`, or ``WON - p`` after a fold that
@@ -102,7 +102,7 @@ class SpotBetting:
         Raises:
             ValueError: A line cannot be added or removed at this state.
         """
-        player, here = table.player, table.here
+        player, here = table.player, table.street_put
         faced = max(here)
         most = self.stack - table.put[player]
         top = self._top(table, faced, most)
@@ -138,9 +138,9 @@ class SpotBetting:
     def _label(self, amount: int, facing: bool, most: int) -> str:
         if amount == most:
             return ALL_IN
-        return f"{'raise' if facing else 'bet'}{self.said(amount)}"
+        return f"{'raise' if facing else 'bet'}{self.format_chips(amount)}"
 
-    def said(self, amount: int) -> str:
+    def format_chips(self, amount: int) -> str:
         """Format an amount in chips: ``"120"``, ``"2.5"``."""
         return f"{(amount * self.chip).normalize():f}"
 
@@ -181,7 +181,7 @@ class SpotBetting:
             all_in = f"{ALL_IN!r} or " if top == most else ""
             raise ValueError(
                 f"{self.game}: add: {label!r} must be {all_in}{kind!r} and an amount from "
-                f"{self.said(faced + 1)} to {self.said(top)}"
+                f"{self.format_chips(faced + 1)} to {self.format_chips(top)}"
             )
         return amount
 
@@ -200,7 +200,7 @@ class SpotBetting:
         if most <= faced + _round(self.add_allin * pot) and top == most:
             wanted.add(most)
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        least = max(faced + faced - min(table.here), 1)
+        least = max(faced + faced - min(table.street_put), 1)
         found = set()
         for amount in wanted:
             amount = max(min(amount, top), min(least, top))
@@ -254,7 +254,7 @@ class SpotBetting:
         acted = table._replace(
             added=after(table.added, action), removed=after(table.removed, action)
         )
-        faced = max(table.here)
+        faced = max(table.street_put)
         if action == FOLD:
             return acted._replace(player=WON - other)
         if action == CHECK:
@@ -262,11 +262,11 @@ class SpotBetting:
                 return acted._replace(player=1)
             return self._closed(acted, leads=False)
         if action == CALL:
-            acted = acted._replace(here=(faced, faced))
+            acted = acted._replace(street_put=(faced, faced))
             return self._closed(acted, leads=player == 0)
         amount = self.stack - table.put[player] if action == ALL_IN else self.amount_of(action)
-        here = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
-        return acted._replace(here=here, player=other, bets=table.bets + 1)
+        here = (amount, table.street_put[1]) if player == 0 else (table.street_put[0], amount)
+        return acted._replace(street_put=here, player=other, bets=table.bets + 1)
 
     def _closed(self, table: StreetState, *, leads: bool) -> StreetState:
         """Return the state at the end of a street."""
@@ -275,15 +275,15 @@ class SpotBetting:
 
     def _opened(self, table: StreetState) -> StreetState:
         """Return the first state of the next street, which is over at once after an all-in."""
-        put = (table.put[0] + table.here[0], table.put[1] + table.here[1])
-        opened = table._replace(street=table.street + 1, put=put, here=(0, 0), bets=0)
+        put = (table.put[0] + table.street_put[0], table.put[1] + table.street_put[1])
+        opened = table._replace(street=table.street + 1, put=put, street_put=(0, 0), bets=0)
         if put[0] < self.stack:
             return opened._replace(player=0)
         return self._closed(opened, leads=False)
 
     def paid(self, table: StreetState) -> tuple[int, int]:
         """Return the amount that each player has put in since the start of the spot."""
-        return table.put[0] + table.here[0], table.put[1] + table.here[1]
+        return table.put[0] + table.street_put[0], table.put[1] + table.street_put[1]
 
 
 def after(lines: Lines, action: str) -> Lines:

@@ -261,7 +261,7 @@ class BettingRows:
         return amount
 
     def _of_size(self, street: int, size: BetSize, here: _Decisions) -> np.ndarray:
-        """Return the amounts of one size as :meth:`SpotBetting._amount` does, without caps on raises.
+        """Return the amounts of one size as :meth:`SpotBetting._amount`, without caps on raises.
 
         Amounts are at most twice the all-in amount, so that they fit into int64.
         """

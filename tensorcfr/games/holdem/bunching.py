@@ -9,7 +9,8 @@ The exact weight of a pair of hands and a board is the share of all their cards.
 into one number per hand, but the solver needs such factors.  The approximation is the share of the
 board and one hand, times the share of the board and the other hand, divided by the board's share.
 It is multiplied by one factor per hand, fitted so that both players' marginal ranges are exact.
-The error is the remaining correlation between the cards of both hands; :class:`OfDeal` reports it.
+The error is the remaining correlation between the cards of both hands; :class:`DealFactors`
+reports it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ import numpy as np
 from ..._util.memory import reserve
 from .deck import CARDS, RANKS, SUITS, orders_of_suits
 
-MOST_FOLDED = 4
+MAX_FOLDED = 4
 """Largest number of folded players; six play."""
-MOST_DEALT = 2
+MAX_DEALT = 2
 """Largest number of cards still to be dealt: turn and river."""
-MOST_CARDS = 2 + MOST_DEALT
+MAX_CARDS = 2 + MAX_DEALT
 """Largest number of cards in a set with a share: a hand and the cards still to be dealt."""
 DEALS = 1 << 20
 """Number of sampled deals, before deals are dropped in which two players have the same card."""
@@ -48,7 +49,7 @@ ROUNDS = 10
 """Number of rounds that fit the factors of each player to the factors of the other one."""
 
 
-class OfDeal(NamedTuple):
+class DealFactors(NamedTuple):
     """Weights of the hands at the deal, with their approximation error."""
 
     factors: tuple[np.ndarray, np.ndarray]
@@ -61,7 +62,7 @@ class OfDeal(NamedTuple):
     """Peak scratch memory of shares and factors, in bytes."""
 
 
-class Folded:
+class Bunching:
     """Probabilities of hands and boards after some players have folded.
 
     Args:
@@ -95,7 +96,7 @@ class Folded:
         """Number of cards that are neither known nor folded."""
         can = [self._live_hands(hands, own) for own in ranges]
         count = DEALS if len(can) > 2 else prod(len(own) for own, _ in can)
-        sets = len(self._permutations) * MOST_CARDS * comb(len(live), MOST_CARDS)
+        sets = len(self._permutations) * MAX_CARDS * comb(len(live), MAX_CARDS)
         self.nbytes = max((BYTES_OF_DEAL + BYTES_OF_CARDS * len(can)) * count, BYTES_OF_SET * sets)
         """Peak scratch memory of the constructor, in bytes."""
         reserve(self.nbytes, "folded: deals and sets of cards")
@@ -120,7 +121,7 @@ class Folded:
         if total <= 0.0:
             raise ValueError("no deal gives all of them different cards")
         shares, held = [np.ones(1)], [np.ones(1)]
-        for size in range(1, 1 + MOST_CARDS):
+        for size in range(1, 1 + MAX_CARDS):
             # Probability that the folded hands contain all cards of a set.
             here = np.zeros(comb(live, size))
             for columns in combinations(range(dealt.shape[1]), size):
@@ -184,7 +185,7 @@ class Folded:
         evenly, really = (comb(n - 4, count) for n in (every, self.free))
         return found * np.sqrt(evenly / really)
 
-    def of_deal(self, hands: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> OfDeal:
+    def of_deal(self, hands: Sequence[np.ndarray], weights: Sequence[np.ndarray]) -> DealFactors:
         """Fit the factors that make both players' marginal ranges exact, and measure the error.
 
         Args:
@@ -214,7 +215,7 @@ class Folded:
         lost = float((given * off).sum() / (given * exact).sum())
         can = exact > 0.0
         most = float((off[can] / exact[can]).max())
-        return OfDeal((one, other), lost, most, max(needed, self.nbytes))
+        return DealFactors((one, other), lost, most, max(needed, self.nbytes))
 
     def _evened(self, hands: np.ndarray, wanted: np.ndarray, has: np.ndarray) -> np.ndarray:
         """Return ``wanted / has`` for each hand; 1 where ``has`` is 0.

@@ -16,7 +16,7 @@ from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown
 from . import betting
 from .betting import STREETS, SpotBetting, StreetState
 from .betting_rows import BettingRows
-from .bunching import MOST_FOLDED, Folded
+from .bunching import MAX_FOLDED, Bunching
 from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
 from .sizes import BetSize, read_sizes
@@ -174,8 +174,8 @@ class Spot(CardGame):
         what, width = f"{self.game}: folded", self.hands[0].shape[1]
         if width != 2:
             raise ValueError(f"{what} is for games whose hands have two cards")
-        if len(folded) > MOST_FOLDED:
-            raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
+        if len(folded) > MAX_FOLDED:
+            raise ValueError(f"{what}: {len(folded)} players; at most {MAX_FOLDED} can fold")
         read = [self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)]
         try:
             self._folded = _left_by(self.every_hand, tuple(read), (*self.board, *self.dead))
@@ -272,7 +272,7 @@ class Spot(CardGame):
         """Return the weights of a player's hands on a board, float64 (hands,).
 
         They are the weights in the range, times the factors of
-        :class:`~tensorcfr.games.holdem.bunching.Folded` if players have folded.
+        :class:`~tensorcfr.games.holdem.bunching.Bunching` if players have folded.
         """
         if not self.weights_vary:
             return self.weights[player]
@@ -323,7 +323,7 @@ class Spot(CardGame):
 @lru_cache(maxsize=4)
 def _left_by(
     every_hand: Callable[[], np.ndarray], ranges: tuple[bytes, ...], known: tuple[int, ...]
-) -> Folded:
+) -> Bunching:
     """Return the effect of folded players, cached because the same spot is built repeatedly.
 
     Args:
@@ -331,7 +331,7 @@ def _left_by(
         ranges: Bytes of float64 (hands,) for each folded player.
         known: Cards of the board and dead cards.
     """
-    return Folded(every_hand(), [np.frombuffer(own) for own in ranges], known)
+    return Bunching(every_hand(), [np.frombuffer(own) for own in ranges], known)
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
