@@ -280,4 +280,4 @@ def _codes(hands: np.ndarray) -> np.ndarray:
 
 
 _WAYS = np.array([[comb(n, k) for k in range(5)] for n in range(len(CARDS))])
-"""int64 (52, 5): the binomial coefficients n over k, up to k = MOST_CARDS."""
+"""int64 (52, 5): the binomial coefficients n over k, up to k = MAX_CARDS."""
