@@ -151,7 +151,7 @@ class Passes:
     def evaluate_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.evaluate`."""
+        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
         if self.parts == 1:
             self.evaluate_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
