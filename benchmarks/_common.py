@@ -87,7 +87,7 @@ CONTESTS = {
 class Runner(Protocol):
     """A tool, set up to iterate on a game."""
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
 
     def exploitability(self) -> float:
@@ -101,9 +101,9 @@ class TensorCFR:
         self.game = tensorcfr.compile_game(contest.spec, cut=False)
         self.solver = tensorcfr.Solver(self.game, algorithm)
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
-        self.solver.step(iterations)
+        self.solver.iterate(iterations)
 
     def exploitability(self) -> float:
         """Exploitability of the average strategy."""
@@ -120,7 +120,7 @@ class OpenSpiel:
         solvers = {"cfr": pyspiel.CFRSolver, "cfr+": pyspiel.CFRPlusSolver}
         self.solver = solvers[algorithm](self.game)
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
         for _ in range(iterations):
             self.solver.evaluate_and_update_policy()
@@ -155,7 +155,7 @@ class LiteEFG:
         kept = ["average-iterate"] if algorithm == "dcfr" else []
         self.strategy = self.graph.current_strategy(*kept)
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
         for _ in range(iterations):
             self.graph.update_graph(self.environment)
@@ -170,7 +170,7 @@ class LiteEFG:
 class AlternatingLiteEFG(LiteEFG):
     """LiteEFG's CFR, asked to update one player after the other: two traversals."""
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
         strategy = self.graph.current_strategy()
         for _ in range(iterations):

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 from distributed.comm import tcp
 
 from tensorcfr import Solver, compile_game
-from tensorcfr.cluster.solver import ClusterSolver, traffic_of
+from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import format_bytes
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers.passes import bytes_of_passes
@@ -87,13 +87,13 @@ def main() -> None:
             times: dict[str, list[float]] = {name: [] for name in solvers}
             used = dict.fromkeys(solvers, 0.0)
             for solver in solvers.values():
-                solver.step(given.step)
+                solver.iterate(given.step)
             grown = {at: now - before[at] for at, now in client.run(resident).items()}
             for _ in range(given.rounds):
                 for name, solver in solvers.items():
                     processor = processor_time(client)
                     started = time.perf_counter()
-                    solver.step(given.step)
+                    solver.iterate(given.step)
                     times[name].append((time.perf_counter() - started) / given.step)
                     used[name] += (processor_time(client) - processor) / given.step
             for name, found in times.items():
@@ -112,7 +112,7 @@ def main() -> None:
             wire_down, wire_up = written(), sum(client.run(written).values())
             started = time.perf_counter()
             for _ in range(SPANS):
-                workers.step(given.step)
+                workers.iterate(given.step)
             done = SPANS * given.step
             seconds = time.perf_counter() - started
             down, up = workers.traffic.down - down, workers.traffic.up - up
@@ -136,13 +136,13 @@ def main() -> None:
                     f"game {format_bytes(game.nbytes)}, grown by {format_bytes(grown[address])}"
                 )
             started = time.perf_counter()
-            workers.step(1)
+            workers.iterate(1)
             state = workers.state
             took = time.perf_counter() - started
             print(
                 f"  a step and a snapshot of {format_bytes(crew.traffic.snapshots)}: {took:.2f} s"
             )
-            threads.step(workers.iteration - threads.iteration)
+            threads.iterate(workers.iteration - threads.iteration)
             same = all(
                 getattr(state, name).tobytes() == array.tobytes()
                 for name, array in threads.state._asdict().items()

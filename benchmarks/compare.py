@@ -62,7 +62,7 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
     runners = {tool: TOOLS[tool](contest, "cfr") for tool in installed_tools()}
     check_agreement(contest)
     timings = interleaved(
-        {tool: runner.step for tool, runner in runners.items()},
+        {tool: runner.iterate for tool, runner in runners.items()},
         rounds=ROUNDS,
         fixed={tool: contest.iterations for tool in runners if tool != "tensorcfr"},
     )
@@ -76,14 +76,14 @@ def compare_iterations(contest: Contest) -> dict[str, Any]:
         solver = tensorcfr.Solver(
             tensorcfr.compile_game(pyspiel.load_game(contest.openspiel)), "cfr"
         )
-        imported["imported"] = solver.step
+        imported["imported"] = solver.iterate
     extra = interleaved(
         {
-            "iteration": own.step,
+            "iteration": own.iterate,
             **imported,
             "evaluation": _repeated(own.exploitability),
-            "single step": _repeated(lambda: own.step(1)),
-            "CFR+ iteration": TensorCFR(contest, "cfr+").step,
+            "single step": _repeated(lambda: own.iterate(1)),
+            "CFR+ iteration": TensorCFR(contest, "cfr+").iterate,
         },
         rounds=ROUNDS,
         round_seconds=0.05,
@@ -128,7 +128,7 @@ def check_agreement(contest: Contest) -> None:
     found = []
     for tool in ("tensorcfr", "OpenSpiel"):
         runner = TOOLS[tool](contest, "cfr")
-        runner.step(contest.agree_after)
+        runner.iterate(contest.agree_after)
         found.append(runner.exploitability())
     if abs(found[0] - found[1]) > 1e-9:
         raise RuntimeError(
@@ -192,7 +192,7 @@ def exploitability_curve(
     iterations, seconds, step = 0, 0.0, 1
     while True:
         started = time.process_time()
-        runner.step(step)
+        runner.iterate(step)
         seconds += time.process_time() - started
         iterations += step
         curve.append(
@@ -416,7 +416,7 @@ def _inside_section(found: dict[str, Any]) -> str:
         "from the OpenSpiel game.\n"
         "- *imported*: time of an iteration of the imported game, divided by the built-in game's.\n"
         "- *CFR+ iteration*: within a longer run.\n"
-        "- `step(1)`: one call of `Solver.step(1)` with CFR, for a loop of your own.\n"
+        "- `step(1)`: one call of `Solver.iterate(1)` in CFR, for a loop of your own.\n"
         "- `evaluate()`: one call of `Solver.evaluate()` (values, best responses, exploitability), "
         "also divided by the time of `step(1)` (*in steps*).\n\n"
         + table(
@@ -426,7 +426,7 @@ def _inside_section(found: dict[str, Any]) -> str:
                 "from OpenSpiel",
                 "imported",
                 "CFR+ iteration",
-                "`step(1)`",
+                "`iterate(1)`",
                 "`evaluate()`",
                 "in steps",
             ],

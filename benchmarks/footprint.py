@@ -39,14 +39,14 @@ def footprint(contest: str, tool: str) -> dict[str, Any]:
 def measure(contest: str, tool: str) -> dict[str, Any]:
     """Measure in this process; memory is beyond that of the imported, warmed tool."""
     warm_up = TOOLS[tool](CONTESTS["kuhn"], "cfr")
-    warm_up.step(1)
+    warm_up.iterate(1)
     warm_up.exploitability()
     del warm_up
     before = _resident()
     started, used = time.perf_counter(), time.process_time()
     runner = TOOLS[tool](CONTESTS[contest], "cfr")
     set_up_seconds, set_up_wall = time.process_time() - used, time.perf_counter() - started
-    runner.step(ITERATIONS)
+    runner.iterate(ITERATIONS)
     held = _resident()
     return {
         "set_up_seconds": set_up_seconds,

@@ -70,11 +70,11 @@ def measure() -> dict[str, float]:
         game = compile_game(spec)
         sampled = algorithm.endswith("sampling")
         solver = SampledSolver(game, algorithm, seed=0) if sampled else Solver(game, algorithm)
-        solver.step(iterations)
+        solver.iterate(iterations)
         ratios = []
         for _ in range(ROUNDS):
             unit = _seconds(_calibrate, a, b, passes) / passes
-            ratios.append(_seconds(solver.step, iterations) / iterations / unit)
+            ratios.append(_seconds(solver.iterate, iterations) / iterations / unit)
         found[name] = statistics.median(ratios)
     return found
 

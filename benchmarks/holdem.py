@@ -98,13 +98,13 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
 def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
     """The same of this library."""
     solver = Solver(game, precision="float32", threads=threads)
-    solver.step(1)
+    solver.iterate(1)
     solver.evaluate()
     least, begin, cpu = float("inf"), time.perf_counter(), time.process_time()
     parts = 8 if iterations >= 8 else iterations
     for _ in range(parts):
         start = time.perf_counter()
-        solver.step(iterations // parts)
+        solver.iterate(iterations // parts)
         least = min(least, (time.perf_counter() - start) / (iterations // parts))
     done = parts * (iterations // parts)
     mean, used = (time.perf_counter() - begin) / done, (time.process_time() - cpu) / done

@@ -118,7 +118,7 @@ def measure(*, quick: bool) -> Iterator[Point]:
             except tensorcfr.MemoryLimitError as error:
                 progress(f"  left out: {error}")
                 continue
-            timing: Timing = interleaved({"": solver.step})[""]
+            timing: Timing = interleaved({"": solver.iterate})[""]
             working_set = traffic(game).working_set
             yield Point(
                 family=family,

@@ -52,12 +52,12 @@ def multiples(
         compiled = compiled.without_merging()
     solvers = {name: Solver(compiled, record) for name, record in variants().items()}
     for solver in solvers.values():
-        solver.step(iterations)
+        solver.iterate(iterations)
     taken: dict[str, list[float]] = {name: [] for name in solvers}
     for _ in range(turns):
         for name, solver in solvers.items():
             started = time.process_time()
-            solver.step(iterations)
+            solver.iterate(iterations)
             taken[name].append(time.process_time() - started)
     ratios = {
         name: statistics.median(s / c for s, c in zip(own, taken["cfr+"], strict=True))

@@ -36,7 +36,7 @@ def test_iteration(benchmark, contest, tool):
     iterations = CONTESTS[contest].iterations
     benchmark.group = f"{contest}: {iterations} CFR iterations"
     runner = _make(tool, contest, "cfr")
-    benchmark.pedantic(runner.step, args=(iterations,), rounds=5, warmup_rounds=1)
+    benchmark.pedantic(runner.iterate, args=(iterations,), rounds=5, warmup_rounds=1)
     if not benchmark.disabled:
         benchmark.extra_info["seconds_per_iteration"] = benchmark.stats["median"] / iterations
 
@@ -46,7 +46,7 @@ def test_evaluation(benchmark, contest):
     """Exploitability of the average strategy: about one iteration."""
     benchmark.group = f"{contest}: one evaluation"
     runner = TensorCFR(CONTESTS[contest], "cfr")
-    runner.step(10)
+    runner.iterate(10)
     assert benchmark(runner.exploitability) > 0
 
 
@@ -62,10 +62,10 @@ def test_time_to_target(benchmark, contest, tool):
 
     def run(runner):
         iterations = step = 1
-        runner.step(step)
+        runner.iterate(step)
         while runner.exploitability() > TARGETS[contest]:
             step = max(1, iterations // 4)
-            runner.step(step)
+            runner.iterate(step)
             iterations += step
         return iterations
 

@@ -42,7 +42,7 @@ class Peer:
             pyspiel.load_game(CONTESTS[game].openspiel)
         )
 
-    def step(self, iterations: int) -> None:
+    def iterate(self, iterations: int) -> None:
         """Run some iterations."""
         for _ in range(iterations):
             self.solver.run_iteration()
@@ -64,7 +64,7 @@ def test_iteration(benchmark, game, algorithm):
     iterations = max(1, ITERATIONS[game] // FEWER.get(algorithm, 1))
     benchmark.group = f"{game}: {algorithm}"
     solver = SampledSolver(compile_game(CONTESTS[game].spec), algorithm)
-    benchmark.pedantic(solver.step, args=(iterations,), rounds=5, warmup_rounds=1)
+    benchmark.pedantic(solver.iterate, args=(iterations,), rounds=5, warmup_rounds=1)
     if not benchmark.disabled:
         seconds = benchmark.stats["median"] / iterations
         per_iteration = solver.nodes_touched / solver.iteration
@@ -82,7 +82,7 @@ def test_peer(benchmark, game, algorithm):
     benchmark.group = f"{game}: {algorithm}"
     peer = Peer(game, algorithm)
     iterations = ITERATIONS[game]
-    benchmark.pedantic(peer.step, args=(iterations,), rounds=5, warmup_rounds=1)
+    benchmark.pedantic(peer.iterate, args=(iterations,), rounds=5, warmup_rounds=1)
 
 
 @pytest.mark.parametrize("algorithm", PEERS)
@@ -96,7 +96,7 @@ def test_ratio(benchmark, game, algorithm):
     timings = {}
 
     def contest():
-        timings.update(interleaved({"ours": solver.step, "theirs": peer.step}, rounds=5))
+        timings.update(interleaved({"ours": solver.iterate, "theirs": peer.iterate}, rounds=5))
 
     benchmark.pedantic(contest, rounds=1)
     times = ratio(timings["theirs"], timings["ours"])
@@ -110,7 +110,7 @@ def test_a_billion_chance_sampled_iterations_of_kuhn(benchmark):
     """Measured on a few million of them."""
     solver = SampledSolver(compile_game("kuhn"), "chance_sampling")
     iterations = 2_000_000
-    benchmark.pedantic(solver.step, args=(iterations,), rounds=3, warmup_rounds=1)
+    benchmark.pedantic(solver.iterate, args=(iterations,), rounds=3, warmup_rounds=1)
     if not benchmark.disabled:
         seconds = benchmark.stats["min"] / iterations * 1e9
         benchmark.extra_info["seconds_for_a_billion"] = seconds

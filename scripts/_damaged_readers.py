@@ -98,7 +98,7 @@ def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:
     from tensorcfr import Solution, load_game
     from tensorcfr.solvers.solution_file import read_header
     from tensorcfr.storage.archive import parse_header
-    from tensorcfr.sweep.table import parse_table
+    from tensorcfr.sweep.sweep_table import parse_table
 
     if kind in ("game", "cut"):
         return load_game(io.BytesIO(content), memory_limit=READ_LIMIT)
@@ -173,7 +173,7 @@ def read_settings(path: Path) -> Any:
 
 def read_boards(path: Path) -> Any:
     """The rows of a report on boards."""
-    from tensorcfr.analysis.boards import _read
+    from tensorcfr.analysis.board_reports import _read
 
     return _read(path, SPOT_OF_BOARDS, 1)
 
@@ -293,7 +293,7 @@ def play(game: Any) -> None:
     check(game, expand=True)
     values = evaluate(game, Policy.uniform(game)).values
     solver = Solver(game, "cfr")
-    solver.step(2)
+    solver.iterate(2)
     gains = solver.evaluate().gains
     if not all(map(math.isfinite, (*values, *gains))) or min(gains) < -1e-6:
         raise DefectError(f"values {values}, gains {gains}")
@@ -337,7 +337,7 @@ def go_on(solution: Any) -> None:
 
     from tensorcfr import solve
     from tensorcfr.errors import GameError, UnknownGameError
-    from tensorcfr.uncompiled.game import UncompiledGame, UnknownRules
+    from tensorcfr.uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 
     play(solution.game)
     if solution.state is None:

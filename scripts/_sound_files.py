@@ -223,7 +223,7 @@ def make_files(folder: Path, kinds: list[str]) -> None:
 
 def make_boards(path: Path) -> None:
     """Write the table of a report on some boards."""
-    from tensorcfr.analysis.tables import save_rows
+    from tensorcfr.analysis.table_files import save_rows
 
     rows = [
         {

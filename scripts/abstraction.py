@@ -124,11 +124,11 @@ def milliseconds(
     solvers = [make_solver(request) for request in requests]
     times = np.empty((rounds, len(games)))
     for solver in solvers:
-        solver.step()
+        solver.iterate()
     for turn in range(rounds):
         for number, solver in enumerate(solvers):
             before = solver.seconds
-            solver.step(iterations)
+            solver.iterate(iterations)
             times[turn, number] = solver.seconds - before
     medians: list[float] = (1000 * np.median(times, axis=0) / iterations).tolist()
     return medians

@@ -108,7 +108,7 @@ def _run(solver: SampledSolver, marks: np.ndarray) -> list[float]:
         while (left := nodes - solver.nodes_touched) > 0:
             each = max(solver.nodes_touched, 1) / max(solver.iteration, 1)
             # A little less than what seems to be left: iterations are not alike.
-            solver.step(max(1, int(0.95 * left / each)) if solver.iteration else 1)
+            solver.iterate(max(1, int(0.95 * left / each)) if solver.iteration else 1)
         found.append(solver.evaluate().exploitability)
     return found
 

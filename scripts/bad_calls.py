@@ -47,7 +47,7 @@ from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
 from tensorcfr.games import make_game
 from tensorcfr.model.arguments import LOCKS
-from tensorcfr.solvers.arguments import STEPS
+from tensorcfr.solvers.solver_arguments import STEPS
 
 SECONDS = 20
 """A call that takes longer hangs."""
@@ -181,9 +181,9 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "compile_game", tensorcfr.compile_game, {"source": "kuhn"}
     yield "solve", tensorcfr.solve, {"game": kuhn, "iters": 2}
     yield "Solver", Solver, {"game": kuhn, "algorithm": "cfr"}
-    yield "Solver.step", Solver(kuhn).step, {}
+    yield "Solver.step", Solver(kuhn).iterate, {}
     yield "SampledSolver", SampledSolver, {"game": kuhn, "algorithm": "external_sampling"}
-    yield "SampledSolver.step", SampledSolver(kuhn, "external_sampling").step, {}
+    yield "SampledSolver.step", SampledSolver(kuhn, "external_sampling").iterate, {}
     yield "evaluate", tensorcfr.evaluate, of_game
     yield "exploitability", tensorcfr.exploitability, of_game
     yield "nash_conv", tensorcfr.nash_conv, of_game

@@ -137,7 +137,7 @@ def measure_speed(only: str | None) -> None:
             if when == "later":
                 begun = time.process_time()
                 while time.process_time() - begun < BETWEEN:
-                    ours.step(iterations)
+                    ours.iterate(iterations)
             before, nodes = ours.iteration, ours.nodes_touched
             seconds: dict[str, list[float]] = {tool: [] for tool in tools}
             for _ in range(ROUNDS):
@@ -182,7 +182,7 @@ def _tools(name: str, scheme: str) -> tuple[SampledSolver, dict[str, Callable[[i
         cpp = pyspiel.OutcomeSamplingMCCFRSolver(game, epsilon=0.6, seed=1)
         python = OutcomeSamplingSolver(game)
     return ours, {
-        "tensorcfr": ours.step,
+        "tensorcfr": ours.iterate,
         "openspiel_cpp": lambda n: [cpp.run_iteration() for _ in range(n)],
         "openspiel_python": lambda n: [python.iteration() for _ in range(n)],
     }
@@ -208,7 +208,7 @@ def measure_curve(name: str, seconds: float, limit: int) -> None:
         begun, iteration = time.process_time(), solver.iteration
         while time.process_time() - begun < mark - spent:
             try:
-                solver.step()
+                solver.iterate()
             except MemoryLimitError as error:
                 ended = str(error)
                 print(ended, flush=True)

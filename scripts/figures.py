@@ -34,7 +34,7 @@ from tensorcfr.plots import (
     sweep_curves,
 )
 from tensorcfr.plots.style import save_picture
-from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
+from tensorcfr.sweep import SweepRow, curves, read_algorithm, read_sweep, sweep
 
 from .large_games import TUTORIAL
 
@@ -177,7 +177,7 @@ def draw_responses() -> Figure:
     )
 
 
-def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[Row]:
+def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[SweepRow]:
     """One sweep, as far as this version can; no rows where it cannot."""
     figure = COMPARISONS[name]
     games = [game for game in figure.games if _known(name, game, make_game)]

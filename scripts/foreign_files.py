@@ -24,8 +24,8 @@ from typing import Any
 from tensorcfr import __version__
 from tensorcfr.errors import GameError
 from tensorcfr.formats import read_spot_options
+from tensorcfr.formats.game_sources import resolve_rules
 from tensorcfr.formats.other_spots import ENDINGS
-from tensorcfr.formats.sources import find_rules
 from tensorcfr.games import make_spot
 
 FILLED_IN = {"board": "Td9d6h", "ranges": ("22+", "22+"), "pot": 10, "stacks": 90}
@@ -41,7 +41,7 @@ def read(path: Path) -> None:
         GameError: The file is refused.
     """
     if path.suffix.lower() not in ENDINGS:
-        find_rules(path)
+        resolve_rules(path)
         return
     options = read_spot_options(path)
     is_omaha = options.get("game") == "omaha"

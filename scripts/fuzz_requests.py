@@ -36,9 +36,9 @@ from tensorcfr.errors import MissingExtraError
 from tensorcfr.formats import parse_spot
 from tensorcfr.games import GAMES, SPOTS, make_spot
 from tensorcfr.sweep import read_algorithm
-from tensorcfr.viewer.answers import FORM, ROUTES, answer_to, refusal
-from tensorcfr.viewer.desk import Desk
-from tensorcfr.viewer.start import Start
+from tensorcfr.viewer.routes import FORM, ROUTES, refusal, respond_to
+from tensorcfr.viewer.session import Session
+from tensorcfr.viewer.spot_form import SpotForm
 
 SECONDS = 5.0
 """Processor time that an answer may take."""
@@ -178,7 +178,7 @@ class Seen:
             tensorcfr.compile_game("holdem", **river, bets="a"),
         ]
         solved = [tensorcfr.solve(game, "cfr", iters=1) for game in self.games]
-        self.desks = [Desk(one) for one in solved]
+        self.sessions = [Session(one) for one in solved]
 
 
 def locks(dice: Random) -> Any:
@@ -204,7 +204,7 @@ def try_locks(dice: Random, seen: Seen) -> None:
 
 def try_viewer(dice: Random, seen: Seen) -> None:
     """A request of the page."""
-    desk, start = dice.choice(seen.desks), Start()
+    session, start = dice.choice(seen.sessions), SpotForm()
     path = dice.choice(sorted(ROUTES))
     method = ROUTES[path][0] if dice.random() < 0.95 else "PUT"
     body: Any = None
@@ -227,22 +227,22 @@ def try_viewer(dice: Random, seen: Seen) -> None:
         start._build = lambda *_: None  # type: ignore[method-assign]
     else:
         body = {"locks": locks(dice), "iterations": of(dice, (1,)), "target": of(dice, (1, None))}
-        # What is checked before a solve begins is the same in a busy desk.
+        # What is checked before a solve begins is the same in a busy session.
     if body is not None:
         if dice.random() < 0.05:
             body = of(dice, (1, "x", [], None))
         # Only what can be written as JSON arrives.
         body = json.loads(json.dumps(body, default=repr, skipkeys=True))
     try:
-        answer = answer_to(desk, start, method, path, body)
+        answer = respond_to(session, start, method, path, body)
         json.loads(answer, parse_constant=lambda text: 1 / 0)
     except Exception as error:
         status, _ = refusal(error, path)
         if status == 500:
             raise
     finally:
-        if desk.running is not None:
-            desk.stop()
+        if session.running is not None:
+            session.stop()
 
 
 KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {

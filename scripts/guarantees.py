@@ -148,9 +148,9 @@ def restarts() -> str:
 def still_moves(game: CompiledGame, record: Record, iterations: int = 20_000) -> str:
     """Return the largest change of a probability in the last iteration of some."""
     solver = Solver(game, record)
-    solver.step(iterations)
+    solver.iterate(iterations)
     before = solver.current_policy().probabilities.copy()
-    solver.step(1)
+    solver.iterate(1)
     return short(float(np.abs(solver.current_policy().probabilities - before).max()))
 
 

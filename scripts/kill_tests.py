@@ -33,7 +33,7 @@ from typing import Any
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr._util.machine import machine, versions
-from tensorcfr.sweep import Row, read_sweep
+from tensorcfr.sweep import SweepRow, read_sweep
 
 ROOT = Path(__file__).parent.parent
 GRACE = 5.0
@@ -300,7 +300,7 @@ def _check_solution(path: Path, found: Found, *, must_exist: bool) -> None:
         found.fault("damaged files", f"{path} holds {solution.game.name}")
 
 
-def rows_of(path: Path, found: Found) -> list[Row]:
+def rows_of(path: Path, found: Found) -> list[SweepRow]:
     """The rows of a table that may not be there yet; a damaged one is a fault."""
     if not path.exists():
         return []
@@ -314,7 +314,7 @@ def rows_of(path: Path, found: Found) -> list[Row]:
         return []
 
 
-def check_rows(before: list[Row], after: list[Row], found: Found) -> None:
+def check_rows(before: list[SweepRow], after: list[SweepRow], found: Found) -> None:
     """Nothing is there twice, and of a finished cell nothing is lost."""
     keys = Counter((*row.key, row.iteration) for row in after)
     if twice := [key for key, count in keys.items() if count > 1]:

@@ -147,7 +147,7 @@ def main() -> None:
     with open(arguments.out / f"{arguments.name}.csv", "w", newline="") as file:
         rows, mark, reached = None, 1, math.inf
         while solver.seconds < 60.0 * arguments.minutes and reached > arguments.target:
-            solver.step(mark - solver.iteration)
+            solver.iterate(mark - solver.iteration)
             before = time.perf_counter()
             found = solver.evaluate()
             evaluating, reached = time.perf_counter() - before, found.exploitability

@@ -40,7 +40,7 @@ from tensorcfr.algorithms import Algorithm, Sampling
 from tensorcfr.errors import MemoryLimitError
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.solvers import sampled_solver, solver
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.sweep import read_algorithm
 
 ROOT = Path(__file__).parent.parent
@@ -247,7 +247,7 @@ def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) ->
     assert isinstance(game, CutGame)
     assert isinstance(record, Algorithm)
     solve(compile_game("kuhn", cut=1), record, iters=1, precision=precision)  # Loads the kernels.
-    state = bytes_kept(game.chunks, record, precision)
+    state = state_bytes(game.chunks, record, precision)
     told = solver.bytes_needed(game, record, precision, state_dir=folder)
     allowed = told + ROOM
     assert state > 1.5 * allowed

@@ -100,7 +100,7 @@ def settle(name: str) -> None:
     above: dict[str, int] = {}
     solver = AgentSolver(game, MMD_AGENT)
     for done in range(every, last + 1, every):
-        solver.step(every)
+        solver.iterate(every)
         worth = values(game, solver.average_policy())
         found = regrets_of(worth)
         regrets = np.concatenate([rows.conditional_regret for rows in worth.all_rows()])
@@ -148,7 +148,7 @@ def on_path(worth: Values) -> float:
     every = list(worth.all_rows())
     regret = np.concatenate([rows.conditional_regret for rows in every])
     own = np.concatenate([rows.own_reach for rows in every])
-    others = np.concatenate([rows.others_reach for rows in every])
+    others = np.concatenate([rows.counterfactual_reach for rows in every])
     here = (own >= ON_PATH) & (others >= ON_PATH * others.max())
     return float(regret[here].max())
 

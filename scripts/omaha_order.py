@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from tensorcfr.compilers.cards.subsets import Side, all_sets, compare, signs_of, sums_of
-from tensorcfr.games.omaha.ranges import ORDER, every_hand, suit_classes
-from tensorcfr.games.omaha.strength import omaha_strengths
+from tensorcfr.games.omaha.omaha_ranges import ORDER, every_hand, suit_classes
+from tensorcfr.games.omaha.omaha_strength import omaha_strengths
 
 SEED = 2026
 

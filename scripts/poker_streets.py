@@ -60,16 +60,16 @@ def ways() -> None:
     """Some iterations in every way, and the bits that they leave."""
     from distributed import Client, LocalCluster
 
-    from tensorcfr.cluster.solver import ClusterSolver
+    from tensorcfr.cluster.cluster_solver import ClusterSolver
 
     # All-ins before the flop see five cards here: how often hands win then is known.
     game = compile_game(RUNS["nolimit_turn"].game.replace("flops=25", "flops=25, runout=5"))
     rows = []
 
     def measure(name: str, solver: Any) -> None:
-        solver.step(1)  # Kernels are loaded, and pages of memory taken.
+        solver.iterate(1)  # Kernels are loaded, and pages of memory taken.
         started = time.perf_counter()
-        solver.step(ITERATIONS - 1)
+        solver.iterate(ITERATIONS - 1)
         seconds = (time.perf_counter() - started) / (ITERATIONS - 1)
         state, digest = solver.state, hashlib.sha256()
         for array in state:
@@ -144,9 +144,9 @@ def limit() -> None:
     rules = limit_on(flops)
     numbers = size_of_cards(rules, "part").chunks.numbers
     solver = Solver(compile_game(rules), precision="int16", threads=2)
-    solver.step(1)
+    solver.iterate(1)
     solver.evaluate()
-    note("iteration, 16 bits", flops, numbers, *timed(partial(solver.step, 1)))
+    note("iteration, 16 bits", flops, numbers, *timed(partial(solver.iterate, 1)))
     note("best response to arrays, 16 bits", flops, numbers, *timed(solver.evaluate))
     del solver
     flops = FLOPS["two"]
@@ -170,7 +170,7 @@ def buckets() -> None:
     print(f"{small.n_numbers:,} numbers, compiled in {compiling:.0f} s", flush=True)
     solver = Solver(small, precision="float32", threads=2)
     for count in (15, 15, 30, 60):
-        solver.step(count)
+        solver.iterate(count)
         lost = evaluate(full, lift(solver.average_policy())).exploitability
         rows.append(
             {

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from tensorcfr._util.files import replacing
-from tensorcfr.games.holdem.cards import HANDS, RANKS, SUITS, orders_of_suits
+from tensorcfr.games.holdem.deck import HANDS, RANKS, SUITS, orders_of_suits
 from tensorcfr.games.holdem.runouts import BOARD, FILE, count_runouts, kinds_of_pairs, moved_hands
 from tensorcfr.games.holdem.strength import strengths
 

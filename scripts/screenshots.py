@@ -24,8 +24,8 @@ from playwright.sync_api import sync_playwright
 
 from tensorcfr import CompiledGame, Solution, compile_game, solve
 from tensorcfr._util.plain import plain
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Session
 
 FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
 PATIENCE = 300_000
@@ -60,9 +60,9 @@ NODES = 60
 
 
 @contextmanager
-def served(desk: Desk | None) -> Iterator[str]:
-    """The address of a viewer; without a desk, of the form."""
-    server = Server(desk)
+def served(session: Session | None) -> Iterator[str]:
+    """The address of a viewer; without a session, of the form."""
+    server = Server(session)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -93,7 +93,7 @@ def save(page: Any, name: str) -> None:
 
 def leduc(browser: Any) -> None:
     """A node with a lock, solved again."""
-    with served(Desk(solve(compile_game("leduc"), iters=1000))) as url:
+    with served(Session(solve(compile_game("leduc"), iters=1000))) as url:
         page = open_page(browser, url, DESKTOP)
         page.keyboard.press("2")
         page.wait_for_selector("#node[data-id='2']")
@@ -112,7 +112,7 @@ def turn() -> CompiledGame:
 
 def holdem(browser: Any) -> None:
     """A turn as a grid with the hands of a class, the river card that comes, and a phone."""
-    with served(Desk(solve(turn(), iters=200, precision="float32"))) as url:
+    with served(Session(solve(turn(), iters=200, precision="float32"))) as url:
         page = open_page(browser, url, DESKTOP)
         page.wait_for_selector("#ranges figcaption:has-text('equity')")
         page.click("#strategy .cell[data-hand='KJs']")
@@ -139,7 +139,7 @@ def form(browser: Any) -> None:
 def bluff(browser: Any) -> None:
     """A game in chunks: a bid in the middle of Bluff(2,2)."""
     solution = solve(compile_game("bluff(dice=(2,2))", cut=True), iters=50)
-    with served(Desk(solution)) as url:
+    with served(Session(solution)) as url:
         page = open_page(browser, url, DESKTOP)
         page.fill("#search", "1x4 2x1 2x3 2x5")
         page.wait_for_selector("#found button")
@@ -156,18 +156,18 @@ def first_views(browser: Any) -> None:
         begun = time.perf_counter()
         solution: Solution = solve(compile_game(name, **options), iters=10)
         solved = time.perf_counter() - begun
-        desk = Desk(solution)
+        session = Session(solution)
         begun = time.process_time()
-        desk.node(desk.nodes.root, 0)
+        session.node(session.nodes.root, 0)
         first = time.process_time() - begun
-        with served(desk) as url:
+        with served(session) as url:
             views = []
             for _ in range(3):
                 begun = time.perf_counter()
                 page = open_page(browser, url, DESKTOP)
                 views.append(time.perf_counter() - begun)
                 page.close()
-        nodes = node_times(desk)
+        nodes = node_times(session)
         print(
             f"{name} {'' if name == 'holdem' else options}: {solution.game.n_infosets:,} infosets, "
             f"compiled and solved in {solved:.1f} s; first node {first:.2f} s of processor, first "
@@ -177,16 +177,16 @@ def first_views(browser: Any) -> None:
         )
 
 
-def node_times(desk: Desk) -> list[float]:
+def node_times(session: Session) -> list[float]:
     """Processor seconds of nodes along random lines."""
-    rng, found, number = np.random.default_rng(0), [], desk.nodes.root
+    rng, found, number = np.random.default_rng(0), [], session.nodes.root
     for _ in range(NODES):
         begun = time.process_time()
-        node = desk.node(number, 0)
+        node = session.node(number, 0)
         json.dumps(plain(node))
         found.append(time.process_time() - begun)
         below = [child["id"] for child in node["children"] if child["id"] is not None]
-        number = int(rng.choice(below)) if below else desk.nodes.root
+        number = int(rng.choice(below)) if below else session.nodes.root
     return found
 
 

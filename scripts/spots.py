@@ -161,7 +161,7 @@ def iterations(game: CompiledGame, pot: float, spec: str) -> list[int]:
     """Iterations to each share of the pot."""
     solver, found = Solver(game, read_algorithm(spec), precision="float32"), list[int]()
     while len(found) < len(SHARES):
-        solver.step(STEP)
+        solver.iterate(STEP)
         value = solver.evaluate().exploitability
         reached = sum(value <= share * pot for share in SHARES)
         reached = len(SHARES) if solver.iteration >= MOST else reached

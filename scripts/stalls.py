@@ -187,7 +187,7 @@ def curve(game: Any, algorithm: str, marks: tuple[int, ...] = MARKS) -> list[flo
     span = float(np.ptp(game.tree.utility[:, 0])) * game.unit
     found = []
     for before, mark in zip((0, *marks), marks, strict=False):
-        solver.step(mark - before)
+        solver.iterate(mark - before)
         found.append(solver.evaluate().exploitability / span)
     return found
 

@@ -93,7 +93,7 @@ def measured(
     for mark in marks:
         while solver.iteration < mark and spent < seconds:
             before = time.process_time()
-            solver.step(1)
+            solver.iterate(1)
             spent += time.process_time() - before
         before = time.process_time()
         found = solver.evaluate()

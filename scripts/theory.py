@@ -71,7 +71,7 @@ def cycle(folder: Path, quick: bool) -> None:
     solver = Solver(game, CFR(alternating=False))
     last, average = [], []
     for _ in range(iterations):
-        solver.step()
+        solver.iterate()
         last.append(solver.current_policy().probabilities[1:4])
         average.append(solver.average_policy().probabilities[1:4])
     exact = solve(game, "lp").policy.probabilities[1:4]
@@ -115,7 +115,7 @@ def dominated(folder: Path, quick: bool) -> None:
     for algorithm in ("cfr", "cfr+"):
         solver, done = Solver(game, algorithm), 0
         for mark in marks:
-            solver.step(mark - done)
+            solver.iterate(mark - done)
             done = mark
             policy = solver.average_policy()
             for name, (infoset, action) in wrong.items():
@@ -145,7 +145,7 @@ def bounds(folder: Path, quick: bool) -> None:
     points = regrets(game, CFR(alternating=False), checkpoints=marks)
     solver, done, gaps = Solver(game, CFR(alternating=False, average_power=0)), 0, []
     for mark in marks:
-        solver.step(mark - done)
+        solver.iterate(mark - done)
         done = mark
         gaps.append(solver.evaluate().nash_conv)
     overall = [sum(point.average) for point in points]
@@ -272,7 +272,7 @@ def solver_memory(delay: int, marks: Sequence[int]) -> None:
     )
     before = resident()
     for mark in marks:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         taken = taken or resident() - before
         judged = solver.evaluate_current() if delay else solver.evaluate()
         found.append(judged.exploitability)

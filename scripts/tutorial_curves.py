@@ -34,7 +34,7 @@ from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.plots import sweep_curves
 from tensorcfr.plots.style import save_picture
 from tensorcfr.plots.titles import game_title
-from tensorcfr.sweep import Row, curves, read_sweep, sweep
+from tensorcfr.sweep import SweepRow, curves, read_sweep, sweep
 
 from ._pages import page_with
 from .figures import COMPARISONS
@@ -254,7 +254,7 @@ DRAWN = (
 """What the picture shows."""
 
 
-def medians(rows: Sequence[Row]) -> dict[str, dict[int, float]]:
+def medians(rows: Sequence[SweepRow]) -> dict[str, dict[int, float]]:
     """By algorithm and iteration, the median exploitability over the seeds."""
     found = {}
     for (_, algorithm), own in curves(rows).items():
@@ -270,7 +270,7 @@ def powers(last: int) -> list[int]:
     return [10**k for k in range(2, 10, 2) if 10**k <= last]
 
 
-def plus_table(scale: Scale, rows: Sequence[Row]) -> str:
+def plus_table(scale: Scale, rows: Sequence[SweepRow]) -> str:
     """Exploitabilities of all settings."""
     found = medians(rows)
     marks = powers(scale.iterations)
@@ -282,7 +282,7 @@ def plus_table(scale: Scale, rows: Sequence[Row]) -> str:
         solver = Solver(game, name)
         cells = []
         for mark in marks:
-            solver.step(mark - solver.iteration)
+            solver.iterate(mark - solver.iteration)
             cells.append(f"{evaluate(game, solver.current_policy()).exploitability:.2g}")
         lines.append([f"last iterate of `{name}`", *cells])
     header = ["", *(f"{mark:,}" for mark in marks)]

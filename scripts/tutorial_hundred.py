@@ -334,10 +334,10 @@ def engine(algorithm: str, cards: int, seed: int, most: float, last: int) -> Ite
         if not sampled:
             if (left := min(last, round(mark / size)) - solver.iteration) <= 0:
                 continue
-            solver.step(left)
+            solver.iterate(left)
         else:
             while (left := mark * twice - solver.decision_nodes_touched) > 0:
-                solver.step(max(1, int(left / 8)))
+                solver.iterate(max(1, int(left / 8)))
         got = solver.evaluate()
         nodes = solver.decision_nodes_touched // twice
         yield Mark(

@@ -37,7 +37,7 @@ from tensorcfr._util.machine import machine, versions
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Row, reached, read_algorithm, sweep
+from tensorcfr.sweep import SweepRow, reached, read_algorithm, sweep
 
 from ._pages import page_with
 from .variants_page import (
@@ -211,7 +211,7 @@ def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[
         most *= LONGER
     count = 1 + round(PER_DECADE * math.log10(most))
     for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
-        solver.step(iteration - solver.iteration)
+        solver.iterate(iteration - solver.iteration)
         found = solver.evaluate(), solver.evaluate_current()
         average, last = (one.exploitability / suited.unit for one in found)
         least = min(least, average, last)
@@ -236,7 +236,7 @@ def measure_seconds() -> None:
         solvers = {spec: solver_of(game, spec) for spec in specs}
         spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
         for spec, solver in solvers.items():
-            solver.step(2)  # Compiles.
+            solver.iterate(2)  # Compiles.
             while (taken := _span(solver, spans[spec])) < COST_SECONDS:
                 spans[spec] *= 2 if taken > COST_SECONDS / 8 else 4
         for _ in range(COST_ROUNDS):
@@ -250,7 +250,7 @@ def measure_seconds() -> None:
 def _span(solver: IterativeSolver, iterations: int) -> float:
     """Processor seconds of some iterations."""
     started = time.process_time()
-    solver.step(iterations)
+    solver.iterate(iterations)
     return time.process_time() - started
 
 
@@ -299,7 +299,7 @@ def measure_peers() -> str:
     return peers_table(rows, found)
 
 
-def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
+def peers_table(rows: Sequence[SweepRow], peers: dict[str, Any]) -> str:
     """A row per algorithm, a column per game; in a cell the seconds to every target."""
     marks = {
         (mark.algorithm, mark.game, mark.level): mark.seconds
@@ -382,7 +382,7 @@ def measure_slopes() -> str:
             solver = solver_of(compile_game(name), spec)
             values = []
             for mark in SLOPE_MARKS:
-                solver.step(int(mark) - solver.iteration)
+                solver.iterate(int(mark) - solver.iteration)
                 found = solver.evaluate(), solver.evaluate_current()
                 values.append([one.exploitability for one in found])
             cells += [_slope(np.array(column)) for column in zip(*values, strict=True)]

@@ -20,7 +20,7 @@ from tensorcfr import Solver, compile_game, solve
 from tensorcfr.analysis import solve_boards
 from tensorcfr.cli.app import app
 from tensorcfr.cli.commands import options_of
-from tensorcfr.cli.guide import WANTED
+from tensorcfr.cli.guide import TASKS
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.subgames import Match
@@ -83,7 +83,7 @@ def meaning(word: str, functions: list[str]) -> str:
 def tables() -> dict[str, str]:
     """The tables, by name."""
     wanted = ["| I want to | command | in Python |", "| --- | --- | --- |"]
-    wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in WANTED]
+    wanted += [f"| {what} | `{command}` | `{python}` |" for what, command, python in TASKS]
     rows = ["| Python | command | settings | meaning |", "| --- | --- | --- | --- |"]
     for key, word in words().items():
         options, python = word["options"], word["python"]

@@ -13,8 +13,8 @@ from ..analysis.equity import equities
 from ..compilers.cards.nodes import CardNodes
 from ..model.arguments import Compiled
 from ..model.game import CompiledGame
-from .hands import boards_of, public_of
-from .infosets import bucket_of
+from .hand_abstraction import boards_of, public_of
+from .infoset_abstraction import bucket_of
 
 FUNCTION = Kind((Callable,), "a function of the label of a hand")
 COUNT = Whole(1, 1 << 20, "a number of buckets")

@@ -86,7 +86,7 @@ class Deep(Record):
     is_sampled = True
     samples_rules = True
     solvers = MappingProxyType(
-        {"flat": "deep.solver:DeepSolver", "rules": "deep.solver:DeepSolver"}
+        {"flat": "deep.deep_solver:DeepSolver", "rules": "deep.deep_solver:DeepSolver"}
     )
     own_draws = None
 

@@ -52,10 +52,10 @@ class Algorithm(Record):
     solvers = MappingProxyType(
         {
             "flat": "solvers.solver:Solver",
-            "tied": "solvers.tied_solver:TiedSolver",
+            "tied": "solvers.imperfect_recall_solver:ImperfectRecallSolver",
             "chunks": "solvers.solver:Solver",
-            "cluster": "cluster.solver:ClusterSolver",
-            "teams": "teams.solver:TeamSolver",
+            "cluster": "cluster.cluster_solver:ClusterSolver",
+            "teams": "teams.team_solver:TeamSolver",
         }
     )
 

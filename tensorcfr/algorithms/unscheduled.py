@@ -46,7 +46,7 @@ class Correlated(Unscheduled):
     """
 
     plays_jointly = True
-    solvers = MappingProxyType({"flat": "correlated.solver:CorrelatedSolver"})
+    solvers = MappingProxyType({"flat": "correlated.correlated_solver:CorrelatedSolver"})
 
     name: str
     """Name in :func:`tensorcfr.solve` and on the command line."""
@@ -108,7 +108,7 @@ class ExcessiveGap(Unscheduled):
     There is no average: the plans are both the solution and the last iterate.
     """
 
-    solvers = MappingProxyType({"flat": "excessive_gap.solver:GapSolver"})
+    solvers = MappingProxyType({"flat": "excessive_gap.gap_solver:GapSolver"})
 
     name: str
     """Name in :func:`tensorcfr.solve` and on the command line."""

@@ -1,6 +1,6 @@
 """Analysis of solves: values of actions, comparisons, plays, regrets and single iterations."""
 
-from .boards import BoardReport, solve_boards
+from .board_reports import BoardReport, solve_boards
 from .bounds import (
     Interval,
     LocalBestResponse,
@@ -9,7 +9,7 @@ from .bounds import (
     sampled_values,
 )
 from .comparison import Comparison, Difference, HeadToHead, compare, head_to_head
-from .hands import HandTable, Runouts, SolvedSpot, hand_table
+from .hand_tables import HandTable, Runouts, SolvedSpot, hand_table
 from .history_values import HistoryValues, history_values
 from .luck import AdjustedPlays, aivat
 from .policy_values import Exactness, Values, best_responses, values

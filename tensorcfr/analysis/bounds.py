@@ -16,10 +16,10 @@ from ..kernels.random import seeded
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.infoset import Infoset
 from ..uncompiled.draws import draws, sample_action
-from ..uncompiled.game import UncompiledGame
-from ..uncompiled.histories import Histories, Node
-from ..uncompiled.infosets import InfosetTable
-from ..uncompiled.strategies import Strategy, strategy_of
+from ..uncompiled.history_strategies import Strategy, strategy_of
+from ..uncompiled.infoset_table import InfosetTable
+from ..uncompiled.lazy_histories import Histories, Node
+from ..uncompiled.uncompiled_game import UncompiledGame
 
 EXPLORES = 0.1
 """Share of the responder's actions that are drawn uniformly while a response is learned, so that
@@ -132,7 +132,7 @@ def sampled_values(
         policy: All players' strategies: a function from an
             :class:`~tensorcfr.model.infoset.Infoset` to probabilities, a mapping of infoset labels,
             or a policy of OpenSpiel for its own games; see
-            :func:`tensorcfr.uncompiled.strategies.strategy_of`.
+            :func:`tensorcfr.uncompiled.history_strategies.strategy_of`.
         plays: Number of plays.
         seed: The same seed gives the same plays.
         confidence: Confidence of the intervals.

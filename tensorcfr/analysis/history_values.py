@@ -10,6 +10,7 @@ import numpy as np
 from .._util.arguments import brief, checked
 from .._util.memory import require
 from .._util.one_line import OneLine
+from .._util.renamed import renamed_attributes
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
@@ -20,6 +21,7 @@ from ..model.levels import levels_below_root
 from ..model.team_game import reach_by_steps, step_probabilities
 
 
+@renamed_attributes(others_reach="counterfactual_reach")
 @dataclass(frozen=True, eq=False, repr=False)
 class HistoryValues(OneLine):
     """Values and reaches at every history of a game; rows are nodes of ``game.tree``."""
@@ -29,7 +31,7 @@ class HistoryValues(OneLine):
     reach: np.ndarray
     """float64 (nodes, players + 1): the probability with which each player's own actions lead to
     the history; the last column is chance's."""
-    others_reach: np.ndarray
+    counterfactual_reach: np.ndarray
     """float64 (nodes, players): the probability with which chance and the other players lead
     there."""
     value: np.ndarray
@@ -38,8 +40,8 @@ class HistoryValues(OneLine):
     @property
     def counterfactual(self) -> np.ndarray:
         """float64 (nodes, players): counterfactual value ``v_i(sigma, h)``, the value times
-        ``others_reach``."""
-        counterfactual_values: np.ndarray = self.others_reach * self.value
+        ``counterfactual_reach``."""
+        counterfactual_values: np.ndarray = self.counterfactual_reach * self.value
         return counterfactual_values
 
     def node(self, *steps: str) -> int:

@@ -24,7 +24,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from .others_reach import OthersReach, bytes_needed
+from .counterfactual_reach import CounterfactualReach, bytes_needed
 
 
 class ValueRows(NamedTuple):
@@ -33,13 +33,13 @@ class ValueRows(NamedTuple):
     infosets: InfosetRows
     own_reach: np.ndarray
     """float64 (infosets,): the probability with which the player's own actions lead there."""
-    others_reach: np.ndarray
+    counterfactual_reach: np.ndarray
     """float64 (infosets,): the probability with which chance and the other players lead there."""
     probability: np.ndarray
     """float64 (infosets, actions): the strategy."""
     counterfactual: np.ndarray
     """float64 (infosets, actions): the counterfactual value of every action, which is its expected
-    value times ``others_reach``."""
+    value times ``counterfactual_reach``."""
     best: np.ndarray
     """float64 (infosets, actions): the counterfactual value if the player continues with a best
     response."""
@@ -47,7 +47,7 @@ class ValueRows(NamedTuple):
     @property
     def reach(self) -> np.ndarray:
         """float64 (infosets,): the probability with which the infoset is reached."""
-        return self.own_reach * self.others_reach
+        return self.own_reach * self.counterfactual_reach
 
     @property
     def mean(self) -> np.ndarray:
@@ -65,7 +65,7 @@ class ValueRows(NamedTuple):
     def expected(self) -> np.ndarray:
         """float64 (infosets, actions): the expected value of every action given that its infoset is
         reached; NaN if chance and the others never lead there."""
-        others = self.others_reach[:, None]
+        others = self.counterfactual_reach[:, None]
         return np.divide(
             self.counterfactual,
             others,
@@ -97,7 +97,7 @@ class ValueRows(NamedTuple):
     def conditional_regret(self) -> np.ndarray:
         """float64 (infosets,): the gain of a best response from the infoset on, given that the
         infoset is reached; NaN if chance and the others never lead there."""
-        gain, others = self.best.max(axis=1) - self.mean, self.others_reach
+        gain, others = self.best.max(axis=1) - self.mean, self.counterfactual_reach
         return np.divide(gain, others, out=np.full_like(gain, np.nan), where=others > 0)
 
     def select(self, which: np.ndarray) -> ValueRows:
@@ -310,7 +310,7 @@ class Values:
 COLUMNS = {
     "probability": "probability",
     "reach": "reach",
-    "others_reach": "others_reach",
+    "others_reach": "counterfactual_reach",
     "expected_value": "expected",
     "counterfactual_value": "counterfactual",
     "regret": "regret",
@@ -345,7 +345,7 @@ class LaidOutValues(Values):
         the best-response value of the game."""
         self.own_reach = self.sequence_reach[game.form.infoset_parent]
         """float64 (infosets,): own reach as in :class:`ValueRows`."""
-        self.others_reach = OthersReach(game).everywhere(self.sequence_reach)
+        self.counterfactual_reach = CounterfactualReach(game).everywhere(self.sequence_reach)
         """float64 (infosets,): others' reach as in :class:`ValueRows`."""
         self._infoset_of = game.form.owners[0]
 
@@ -355,7 +355,7 @@ class LaidOutValues(Values):
 
     def of(self, infosets: InfosetRows) -> ValueRows:  # noqa: D102
         indices, actions = self._infoset_of[infosets.numbers[:, 0]], self.at(infosets.numbers)
-        own_reach, others_reach = self.own_reach[indices], self.others_reach[indices]
+        own_reach, others_reach = self.own_reach[indices], self.counterfactual_reach[indices]
         return ValueRows(
             infosets, own_reach, others_reach, actions.strategy, actions.value, actions.best
         )
@@ -426,7 +426,7 @@ def _bytes_needed(game: FlatGame) -> int:
     """Return the number of bytes that :class:`LaidOutValues` takes.
 
     It holds reaches, values and best values of sequences, two reaches of infosets, and an
-    :class:`OthersReach`.
+    :class:`CounterfactualReach`.
     """
     return 24 * game.n_sequences + 16 * game.n_infosets + bytes_needed(game)
 

@@ -33,8 +33,8 @@ from ..model.arguments import LOCKS, Flat
 from ..model.arrays import FREE
 from ..model.flat_game import FlatGame
 from ..model.locks import Locks, LocksLike, locks_for, part_locks
-from ..solvers.arguments import Named
 from ..solvers.request import SolveRequest, make_solver
+from ..solvers.solver_arguments import Named
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +128,7 @@ def regrets(
     strategy = solver.current_policy().probabilities
     for begin, end in pairwise([0, *marks]):
         for _ in range(end - begin):
-            solver.step()
+            solver.iterate()
             new_strategy = solver.current_policy().probabilities
             sums.add(strategy, new_strategy, alternating=solver.algorithm.variant.alternating)
             strategy = new_strategy

@@ -17,12 +17,12 @@ from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import START
-from ..solvers.arguments import Deal, Named
 from ..solvers.base import IterativeSolver, solver_class
+from ..solvers.solver_arguments import Deal, Named
 from ..solvers.traversal import fixed_chance
 from .history_values import step_label, values_of_profiles
 
-MOST_ITERATIONS = 1_000_000
+MAX_ITERATIONS = 1_000_000
 """Largest number of iterations to show."""
 HEADINGS = (
     "infoset",
@@ -36,7 +36,7 @@ HEADINGS = (
     "->",
 )
 """Columns of the table of infosets: a number before the iteration, and after it."""
-MOST_HISTORIES = 100
+MAX_HISTORIES = 100
 """Largest number of histories for which their table is shown."""
 
 
@@ -143,7 +143,7 @@ class Iteration:
         """Table of the infosets, one line for every action; and of the histories, unless there are
         too many."""
         shown = [Shown(HEADINGS, 3, self._cells)]
-        if 0 < len(self.histories) <= MOST_HISTORIES:
+        if 0 < len(self.histories) <= MAX_HISTORIES:
             numbers = {"reach": "reach", "value": "value", "counterfactual": "cfv"}
             players = range(len(self.histories[0].reach))
             names = (f"{name} {player}" for name in numbers.values() for player in players)
@@ -219,7 +219,7 @@ def walkthrough(
     game: Flat,
     algorithm: Named,
     *,
-    iters: Annotated[int, Whole(1, MOST_ITERATIONS)],
+    iters: Annotated[int, Whole(1, MAX_ITERATIONS)],
     deal: Deal | None = None,
     seed: Seed | None = None,
 ) -> Walkthrough:
@@ -276,7 +276,7 @@ def walkthrough(
     iterations = []
     before = _numbers(solver)
     for number in range(1, int(iters) + 1):
-        solver.step()
+        solver.iterate()
         after = _numbers(solver)
         rows = [
             _row(game, int(infoset), before, after)
@@ -285,7 +285,7 @@ def walkthrough(
         ]
         dealt = _dealt(game, rows) if fixed is None and record.shares_draws else fixed
         histories: tuple[HistoryRow, ...] = ()
-        if dealt is not None or not (record.is_sampled or game.n_histories > MOST_HISTORIES):
+        if dealt is not None or not (record.is_sampled or game.n_histories > MAX_HISTORIES):
             histories = _histories(game, dealt, _update_profiles(solver, before[1], after[1]))
         iterations.append(Iteration(number, dealt, tuple(rows), histories))
         before = after
@@ -298,7 +298,7 @@ Numbers = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 def _numbers(solver: IterativeSolver) -> Numbers:
     """Return the current numbers of a solver, over the sequences of its game."""
-    regret, cumulative = solver.sums_of(solver.setting, solver.state)
+    regret, cumulative = solver.sums_of(solver.problem, solver.state)
     return regret, solver.current_policy().probabilities, cumulative
 
 

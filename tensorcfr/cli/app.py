@@ -11,15 +11,15 @@ from .. import __version__
 from ..analysis.walkthroughs import walkthrough as walk
 from ..compilers import compile_game
 from . import (
-    arguments,
-    boards,
-    charts,
+    argument_parsers,
+    boards_command,
+    chart_commands,
     exports,
     playing,
     report,
     solving,
-    spots,
-    sweeps,
+    spot_command,
+    sweep_commands,
     values,
     viewing,
 )
@@ -84,14 +84,14 @@ def walkthrough(
             metavar="A,B,...", help="Fix the outcomes of the first chance nodes, in this order."
         ),
     ] = None,
-    seed: arguments.Seed = None,
+    seed: argument_parsers.Seed = None,
 ) -> None:
     """Show single iterations with every number, before and after."""
     result = walk(
         compile_game(game, cut=False),
-        arguments.read_algorithm(algorithm),
+        argument_parsers.read_algorithm(algorithm),
         iters=iters,
-        deal=arguments.read_deal(deal),
+        deal=argument_parsers.read_deal(deal),
         seed=seed,
     )
     report.print_walkthrough(plain_console(), result)
@@ -109,9 +109,15 @@ def algorithms() -> None:
 
 COMMANDS = {
     "Solve": (solving.solve, values.size, games, algorithms, walkthrough),
-    "Look": (viewing.view, values.show, charts.chart, charts.draw),
-    "Poker": (spots.spot, boards.boards, playing.play),
-    "Compare": (values.evaluate, exports.compare, sweeps.sweep, sweeps.plot, values.regrets),
+    "Look": (viewing.view, values.show, chart_commands.chart, chart_commands.draw),
+    "Poker": (spot_command.spot, boards_command.boards, playing.play),
+    "Compare": (
+        values.evaluate,
+        exports.compare,
+        sweep_commands.sweep,
+        sweep_commands.plot,
+        values.regrets,
+    ),
     "Files": (exports.export,),
 }
 """Commands by purpose, in the order of the help."""

@@ -18,7 +18,7 @@ from ..model.arguments import laid_out
 from ..model.policy import Policy
 from ..model.tables import WRITERS
 from ..solvers.solution import Solution
-from . import arguments, machine, report
+from . import argument_parsers, json_output, report
 from .console import errors_in_one_line, plain_console
 
 GAMES = {"efg": save_efg, "nfg": save_nfg}
@@ -71,7 +71,7 @@ def export(
         raise ValueError(f"--values is for {', '.join(WRITERS)}, not for {name}")
     if output is None and name not in ("csv", "json"):
         raise ValueError(f"this format is not printed: give --output file.{name}")
-    arguments.check_target("--output", output)
+    argument_parsers.check_target("--output", output)
     solution = Solution.load(file, registered=False)
     policy = _strategy(solution, strategy)
     table = values_of(solution.game, policy).table() if values else policy_table(policy)
@@ -96,7 +96,7 @@ def compare(
         ),
     ],
     rows: Annotated[int, typer.Option(min=0, help="Print this many infosets; 0 prints all.")] = 10,
-    as_json: machine.Json = False,
+    as_json: json_output.Json = False,
 ) -> None:
     """Show the infosets at which two strategies differ.
 
@@ -107,7 +107,7 @@ def compare(
     second_strategy = Solution.load(second, registered=False) if is_solution else second
     compared = compare_policies(first_solution, second_strategy)
     if as_json:
-        machine.print_json(machine.of_comparison(compared, rows))
+        json_output.print_json(json_output.of_comparison(compared, rows))
     else:
         report.print_comparison(plain_console(), compared, rows)
 

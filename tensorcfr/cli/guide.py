@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-WANTED = (
+TASKS = (
     (
         "solve a game, and keep the result",
         "tensorcfr solve leduc --iters 1000 --save leduc.npz",
@@ -79,7 +79,7 @@ WANTED = (
 
 def guide() -> str:
     """Return the lines that ``tensorcfr`` prints without a command."""
-    width = max(len(task) for task, _, _ in WANTED)
-    lines = [f"  {task:{width}}  {command}" for task, command, _ in WANTED]
+    width = max(len(task) for task, _, _ in TASKS)
+    lines = [f"  {task:{width}}  {command}" for task, command, _ in TASKS]
     last = "tensorcfr --help lists all commands, tensorcfr solve --help the options of one."
     return "\n".join(["What do you want to do?", "", *lines, "", last])

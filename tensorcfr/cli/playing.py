@@ -21,7 +21,7 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..subgames.play import Match
 from ..subgames.resolving import ITERATIONS
-from . import arguments
+from . import argument_parsers
 from .console import takes
 from .spot_options import GivenSpot, SpotOptions, spot_of
 
@@ -40,7 +40,7 @@ class PlayOptions:
             help="A game of private hands, 'leduc' or 'nl_leduc(stack=6)'; "
             f"{' or '.join(map(repr, SPOTS))} with the options of a spot; a file with a spot "
             f"({', '.join(ENDINGS)}); or a solution (.npz), which becomes the blueprint.",
-            autocompletion=arguments.game_names,
+            autocompletion=argument_parsers.game_names,
         ),
     ]
     player: Annotated[
@@ -76,14 +76,14 @@ class PlayOptions:
         typer.Option(
             hidden=True,
             help="Solve subgames with this algorithm; by default chosen as for the game.",
-            autocompletion=arguments.algorithm_names,
+            autocompletion=argument_parsers.algorithm_names,
         ),
     ] = None
     iters: Annotated[
         int,
         typer.Option(
             metavar="NUMBER",
-            parser=arguments.whole,
+            parser=argument_parsers.whole,
             hidden=True,
             help="Solve the blueprint with this many iterations if no solution is given; by "
             f"default {BLUEPRINT_ITERATIONS}.",
@@ -128,7 +128,7 @@ def play(spot: SpotOptions, options: PlayOptions) -> None:
         seat=1 - options.player,
         resolve_after=None if options.blueprint_only else options.resolve_after,
         method=options.method,
-        algorithm=options.algorithm and arguments.read_algorithm(options.algorithm),
+        algorithm=options.algorithm and argument_parsers.read_algorithm(options.algorithm),
         iters=options.subgame_iters,
         seed=options.seed,
     )
@@ -192,7 +192,7 @@ def _finish(match: Match, seat: int, coach: Coach | None, *, hints: bool) -> Non
             typer.echo(f"blueprint: {', '.join(chances)}")
         action = _prompt_action(match)
         if coach is not None:
-            typer.echo(coach.judge(action))
+            typer.echo(coach.describe_cost(action))
         match.act(action)
 
 
@@ -250,7 +250,7 @@ class Coach:
         self.costs: list[tuple[float, str]] = []
         """Cost and description of each action, in the order of the match."""
 
-    def judge(self, action: str) -> str:
+    def describe_cost(self, action: str) -> str:
         """Return a line with the cost of an action of the player who acts.
 
         The cost is the value of the best action with this hand minus the value of this action, if

@@ -18,8 +18,8 @@ from rich.text import Text
 
 from ..algorithms import ALGORITHMS
 from ..analysis.comparison import Comparison
+from ..analysis.named_nodes import public_nodes
 from ..analysis.policy_values import Values
-from ..analysis.public_nodes import public_nodes
 from ..analysis.reached_regrets import ConditionalRegrets
 from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
@@ -28,7 +28,7 @@ from ..games import GAMES, GameEntry
 from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
-from ..sweep import Reached, Row, reached
+from ..sweep import Reached, SweepRow, reached
 
 FEW_ACTIONS = 4
 """Largest number of actions for which all are printed; with more, unplayed actions are omitted."""
@@ -242,7 +242,7 @@ def print_algorithms(console: Console) -> None:
         _print(console, _indented(record.source))
 
 
-def print_summary(console: Console, rows: Iterable[Row], levels: Sequence[float]) -> None:
+def print_summary(console: Console, rows: Iterable[SweepRow], levels: Sequence[float]) -> None:
     """Print nodes touched and seconds to each exploitability: a table for each game."""
     games: dict[str, dict[str, list[Reached]]] = {}
     for mark in reached(rows, levels):

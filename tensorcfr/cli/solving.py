@@ -22,7 +22,7 @@ from ..solvers.driver import CHECKPOINT_SECONDS, run
 from ..solvers.request import SolveRequest
 from ..solvers.solution import Solution
 from ..uncompiled import UncompiledGame
-from . import arguments, machine, report
+from . import argument_parsers, json_output, report
 from .console import log_to, plain_console, quiet, solve_bar, takes
 
 
@@ -35,7 +35,7 @@ class SolveOptions:
         typer.Argument(
             help="A built-in game, 'leduc' or 'leduc(ranks=4)' ('tensorcfr games' lists them), a "
             "file of Gambit (.efg, .nfg), or 'openspiel:leduc_poker'. Not needed with --resume.",
-            autocompletion=arguments.game_names,
+            autocompletion=argument_parsers.game_names,
         ),
     ] = None
     algorithm: Annotated[
@@ -43,15 +43,15 @@ class SolveOptions:
         typer.Option(
             help="Solve with this algorithm, 'cfr' or 'dcfr(alpha=2)' ('tensorcfr algorithms' "
             "lists them); 'auto' chooses by the game and the target. By default the algorithm of "
-            f"--resume, or {arguments.DEFAULTS}.",
-            autocompletion=arguments.algorithm_names,
+            f"--resume, or {argument_parsers.DEFAULTS}.",
+            autocompletion=argument_parsers.algorithm_names,
         ),
     ] = None
-    iters: arguments.Iterations = None
-    target: arguments.Target = None
-    time_limit: arguments.TimeLimit = None
-    nodes: arguments.Nodes = None
-    settings: arguments.Settings = None
+    iters: argument_parsers.Iterations = None
+    target: argument_parsers.Target = None
+    time_limit: argument_parsers.TimeLimit = None
+    nodes: argument_parsers.Nodes = None
+    settings: argument_parsers.Settings = None
     simultaneous: Annotated[
         bool,
         typer.Option(
@@ -74,7 +74,7 @@ class SolveOptions:
             help="Keep the best strategy seen, whether average or last iterate.",
         ),
     ] = False
-    seed: arguments.Seed = None
+    seed: argument_parsers.Seed = None
     checkpoints: Annotated[
         str,
         typer.Option(
@@ -84,7 +84,7 @@ class SolveOptions:
             "'A,B,C'.",
         ),
     ] = "geometric"
-    memory_limit: arguments.MemoryLimit = None
+    memory_limit: argument_parsers.MemoryLimit = None
     uncompiled: Annotated[
         bool,
         typer.Option(
@@ -98,8 +98,8 @@ class SolveOptions:
         Path | None,
         typer.Option(help="Draw exploitability against iterations to this file (.png, .svg ...)."),
     ] = None
-    threads: arguments.Threads = 1
-    precision: arguments.Precision = None
+    threads: argument_parsers.Threads = 1
+    precision: argument_parsers.Precision = None
     cut: Annotated[
         str | None,
         typer.Option(
@@ -116,7 +116,7 @@ class SolveOptions:
             help="Store the solver's arrays in files of this directory, for games in chunks.",
         ),
     ] = None
-    cluster: arguments.Cluster = None
+    cluster: argument_parsers.Cluster = None
     checkpoint: Annotated[
         Path | None,
         typer.Option(help="Save the solution so far to this file (.npz) at intervals."),
@@ -148,14 +148,14 @@ class SolveOptions:
     ] = None
     save: Annotated[Path | None, typer.Option(help="Save the solution to this file (.npz).")] = None
     resume: Annotated[Path | None, typer.Option(help="Continue this saved solution.")] = None
-    force: arguments.Force = False
+    force: argument_parsers.Force = False
     strategy: Annotated[
         bool, typer.Option("--strategy/--no-strategy", help="Print the strategy.")
     ] = True
     rows: Annotated[
         int, typer.Option(min=0, help="Print this many infosets per player; 0 prints all.")
     ] = 10
-    as_json: machine.Json = False
+    as_json: json_output.Json = False
 
 
 @takes(SolveOptions)
@@ -186,8 +186,8 @@ def solve(options: SolveOptions) -> None:
         saved = _written(options.save, partial(solution.save, force=True), failed)
         drawn = _written(options.plot, partial(_draw, solution), failed)
         if options.as_json:
-            infosets = machine.of_policy(solution.policy) if options.strategy else ()
-            machine.print_json(machine.of_solution(solution) | {"infosets": list(infosets)})
+            infosets = json_output.of_policy(solution.policy) if options.strategy else ()
+            json_output.print_json(json_output.of_solution(solution) | {"infosets": list(infosets)})
         else:
             console = plain_console()
             report.print_solution(console, solution, rows=options.rows, strategy=options.strategy)
@@ -198,10 +198,10 @@ def solve(options: SolveOptions) -> None:
 
 def _check_files(options: SolveOptions) -> None:
     """Check that all files are writable, before the game is solved."""
-    arguments.check_save("--save", options.save, force=options.force)
+    argument_parsers.check_save("--save", options.save, force=options.force)
     if options.checkpoint != options.resume:
-        arguments.check_save("--checkpoint", options.checkpoint, force=options.force)
-    arguments.check_plot("--plot", options.plot)
+        argument_parsers.check_save("--checkpoint", options.checkpoint, force=options.force)
+    argument_parsers.check_plot("--plot", options.plot)
 
 
 def _request(
@@ -214,12 +214,12 @@ def _request(
         quiet("distributed")
     if options.algorithm == AUTOMATIC and options.simultaneous:
         raise ValueError("--simultaneous is for an algorithm that is named, not for auto")
-    checkpoints = arguments.read_checkpoints(options.checkpoints)
+    checkpoints = argument_parsers.read_checkpoints(options.checkpoints)
     algorithm: str | Record | None = options.algorithm
     if algorithm is not None and algorithm != AUTOMATIC:
-        algorithm = arguments.read_algorithm(algorithm, simultaneous=options.simultaneous)
+        algorithm = argument_parsers.read_algorithm(algorithm, simultaneous=options.simultaneous)
     game = _game(options, start, compiling)
-    request = arguments.read_request(
+    request = argument_parsers.read_request(
         options,
         game,
         algorithm=algorithm,
@@ -229,7 +229,7 @@ def _request(
         needs_curve=options.plot is not None,
     )
     if options.simultaneous and algorithm is None:
-        algorithm = arguments.read_algorithm(request.record, simultaneous=True)
+        algorithm = argument_parsers.read_algorithm(request.record, simultaneous=True)
         request = replace(request, algorithm=algorithm)
     if request.record.is_exact and options.plot:
         raise ValueError(f"{request.record.name} is exact: there is no convergence to --plot")
@@ -243,9 +243,9 @@ def _game(
 ) -> CompiledGame:
     """Return the named game, compiled or by its rules; by default the game of the saved
     solution."""
-    settings = arguments.read_settings(options.settings, options.game)
-    cut = arguments.read_cut(options.cut)
-    limit = arguments.read_memory_limit(options.memory_limit)
+    settings = argument_parsers.read_settings(options.settings, options.game)
+    cut = argument_parsers.read_cut(options.cut)
+    limit = argument_parsers.read_memory_limit(options.memory_limit)
     if options.uncompiled and (cut is not None or options.locks):
         raise ValueError("--cut and --lock are for compiled games, not for --uncompiled")
     if options.game is None:

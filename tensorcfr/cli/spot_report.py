@@ -10,9 +10,9 @@ import numpy as np
 from rich.console import Console
 
 from ..analysis import BoardReport, Exactness, HandTable, Runouts
-from ..analysis.hands import Grid
+from ..analysis.hand_tables import Grid
 from ..games.holdem.betting import CALL, CHECK, FOLD
-from ..games.holdem.cards import RANKS
+from ..games.holdem.deck import RANKS
 from ..games.holdem.spot import PLAYERS, Spot
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
@@ -166,9 +166,9 @@ def print_boards(console: Console, report: BoardReport, line: str) -> None:
     """
     player = report.rows[0]["player"]
     print_line(console, f"{line or START}: {player} to act; per cent, values in chips")
-    _print_means(console, report, "board", report.by("board"))
+    _print_means(console, report, "board", report.group_by("board"))
     for street in report.dealt:
-        rows = report.by(partial(_rank, street))
+        rows = report.group_by(partial(_rank, street))
         rows.sort(key=lambda row: RANKS.index(row["group"]), reverse=True)
         _print_means(console, report, street, [{street: row["group"], **row} for row in rows])
 

@@ -14,7 +14,7 @@ import numpy as np
 import typer
 
 from ..analysis import values as values_of
-from ..analysis.public_nodes import find_node
+from ..analysis.named_nodes import find_node
 from ..analysis.reached_regrets import regrets_of
 from ..analysis.regret_bounds import regrets as sum_regrets
 from ..compilers import compile_game, game_size
@@ -24,9 +24,9 @@ from ..formats import find_policy, save_policy
 from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
-from . import arguments, machine, report
+from . import argument_parsers, json_output, report
 from .console import errors_in_one_line, plain_console
-from .machine import Json, print_json
+from .json_output import Json, print_json
 
 Player = Annotated[
     int | None, typer.Option(metavar="NUMBER", help="Show only infosets of this player.")
@@ -142,9 +142,9 @@ def show(
     table = table if needs_values else None
     if as_json:
         infoset_rows = chosen.infosets(solution.game) if strategy else iter(())
-        listed = machine.of_policy(solution.policy, infoset_rows, table)
+        listed = json_output.of_policy(solution.policy, infoset_rows, table)
         infosets = list(islice(listed, rows or None))
-        document = machine.of_solution(solution) | machine.of_regrets(regrets)
+        document = json_output.of_solution(solution) | json_output.of_regrets(regrets)
         print_json(document | {"infosets": infosets})
         return
     console = plain_console()
@@ -192,16 +192,16 @@ def evaluate(
         int, typer.Option(min=0, help="Print this many infosets with the largest losses.")
     ] = 0,
     off_path: OffPath = False,
-    memory_limit: arguments.MemoryLimit = None,
+    memory_limit: argument_parsers.MemoryLimit = None,
     as_json: Json = False,
 ) -> None:
     """Evaluate a strategy: values, best responses, exploitability."""
     if (best_response is None) != (output is None):
         raise ValueError("--best-response and --output go together")
-    arguments.check_target("--output", output)
-    limit = arguments.read_memory_limit(memory_limit)
+    argument_parsers.check_target("--output", output)
+    limit = argument_parsers.read_memory_limit(memory_limit)
     game, policy = _game_and_policy(source, strategy, limit)
-    locked = arguments.read_locks(game, locks or [])
+    locked = argument_parsers.read_locks(game, locks or [])
     evaluation = worth(game, policy, locks=locked)
     table = values_of(game, policy) if worst or off_path else None
     losses = table.worst(worst) if table is not None and worst else []
@@ -211,9 +211,9 @@ def evaluate(
         response = respond(game, policy, best_response, locks=locked)
         save_policy(response.policy, output)
     if as_json:
-        document: dict[str, Any] = {"game": machine.of_game(game)}
-        document |= machine.of_evaluation(game, evaluation)
-        document |= machine.of_regrets(regrets)
+        document: dict[str, Any] = {"game": json_output.of_game(game)}
+        document |= json_output.of_evaluation(game, evaluation)
+        document |= json_output.of_regrets(regrets)
         document["worst"] = [{"infoset": label, "loss": loss} for label, loss in losses]
         print_json(document)
         return
@@ -232,7 +232,7 @@ def size(
     game: Annotated[
         str, typer.Argument(help="A built-in game, a file of Gambit, or 'openspiel:...'.")
     ],
-    settings: arguments.Settings = None,
+    settings: argument_parsers.Settings = None,
     seconds: Annotated[
         float, typer.Option(hidden=True, help="Sample histories for this many seconds.")
     ] = 2.0,
@@ -243,7 +243,7 @@ def size(
 
     Games with private hands are counted; other games are estimated from sampled histories.
     """
-    parameters = arguments.read_settings(settings, game)
+    parameters = argument_parsers.read_settings(settings, game)
     measured = game_size(game, seconds=seconds, seed=seed, **parameters)
     if as_json:
         print_json(measured.to_dict())
@@ -275,14 +275,14 @@ def regrets(
     checkpoints: Annotated[
         str, typer.Option(metavar="T,T,...", help="Print regrets after these iterations.")
     ] = "10,100,1000",
-    seed: arguments.Seed = None,
+    seed: argument_parsers.Seed = None,
 ) -> None:
     """Print average regrets of all iterations, with their bounds.
 
     The table also has the average value of the strategies that were played.
     """
-    record = arguments.read_algorithm(algorithm)
-    marks = arguments.read_marks(checkpoints)
+    record = argument_parsers.read_algorithm(algorithm)
+    marks = argument_parsers.read_marks(checkpoints)
     compiled = compile_game(game, cut=False)
     points = sum_regrets(compiled, record, checkpoints=marks, seed=seed)
     columns = ("iterations", "player", "played", "regret", "infosets", "bound")

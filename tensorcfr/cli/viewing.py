@@ -12,8 +12,8 @@ from ..solvers.driver import solve
 from ..solvers.solution import Solution
 from ..viewer import save_html
 from ..viewer import view as serve
-from ..viewer.page import MOST_NODES
-from . import arguments
+from ..viewer.page import MAX_NODES
+from . import argument_parsers
 from .console import errors_in_one_line
 
 
@@ -26,8 +26,11 @@ def view(
             "you look at it. Without it a form for a spot opens."
         ),
     ] = None,
-    other: Annotated[
-        Path | None, typer.Argument(help="Another solution of the same game, for comparison.")
+    second_file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[OTHER]", help="Another solution of the same game, for comparison."
+        ),
     ] = None,
     html: Annotated[
         Path | None,
@@ -38,7 +41,7 @@ def view(
         typer.Option(
             min=1, help="Write at most this many nodes, the first ones, to the page of --html."
         ),
-    ] = MOST_NODES,
+    ] = MAX_NODES,
     line: Annotated[
         str,
         typer.Option(help="Begin the page of --html at this line, 'check bet66', or infoset."),
@@ -46,8 +49,8 @@ def view(
     street: Annotated[
         bool, typer.Option("--street", help="End the page of --html at the next card.")
     ] = False,
-    algorithm: arguments.SolvedBy = None,
-    iters: arguments.SolvedIn = None,
+    algorithm: argument_parsers.SolvedBy = None,
+    iters: argument_parsers.SolvedIn = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Listen on this port; 0 is any free port.")
     ] = 0,
@@ -62,28 +65,28 @@ def view(
 
     Only this machine can open the page. Ctrl-C ends.
     """
-    arguments.check_target("--html", html, force=force)
+    argument_parsers.check_target("--html", html, force=force)
     if source is None:
         if html or algorithm or iters is not None:
             raise ValueError("view: --html, --algorithm and --iters take a solution or a game")
         serve(port=port, browser=browser, announce=typer.echo)
         return
-    saved = arguments.is_saved(source, algorithm, iters)
-    count = arguments.DEFAULT_ITERATIONS if iters is None and not saved else iters
+    saved = argument_parsers.is_saved(source, algorithm, iters)
+    count = argument_parsers.DEFAULT_ITERATIONS if iters is None and not saved else iters
     if saved:
         solution = Solution.load(source, registered=False)
     else:
-        record = arguments.read_algorithm(algorithm) if algorithm else None
+        record = argument_parsers.read_algorithm(algorithm) if algorithm else None
         if record is not None and not record.passes_whole_game:
             raise ValueError(f"{record.name} does not pass over the whole game: solve it first")
         # A page for sharing shows the result, so solve before writing it.
         solution = solve(compile_game(source), record, iters=(count or 0) if html else 0)
-    second = Solution.load(other, registered=False) if other else None
+    second = Solution.load(second_file, registered=False) if second_file else None
     if html:
         save_html(
             solution,
             html,
-            other=second,
+            second=second,
             most=most,
             line=line,
             street=street,

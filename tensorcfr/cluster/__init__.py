@@ -1,5 +1,5 @@
 """Solver of chunked games on several machines; needs ``tensorcfr[cluster]``."""
 
-from .solver import ClusterSolver, traffic_of
+from .cluster_solver import ClusterSolver, traffic_of
 
 __all__ = ["ClusterSolver", "traffic_of"]

@@ -19,7 +19,7 @@ from ..model.chunks import ROW, ChunkedForm, ChunkLocks
 from ..model.shares import Share, share_of
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales
-from ..solvers.state import State, first_state, floats_of
+from ..solvers.solver_state import State, first_state, floats_of
 from ..solvers.threads import run_together
 from ..storage.game import unpack_game
 from ..storage.recipes import KEY
@@ -129,7 +129,7 @@ class ShareWorker:
         up = [trunk.entry_value[self._up[player]] for player in players]
         return np.concatenate(up or [self._trunk[:0]])
 
-    def judge(
+    def evaluate(
         self, current: bool, floor: float, message: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate strategies in the chunks of the share.
@@ -146,7 +146,7 @@ class ShareWorker:
         self._enter(message, np.ones(2, dtype=bool))
         weight = self._state.played(self._rule)[0] if current else self._state.averages
         expected, best = results_for(self._form)
-        self._passes.judge_chunks(weight._replace(trunk=self._trunk), floor, expected, best)
+        self._passes.evaluate_chunks(weight._replace(trunk=self._trunk), floor, expected, best)
         up = [self._passes.trunk.entry_value[indices] for indices in self._up]
         return np.concatenate(up), expected[:-1]
 

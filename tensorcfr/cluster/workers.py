@@ -19,7 +19,7 @@ from ..kernels.pass_arrays import TrunkScratch, Turns
 from ..model.chunks import ChunkLocks
 from ..model.cut_game import CutGame
 from ..model.shares import divide, share_of, share_of_locks
-from ..solvers.state import State
+from ..solvers.solver_state import State
 from ..storage.recipes import KEY, pack_cut_game
 from .worker import ShareOrder, ShareWorker, numbers_of, put_numbers, reaches_for
 
@@ -189,14 +189,16 @@ class Workers:
             self.traffic.down += message.nbytes
             self.traffic.up += answer.nbytes
 
-    def judge(self, current: bool, floor: float, trunk: TrunkScratch, expected: np.ndarray) -> None:
-        """Evaluate strategies in all chunks; see :meth:`ShareWorker.judge`.
+    def evaluate(
+        self, current: bool, floor: float, trunk: TrunkScratch, expected: np.ndarray
+    ) -> None:
+        """Evaluate strategies in all chunks; see :meth:`ShareWorker.evaluate`.
 
         Entry values of ``trunk`` and ``expected`` are modified in place.
         """
         everybody = np.ones(2, dtype=bool)
         messages = [reaches_for(share, everybody, trunk.reach) for share in self.shares]
-        answers = self.ask("judge", [(current, floor, message) for message in messages])
+        answers = self.ask("evaluate", [(current, floor, message) for message in messages])
         for share, message, (values, share_expected) in zip(
             self.shares, messages, answers, strict=True
         ):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
 from .._util.memory import budget, free_memory, no_garbage_collection
 from ..errors import MemoryLimitError
-from ..formats.sources import find_rules, name_of
+from ..formats.game_sources import name_of, resolve_rules
 from ..model.game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
@@ -59,7 +59,7 @@ def compile_game(
             * a game of your own, a :class:`Game` or a :class:`PublicTreeGame`;
             * a Gambit file, ``compile_game("game.efg")`` or ``"game.nfg"``, or a ``pygambit.Game``;
             * a file with a hold'em spot, ``"spot.toml"`` or ``"spot.txt"`` (see
-              :mod:`tensorcfr.formats.spots`);
+              :mod:`tensorcfr.formats.spot_files`);
             * an OpenSpiel game, ``compile_game(pyspiel.load_game("leduc_poker"))`` or
               ``compile_game("openspiel:leduc_poker")`` (the extra ``tensorcfr[openspiel]``);
               two-player limit games of ``universal_poker`` become ``limit_poker``.
@@ -120,7 +120,7 @@ def compile_game(
     """
     limit = free_memory() if memory_limit is None else memory_limit
     with budget(f"compiling {name_of(source)}", limit) as memory, no_garbage_collection():
-        name, rules, found_by = find_rules(source, **parameters)
+        name, rules, found_by = resolve_rules(source, **parameters)
         if teams is not None:
             sides = check_teams(name, rules.n_players, teams)
             shared = share_payoffs(rules, sides)

@@ -1,5 +1,5 @@
 """Joint play towards correlated equilibria: regrets for deviations from recommendations."""
 
-from .solver import CorrelatedSolver, CorrelatedState
+from .correlated_solver import CorrelatedSolver, CorrelatedState
 
 __all__ = ["CorrelatedSolver", "CorrelatedState"]

@@ -5,11 +5,11 @@ array.  The array covers all infosets of a compiled game, or the visited infoset
 given by its rules.
 """
 
+from .deep_solver import DeepSolver
+from .deep_state import DeepState
 from .features import make_features
 from .mixture import Mixture
-from .policy import NetworkPolicy
-from .solver import DeepSolver
-from .state import DeepState
+from .network_policy import NetworkPolicy
 
 __all__ = [
     "DeepSolver",

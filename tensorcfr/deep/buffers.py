@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms import Deep
 from ..kernels.reservoir import Reservoir, Samples
-from ..solvers.kept import Expected, check_arrays
+from ..solvers.state_checks import Expected, check_arrays
 
 BYTES_PER_SAMPLE = 12
 """Bytes of a sample's infoset and weight; values are extra."""
@@ -106,13 +106,13 @@ def put_buffers(state: Any, samples: list[Samples]) -> None:
             first = end
 
 
-def restored_buffers(
-    kept: Mapping[str, np.ndarray], record: Deep, n_players: int, shape: tuple[int, int]
+def restore_buffers(
+    stored: Mapping[str, np.ndarray], record: Deep, n_players: int, shape: tuple[int, int]
 ) -> dict[str, np.ndarray]:
     """Check the arrays of :func:`keep_buffers`, and return them by name.
 
     Args:
-        kept: Arrays by name.
+        stored: Arrays by name.
         record: The algorithm.
         n_players: Number of players; each has a reservoir of each kind.
         shape: Number of infosets of the game, and maximum number of actions of an infoset.
@@ -124,7 +124,7 @@ def restored_buffers(
     arrays: dict[str, np.ndarray] = {}
     has = (True, record.has_strategy_network, record.has_baseline_network)
     for prefix, is_used in zip(BUFFERS, has, strict=True):
-        seen = kept[f"{prefix}_seen"]
+        seen = stored[f"{prefix}_seen"]
         if seen.shape != (n_players,) or seen.dtype != np.int64 or (seen < 0).any():
             raise ValueError(f"{prefix}_seen must count the samples of {n_players} reservoirs")
         count = int(np.minimum(seen, record.buffer * is_used).sum())
@@ -134,7 +134,7 @@ def restored_buffers(
             f"{prefix}_weight": ((count,), np.float64),
             f"{prefix}_values": ((count, width), np.float64),
         }
-        of_kind = {name: np.ascontiguousarray(kept[name]) for name in expected}
+        of_kind = {name: np.ascontiguousarray(stored[name]) for name in expected}
         # `check_arrays` refuses nan, which marks missing actions; infinities stay, and are refused.
         values = of_kind[f"{prefix}_values"]
         without_nan = np.nan_to_num(values, nan=0.0, posinf=np.inf, neginf=-np.inf)

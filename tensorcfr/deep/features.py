@@ -15,8 +15,8 @@ from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import PublicNodes
 from ..rules import Decision, Terminal
-from ..uncompiled.game import UncompiledGame
-from .inputs import MOST_OUTPUTS
+from ..uncompiled.uncompiled_game import UncompiledGame
+from .inputs import MAX_OUTPUTS
 
 HASHED_WIDTH, HASHES = 512, 3
 """Number of columns of hashed features, and number of columns of each fact."""
@@ -110,7 +110,7 @@ class RuleFeatures:
         """True if features are computed from a game state of the rules, not from the label."""
         self.width = HASHED_WIDTH
         """Number of features of an infoset."""
-        self.n_outputs = MOST_OUTPUTS
+        self.n_outputs = MAX_OUTPUTS
         """Number of outputs of a network for the game."""
         self._numbered = openspiel_game is not None
         if openspiel_game is not None:

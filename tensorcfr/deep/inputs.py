@@ -8,7 +8,7 @@ import numpy as np
 
 from ..model.flat_game import FlatGame
 
-MOST_OUTPUTS = 64
+MAX_OUTPUTS = 64
 """Maximum number of distinct action labels with an output for each label.  Beyond it, a network has
 an output for each position in the list of an infoset's actions."""
 
@@ -109,7 +109,7 @@ def _outputs(game: FlatGame, n_actions: np.ndarray, width: int) -> tuple[np.ndar
     for infoset, labels in enumerate(game.infoset_actions):
         for position, label in enumerate(labels):
             output[infoset, position] = number.setdefault(label, len(number))
-        if len(number) > MOST_OUTPUTS:
+        if len(number) > MAX_OUTPUTS:
             by_position = np.where(np.arange(width) < n_actions[:, None], np.arange(width), 0)
             return by_position.astype(np.int32), width
     return output, max(len(number), 1)

@@ -12,7 +12,7 @@ from ..algorithms import Deep
 from ..errors import MissingExtraError, TrainingError
 from ..kernels.random import Seed, draw, seeded
 from ..kernels.reservoir import Batches, Reservoir, draw_batches
-from ..solvers.sampling import check_seed
+from ..solvers.sampling_base import check_seed
 from .buffers import filled
 from .inputs import Inputs
 

@@ -12,7 +12,7 @@ from ..kernels import evaluation
 from ..kernels.random import Seed, draw, seeded
 from ..model.arguments import laid_out
 from ..model.policy import Policy
-from ..solvers.sampling import check_seed
+from ..solvers.sampling_base import check_seed
 from ..solvers.solution import Solution
 from .inputs import make_inputs
 from .learners import NetworkLearner, probabilities

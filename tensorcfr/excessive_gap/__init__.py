@@ -1,5 +1,5 @@
 """The excessive gap technique, a first-order method."""
 
-from .solver import GapSolver
+from .gap_solver import GapSolver
 
 __all__ = ["GapSolver"]

@@ -1,9 +1,11 @@
 """Import and export of games and policies: files, and the objects of other libraries."""
 
+from .._util.renamed import renamed_in_module
 from ..model.tables import SequenceTable
 from .efg import read_efg, save_efg
 from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit
+from .game_sources import resolve_rules
 from .nfg import read_nfg, save_nfg
 from .openspiel_policies import (
     from_openspiel,
@@ -13,8 +15,7 @@ from .openspiel_policies import (
 )
 from .other_spots import read_spot_options
 from .policies import find_policy, policy_table, read_policy, save_policy
-from .sources import find_rules
-from .spots import parse_spot, read_spot, save_spot, spot_text
+from .spot_files import parse_spot, read_spot, save_spot, spot_text
 
 __all__ = [
     "Batch",
@@ -23,7 +24,6 @@ __all__ = [
     "SequenceTable",
     "Situation",
     "find_policy",
-    "find_rules",
     "from_gambit",
     "from_openspiel",
     "parse_spot",
@@ -36,6 +36,7 @@ __all__ = [
     "read_policy",
     "read_spot",
     "read_spot_options",
+    "resolve_rules",
     "save_efg",
     "save_nfg",
     "save_policy",
@@ -44,3 +45,5 @@ __all__ = [
     "to_gambit",
     "to_openspiel",
 ]
+
+__getattr__ = renamed_in_module(__name__, find_rules="resolve_rules")

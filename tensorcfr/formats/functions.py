@@ -110,7 +110,7 @@ Ask = Callable[[PublicNodes, int, NodeLayout, np.ndarray], np.ndarray]
 their strategies, float64 (hands, actions)."""
 
 
-class AskedPolicy(PolicyByParts):
+class LazyPolicy(PolicyByParts):
     """Policy that computes its strategies on demand, part by part.
 
     Strategies of infosets that the game has merged may differ by :data:`SINGLE_TOLERANCE`.
@@ -167,7 +167,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
     if isinstance(source, ByLine):
         if game.nodes is None:
             raise ValueError(f"{game.name} has no public tree: give a function of one infoset")
-        return AskedPolicy(game, partial(_ask_line, source), symmetric=source.symmetric)
+        return LazyPolicy(game, partial(_ask_line, source), symmetric=source.symmetric)
     strategies: Callable[[Iterator[Infoset]], Iterator[np.ndarray]]
     if isinstance(source, Batched):
         if source.size < 1:
@@ -184,7 +184,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
     def ask(nodes: PublicNodes, node: int, _: NodeLayout, hands: np.ndarray) -> np.ndarray:
         return np.array(list(strategies(_infosets([nodes.rows(node, hands)]))))
 
-    return AskedPolicy(game, ask)
+    return LazyPolicy(game, ask)
 
 
 def _of_batches(source: Batched, width: int, infosets: Iterator[Infoset]) -> Iterator[np.ndarray]:

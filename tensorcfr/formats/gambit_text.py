@@ -38,7 +38,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 
-MOST_DIGITS = 400
+MAX_DIGITS = 400
 """Largest number of characters in a number, and largest exponent; float64 needs no more."""
 
 
@@ -134,8 +134,8 @@ class Tokens:
         """Return the current number as a fraction."""
         _, exponent, digits = self.value.lower().partition("e")
         # The power is computed in full, so a long exponent would fill the memory.
-        if len(self.value) > MOST_DIGITS or (
-            exponent and (len(digits) > 5 or abs(int(digits)) > MOST_DIGITS)
+        if len(self.value) > MAX_DIGITS or (
+            exponent and (len(digits) > 5 or abs(int(digits)) > MAX_DIGITS)
         ):
             self.fail(f"{what} {self.found()} is out of range")
         try:

@@ -11,7 +11,7 @@ from .._util.arguments import brief
 from .._util.extras import needs
 from ..errors import FormatError
 from ..games.holdem.betting import STREETS
-from .kinds import kind_of
+from .text_formats import kind_of
 
 GAMES_OF_VARIANTS = {"NT": "holdem", "NS": "short_deck", "PO": "omaha"}
 """Game of each PHH variant that is read."""

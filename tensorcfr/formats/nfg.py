@@ -15,7 +15,7 @@ from ..model.flat_game import FlatGame
 from ..model.team_game import reach_without
 from .gambit_text import END, NUMBER, TEXT, Tokens, decimal, decoded, distinct, quoted
 
-MOST_PROFILES = 1_000_000
+MAX_PROFILES = 1_000_000
 """Largest number of combinations of pure strategies that :func:`save_nfg` writes."""
 
 
@@ -147,12 +147,12 @@ def save_nfg(game: FlatGame, path: str | Path, *, outcomes: bool = False) -> Pat
     """
     path = Path(path)
     counts = [_count_plans(game, player) for player in range(game.n_players)]
-    if prod(counts) > MOST_PROFILES:
+    if prod(counts) > MAX_PROFILES:
         listed = " x ".join(
             f"{count:,}" if count < 10**15 else f"10^{len(str(count)) - 1}" for count in counts
         )
         raise GameError(
-            f"{game.name} has {listed} plans, too many for a .nfg file: {MOST_PROFILES:,} "
+            f"{game.name} has {listed} plans, too many for a .nfg file: {MAX_PROFILES:,} "
             "combinations are written; .efg has no limit"
         )
     plans = [_plans(game, player) for player in range(game.n_players)]

@@ -15,11 +15,11 @@ from .._util.arguments import Where, checked
 from ..errors import FormatError
 from .gambit_text import decoded
 from .hand_histories import hand_options
-from .kinds import TEXASSOLVER, kind_of
 from .postflop import postflop_options
-from .spots import ENDINGS as OWN_ENDINGS
-from .spots import MOST_BYTES, options_of, parse_spot
+from .spot_files import ENDINGS as OWN_ENDINGS
+from .spot_files import MAX_BYTES, options_of, parse_spot
 from .texassolver import texassolver_options
+from .text_formats import TEXASSOLVER, kind_of
 
 READERS = {".json": postflop_options, ".phh": hand_options}
 """Reader of files of other programs, by suffix of the file name."""
@@ -49,9 +49,9 @@ def read_spot_options(path: Annotated[str | Path, Where()]) -> dict[str, Any]:
     """
     path, name = Path(path), str(path)
     with path.open("rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
-        raise FormatError(name, 1, 1, f"a spot has at most {MOST_BYTES:,} bytes")
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise FormatError(name, 1, 1, f"a spot has at most {MAX_BYTES:,} bytes")
     text = decoded(content, path)
     if reader := READERS.get(path.suffix.lower()):
         return reader(text, name)

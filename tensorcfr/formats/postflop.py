@@ -14,7 +14,7 @@ from typing import Any
 from .._util.arguments import brief
 from ..errors import FormatError
 from ..games.holdem.betting import STREETS
-from ..games.holdem.cards import RANKS
+from ..games.holdem.deck import RANKS
 from ..games.holdem.spot import PLAYERS
 
 NUMBERS = ("startingPot", "effectiveStack")

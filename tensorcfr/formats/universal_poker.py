@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..games import make_game
-from ..games.holdem.cards import RANKS
+from ..games.holdem.deck import RANKS
 
 NAME = "universal_poker"
 DEFAULTS: Mapping[str, str] = {
@@ -41,7 +41,7 @@ SIZES = {"fc": "", "fcpa": "100%,a"}
 UNCAPPED = 100
 """Cap on raises for games without one; no round reaches it, since each raise is at least the big
 blind."""
-MOST_RAISES = 60
+MAX_RAISES = 60
 """Largest cap on raises.  A round of OpenSpiel has at most 64 actions; after them it forces a
 call."""
 
@@ -103,7 +103,7 @@ def _limit(
     """
     bets, raises = _numbers(parameters, rounds, "raiseSize", "maxRaises")
     untouched = parameters["bettingAbstraction"] == DEFAULTS["bettingAbstraction"]
-    if not untouched or max(raises) > MOST_RAISES:
+    if not untouched or max(raises) > MAX_RAISES:
         return None
     players = tuple(player - 1 for player in first)
     options = {"bets": bets, "raises": raises, "blinds": blinds, "first": players}

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._util.arguments import Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import MOST_CARDS, MOST_PLAYERS, deal_without_replacement, rank_names, share_pot
+from .small_poker import MAX_CARDS, MAX_PLAYERS, deal_without_replacement, rank_names, share_pot
 
 
 class KuhnPoker(PublicTreeGame):
@@ -37,8 +37,8 @@ class KuhnPoker(PublicTreeGame):
     def __init__(
         self,
         *,
-        cards: Annotated[int | None, Whole(2, MOST_CARDS)] = None,
-        players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
+        cards: Annotated[int | None, Whole(2, MAX_CARDS)] = None,
+        players: Annotated[int, Whole(2, MAX_PLAYERS)] = 2,
     ) -> None:
         cards = players + 1 if cards is None else cards
         if cards < players:
@@ -93,5 +93,5 @@ class OneCardPoker(KuhnPoker):
     """
 
     @checked("one_card_poker")
-    def __init__(self, *, cards: Annotated[int, Whole(2, MOST_CARDS)] = 13) -> None:
+    def __init__(self, *, cards: Annotated[int, Whole(2, MAX_CARDS)] = 13) -> None:
         super().__init__(cards=cards)

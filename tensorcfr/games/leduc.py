@@ -9,9 +9,9 @@ import numpy as np
 
 from .._util.arguments import Number, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .cards import (
-    MOST_CARDS,
-    MOST_PLAYERS,
+from .small_poker import (
+    MAX_CARDS,
+    MAX_PLAYERS,
     SUITS,
     deal_without_replacement,
     dealt_to_board,
@@ -22,7 +22,7 @@ from .cards import (
 FOLD, CALL, RAISE = "fold", "call", "raise"
 
 
-class Betting(NamedTuple):
+class LeducState(NamedTuple):
     """Public state of the table."""
 
     label: str
@@ -118,22 +118,22 @@ class LeducPoker(LeducCards):
     def __init__(
         self,
         *,
-        ranks: Annotated[int | None, Whole(1, MOST_CARDS // len(SUITS))] = None,
+        ranks: Annotated[int | None, Whole(1, MAX_CARDS // len(SUITS))] = None,
         suits: Annotated[int, Whole(1, len(SUITS))] = 2,
         bets: Annotated[tuple[int, int], Several(Number(above=0, most=1e9), length=2)] = (2, 4),
         raise_cap: Annotated[int, Whole(0, 100)] = 2,
-        players: Annotated[int, Whole(2, MOST_PLAYERS)] = 2,
+        players: Annotated[int, Whole(2, MAX_PLAYERS)] = 2,
     ) -> None:
         super().__init__("leduc", players + 1 if ranks is None else ranks, suits, players)
         self.bets = tuple(bets)
         self.raise_cap = raise_cap
 
-    def root(self) -> Betting:
+    def root(self) -> LeducState:
         """Return the state after the antes; player 0 acts."""
         players = self.n_players
-        return Betting("", None, False, 0, (1,) * players, frozenset(), 0, players)
+        return LeducState("", None, False, 0, (1,) * players, frozenset(), 0, players)
 
-    def node(self, state: Betting) -> Decision | Chance | Payoff:
+    def node(self, state: LeducState) -> Decision | Chance | Payoff:
         """Return the decision, the deal of the board card, or the payoff.
 
         A player may fold only against a bet, and raise only below the cap.
@@ -149,7 +149,7 @@ class LeducPoker(LeducCards):
             actions.append(RAISE)
         return Decision(state.player, f" {state.label}".rstrip(), tuple(actions))
 
-    def next(self, state: Betting, action: str) -> Betting:
+    def next(self, state: LeducState, action: str) -> LeducState:
         """Return the state after an action, or after the card ``action`` is dealt to the board."""
         if state.to_deal:
             remaining = self.n_players - len(state.folded)
@@ -177,7 +177,7 @@ class LeducPoker(LeducCards):
         turn = (player + 1) % self.n_players
         while turn in folded:
             turn = (turn + 1) % self.n_players
-        return Betting(
+        return LeducState(
             label=state.label + action[0],
             board=state.board,
             to_deal=to_act == 0 and not is_over,
@@ -188,7 +188,7 @@ class LeducPoker(LeducCards):
             to_act=to_act,
         )
 
-    def _payoff(self, state: Betting) -> Payoff:
+    def _payoff(self, state: LeducState) -> Payoff:
         """Return the payoff at the end of the game."""
         if self.n_players == 2:
             # All pots with the same board and folds are multiples of one matrix.

@@ -14,13 +14,13 @@ import numpy as np
 from .._util.arguments import Flag, Several, Whole, checked
 from .._util.memory import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
-from .cards import MOST_PLAYERS
+from .small_poker import MAX_PLAYERS
 
 LIAR = "liar"
-MOST_ROLLS = 100_000
+MAX_ROLLS = 100_000
 """Largest number of hands (unordered rolls) of a player."""
 Dice = Annotated[int | Sequence[int], Several(Whole(1, 50), alone=True)]
-Players = Annotated[int | None, Whole(2, MOST_PLAYERS)]
+Players = Annotated[int | None, Whole(2, MAX_PLAYERS)]
 Faces = Annotated[int, Whole(2, 100)]
 
 
@@ -79,10 +79,10 @@ class LiarsDice(PublicTreeGame):
         counts = _dice_of_each(dice, players)
         self.n_players = len(counts)
         for n in counts:
-            if (n_hands := comb(faces + n - 1, n)) > MOST_ROLLS:
+            if (n_hands := comb(faces + n - 1, n)) > MAX_ROLLS:
                 raise ValueError(
                     f"liars_dice: dice = {n} with faces = {faces} make {n_hands:,} hands, "
-                    f"more than {MOST_ROLLS:,}"
+                    f"more than {MAX_ROLLS:,}"
                 )
         if not wild and not bid_wild:
             raise ValueError("liars_dice: bid_wild=False needs wild=True: no face is wild")
@@ -173,8 +173,8 @@ def _dice_of_each(dice: int | Sequence[int], players: int | None) -> tuple[int, 
     counts = (dice,) if isinstance(dice, int) else tuple(dice)
     if len(counts) == 1:
         return counts * (players or 2)
-    if not 2 <= len(counts) <= MOST_PLAYERS or players not in (None, len(counts)):
-        n_players = players or f"2 to {MOST_PLAYERS}"
+    if not 2 <= len(counts) <= MAX_PLAYERS or players not in (None, len(counts)):
+        n_players = players or f"2 to {MAX_PLAYERS}"
         raise ValueError(
             f"liars_dice: dice must be one number, or one for each of {n_players} players, "
             f"not {counts}"

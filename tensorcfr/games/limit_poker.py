@@ -9,13 +9,13 @@ import numpy as np
 
 from .._util.arguments import Number, Several, Text, Whole, checked
 from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
-from .holdem.cards import RANKS, SUITS, orders_of_suits
+from .holdem.deck import RANKS, SUITS, orders_of_suits
 from .holdem.strength import strengths
 
 FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
 
 
-class Table(NamedTuple):
+class LimitState(NamedTuple):
     """Public state of the betting."""
 
     round: int
@@ -133,16 +133,16 @@ class LimitPoker(DeckOfPoker):
         big_blind = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
         self.usual = Usual(units={"chips": 1.0} | big_blind)
 
-    def chips(self, state: Table) -> Chips:
+    def chips(self, state: LimitState) -> Chips:
         """Return the pot and the chips to call; stacks are unlimited."""
         call = max(state.paid) - state.paid[state.player] if state.player >= 0 else 0
         return Chips(sum(state.paid), call)
 
-    def root(self) -> Table:
+    def root(self) -> LimitState:
         """Return the state after the blinds."""
-        return Table(0, self.posted, self.first[0])
+        return LimitState(0, self.posted, self.first[0])
 
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: LimitState) -> Decision | Deal | Fold | Showdown:
         """Return the decision, the next deal, or the payoffs at the end.
 
         A player may fold only against a bet, and bet or raise only below the round's limit.
@@ -163,18 +163,18 @@ class LimitPoker(DeckOfPoker):
             actions.append(RAISE if faces_bet or blind else BET)
         return Decision(state.player, None, tuple(actions))
 
-    def next(self, state: Table, action: str | None) -> Table:
+    def next(self, state: LimitState, action: str | None) -> LimitState:
         """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
-            return Table(state.round + 1, state.paid, self.first[state.round + 1])
+            return LimitState(state.round + 1, state.paid, self.first[state.round + 1])
         player, raised = state.player, action in (BET, RAISE)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
         player_paid = max(state.paid) + (self.bets[state.round] if raised else 0)
         paid = (player_paid, state.paid[1]) if player == 0 else (state.paid[0], player_paid)
         if state.acted and not raised:
-            return Table(state.round, paid, -1)
-        return Table(state.round, paid, 1 - player, state.raises + raised, True)
+            return LimitState(state.round, paid, -1)
+        return LimitState(state.round, paid, 1 - player, state.raises + raised, True)
 
 
 class FlopHoldem(LimitPoker):

@@ -6,13 +6,13 @@ from typing import Annotated, NamedTuple
 
 from .._util.arguments import Whole, checked
 from ..rules import Chance, Decision, Payoff
-from .cards import MOST_CARDS, SUITS
 from .leduc import LeducCards
+from .small_poker import MAX_CARDS, SUITS
 
 FOLD, CALL = "f", "c"
 
 
-class Table(NamedTuple):
+class NoLimitLeducState(NamedTuple):
     """Public state: the chips in the pot, but not the line of betting that put them there."""
 
     board: int | None
@@ -66,7 +66,7 @@ class NoLimitLeduc(LeducCards):
     def __init__(
         self,
         *,
-        ranks: Annotated[int, Whole(1, MOST_CARDS // len(SUITS))] = 3,
+        ranks: Annotated[int, Whole(1, MAX_CARDS // len(SUITS))] = 3,
         suits: Annotated[int, Whole(1, len(SUITS))] = 2,
         stack: Annotated[int, Whole(1, 10_000)] = 20,
         ante: Annotated[int, Whole(1, 10_000)] = 1,
@@ -79,18 +79,18 @@ class NoLimitLeduc(LeducCards):
         self.ante = ante
         self.cap = cap
 
-    def root(self) -> Table:
+    def root(self) -> NoLimitLeducState:
         """Return the state after the antes; player 0 acts."""
         return self._new_round(None, (self.ante, self.ante))
 
-    def _new_round(self, board: int | None, paid: tuple[int, int]) -> Table:
+    def _new_round(self, board: int | None, paid: tuple[int, int]) -> NoLimitLeducState:
         """Return the first state of a round; player 0 opens unless all chips are in."""
         is_all_in = paid[0] == self.stack
-        return Table(
+        return NoLimitLeducState(
             board, is_all_in and board is None, -1 if is_all_in else 0, paid, frozenset(), 0
         )
 
-    def node(self, table: Table) -> Decision | Chance | Payoff:
+    def node(self, table: NoLimitLeducState) -> Decision | Chance | Payoff:
         """Return the decision, the deal of the board card, or the payoff.
 
         Against a bet, fold and call are always possible; the stack and the cap limit the raises.
@@ -111,7 +111,7 @@ class NoLimitLeduc(LeducCards):
         first = (FOLD, CALL) if call else (CALL,)
         return Decision(table.player, None, (*first, *map(str, sizes)))
 
-    def next(self, table: Table, action: str) -> Table:
+    def next(self, table: NoLimitLeducState, action: str) -> NoLimitLeducState:
         """Return the state after an action, or after the card ``action`` is dealt to the board."""
         if table.to_deal:
             return self._new_round(self.cards.index(action), table.paid)
@@ -128,5 +128,5 @@ class NoLimitLeduc(LeducCards):
         if acted == 1:
             return table._replace(player=1 - player, acted=acted)
         if table.board is None:
-            return Table(None, True, -1, matched, frozenset(), 0)
+            return NoLimitLeducState(None, True, -1, matched, frozenset(), 0)
         return table._replace(player=-1, paid=matched, acted=acted)

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._util.arguments import Flag, Kind, Number, Several, Text, Whole, brief, checked
 from ..rules import Chips, Deal, Decision, Fold, Runout, Showdown, Usual
-from .holdem.cards import RANKS, SUITS
+from .holdem.deck import RANKS, SUITS
 from .holdem.flops import N_CLASSES, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
-from .holdem.sizes import Size, read_sizes
+from .holdem.sizes import BetSize, read_sizes
 from .holdem.strength import SIX, short_strengths
 from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
 
@@ -27,14 +27,14 @@ DECIMALS = 9
 """Decimal places to which amounts are rounded; smaller differences are rounding errors."""
 
 
-class Table(NamedTuple):
+class NoLimitState(NamedTuple):
     """Public state of the betting."""
 
     round: int
     """Index of the betting round."""
     before: float
     """Chips that each player put in before this round, without the ante."""
-    here: tuple[float, float]
+    street_put: tuple[float, float]
     """Chips that each player has put in in this round, blinds included."""
     player: int
     """Player who acts; -1 when the round is over."""
@@ -171,35 +171,35 @@ class NoLimitPoker(DeckOfPoker):
             )
         return np.array([self.cards.index(label) for label in labels])
 
-    def chips(self, state: Table) -> Chips:
+    def chips(self, state: NoLimitState) -> Chips:
         """Return the pot with antes, the chips to call, and the chips that each player has left."""
-        paid = state.before + state.here[0], state.before + state.here[1]
-        call = max(state.here) - state.here[state.player] if state.player >= 0 else 0.0
+        paid = state.before + state.street_put[0], state.before + state.street_put[1]
+        call = max(state.street_put) - state.street_put[state.player] if state.player >= 0 else 0.0
         return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
 
-    def root(self) -> Table:
+    def root(self) -> NoLimitState:
         """Return the state after the blinds."""
         opener = int(self.posted[0] > 0)
-        return Table(0, 0.0, self.posted, opener, self.least)
+        return NoLimitState(0, 0.0, self.posted, opener, self.least)
 
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: NoLimitState) -> Decision | Deal | Fold | Showdown | Runout:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.winner >= 0:
-            lost = self.ante + state.before + state.here[1 - state.winner]
+            lost = self.ante + state.before + state.street_put[1 - state.winner]
             return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
         if state.player >= 0:
             return Decision(state.player, None, self._actions(state))
-        won = self.ante + state.before + state.here[0]
+        won = self.ante + state.before + state.street_put[0]
         pays = (won, -won), (0.0, 0.0), (-won, won)
-        is_all_in = round(state.before + state.here[0], DECIMALS) == self.stack
+        is_all_in = round(state.before + state.street_put[0], DECIMALS) == self.stack
         if state.round == 0 and (is_all_in or not self.deals):
             return Runout(*pays, self.runout)
         return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
 
-    def _actions(self, state: Table) -> tuple[str, ...]:
+    def _actions(self, state: NoLimitState) -> tuple[str, ...]:
         """Return the actions of the player who acts, with bets and raises in ascending order."""
-        current_bet = max(state.here)
-        faces_bet = state.here[state.player] < current_bet
+        current_bet = max(state.street_put)
+        faces_bet = state.street_put[state.player] < current_bet
         actions = [FOLD, CALL] if faces_bet else [CHECK]
         # Only the first call before the flop is a limp; a call of a raise stays legal.
         if (
@@ -221,7 +221,7 @@ class NoLimitPoker(DeckOfPoker):
             actions.append(ALL_IN if amount == all_in else f"{word}{_format_chips(amount)}")
         return tuple(actions)
 
-    def _amount(self, size: Size, state: Table, all_in: float) -> float | None:
+    def _amount(self, size: BetSize, state: NoLimitState, all_in: float) -> float | None:
         """Return the amount to which a size bets or raises in this round.
 
         Args:
@@ -233,7 +233,7 @@ class NoLimitPoker(DeckOfPoker):
             Chips, at least the smallest legal raise and at most ``all_in``; None if the size's cap
             on raises forbids it.
         """
-        current_bet = max(state.here)
+        current_bet = max(state.street_put)
         pot = 2.0 * (self.ante + state.before + current_bet)
         if state.raises > size.bets:
             return None
@@ -257,26 +257,26 @@ class NoLimitPoker(DeckOfPoker):
         amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
         return min(max(amount, round(current_bet + state.least, DECIMALS)), all_in)
 
-    def next(self, state: Table, action: str | None) -> Table:
+    def next(self, state: NoLimitState, action: str | None) -> NoLimitState:
         """Return the state after an action, or after cards are dealt (None)."""
         if action is None:
-            before = round(state.before + state.here[0], DECIMALS)
+            before = round(state.before + state.street_put[0], DECIMALS)
             opener = -1 if before == self.stack else 0
-            return Table(state.round + 1, before, (0.0, 0.0), opener, self.least)
-        player, current_bet = state.player, max(state.here)
+            return NoLimitState(state.round + 1, before, (0.0, 0.0), opener, self.least)
+        player, current_bet = state.player, max(state.street_put)
         if action == FOLD:
             return state._replace(player=-1, winner=1 - player)
         if action in (CHECK, CALL):
             bets = (current_bet, current_bet)
             if state.acted or round(state.before + current_bet, DECIMALS) == self.stack:
-                return state._replace(here=bets, player=-1)
-            return state._replace(here=bets, player=1 - player, acted=True)
+                return state._replace(street_put=bets, player=-1)
+            return state._replace(street_put=bets, player=1 - player, acted=True)
         amount = round(self.stack - state.before, DECIMALS)
         if action != ALL_IN:
             amount = float(action.removeprefix(BET).removeprefix(RAISE))
-        bets = (amount, state.here[1]) if player == 0 else (state.here[0], amount)
+        bets = (amount, state.street_put[1]) if player == 0 else (state.street_put[0], amount)
         least = max(state.least, round(amount - current_bet, DECIMALS))
-        return Table(
+        return NoLimitState(
             state.round, state.before, bets, 1 - player, least, state.raises + 1, acted=True
         )
 
@@ -322,7 +322,7 @@ def push_or_fold(
     return NoLimitPoker(stacks=stacks, blinds=blinds, ante=ante, limps=False)
 
 
-def _by_round(parameter: str, sizes: list[str], rounds: int) -> tuple[tuple[Size, ...], ...]:
+def _by_round(parameter: str, sizes: list[str], rounds: int) -> tuple[tuple[BetSize, ...], ...]:
     """Return the sizes of each round."""
     if len(sizes) not in (1, rounds):
         raise ValueError(f"nolimit_poker: {parameter} has {len(sizes)} texts for {rounds} rounds")

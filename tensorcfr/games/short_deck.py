@@ -9,11 +9,11 @@ import numpy as np
 
 from .holdem import Holdem
 from .holdem import ranges as pairs_of_cards
-from .holdem.cards import HANDS, SUITS
+from .holdem.deck import HANDS, SUITS
 from .holdem.strength import SHORT_CATEGORIES, SIX, short_strengths
 from .omaha import Omaha
-from .omaha import ranges as four_cards
-from .omaha.strength import omaha_strengths
+from .omaha import omaha_ranges as four_cards
+from .omaha.omaha_strength import omaha_strengths
 
 BY_EQUITY = (
     "AA KK QQ JJ TT AKs AQs AKo AJs KQs AQo ATs KJs AJo QJs KTs KQo JTs QTs 99 ATo KJo A9s QJo "
@@ -93,8 +93,8 @@ class ShortOmaha(Omaha):
     def read_range(text: str, what: str) -> np.ndarray:
         """Return the weight of every hand of the deck, float64 (58905,).
 
-        The notation is that of :func:`~tensorcfr.games.omaha.ranges.read_range`.  Groups leave out
-        hands that the deck lacks.
+        The notation is that of :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.  Groups
+        leave out hands that the deck lacks.
         """
         deck = _has_deck(Omaha.every_hand)
         return four_cards.read_range(text, what, deck=deck)[deck]

@@ -7,15 +7,15 @@ of a small game. :func:`hand_grid` and :func:`runout_grid` draw spots of hold'em
 :class:`LiveProgress` shows a solve in a notebook while it runs.
 """
 
-from ..analysis.public_nodes import find_node, public_nodes
+from ..analysis.named_nodes import find_node, public_nodes
 from .charts import has_hands, infoset_chart, is_kuhn, kuhn_stages, strategy_chart
 from .convergence import convergence
-from .hands import draw_line, hand_grid, runout_grid
+from .hand_grids import draw_line, hand_grid, runout_grid
 from .iteration_trees import iteration_tree
 from .live import LiveProgress
-from .responses import gain_against_risk
+from .response_curves import gain_against_risk
 from .style import check_format
-from .sweeps import sweep_curves
+from .sweep_plots import sweep_curves
 from .trees import draw, tree_source
 
 __all__ = [

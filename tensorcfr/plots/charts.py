@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import brief
+from ..analysis.named_nodes import find_node, public_nodes
 from ..analysis.policy_values import values
-from ..analysis.public_nodes import find_node, public_nodes
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import START
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 NEVER = 5e-4
 """Reach below which an infoset counts as avoided."""
 
-MOST_ROWS = 24
+MAX_ROWS = 24
 """Largest number of infosets that :func:`infoset_chart` draws by default."""
 
 FEW_CARDS = 6
 """Largest number of cards for which "<.01" fits below a bar."""
 
-MOST_BARS = 20
+MAX_BARS = 20
 """Largest number of cards of Kuhn poker that are drawn as bars with numbers; more are drawn as
 lines."""
 
-MOST_OF_KUHN = 10_000
+MAX_OF_KUHN = 10_000
 """Largest number of infosets of a game that is compared with Kuhn poker."""
 
 KUHN_STAGES = {
@@ -60,7 +60,7 @@ KUHN_STAGES = {
 
 def is_kuhn(game: CompiledGame) -> bool:
     """Return whether :func:`kuhn_stages` can draw this game: two players, one bet, any deck."""
-    if game.n_players != 2 or game.n_infosets > MOST_OF_KUHN:
+    if game.n_players != 2 or game.n_infosets > MAX_OF_KUHN:
         return False
     nodes = public_nodes(game)
     return {name: node.actions for name, node in nodes.items()} == dict.fromkeys(
@@ -103,7 +103,7 @@ def kuhn_stages(
     betting = {name: policy.at(nodes[name].infosets.numbers)[:, 1].tolist() for name in KUHN_STAGES}
     cards = nodes[START].hands
     if ax is None:
-        wide = 1.1 * len(cards) if len(cards) <= MOST_BARS else 0.0
+        wide = 1.1 * len(cards) if len(cards) <= MAX_BARS else 0.0
         figure = new_figure(max(8.8, wide), 3.9)
         panels: list[Any] = list(figure.subplots(1, 4, sharey=True))
     else:
@@ -115,7 +115,7 @@ def kuhn_stages(
     for panel, (name, title) in zip(panels, KUHN_STAGES.items(), strict=True):
         places = np.arange(len(cards))
         panel.set_title(title, fontsize=10)
-        if len(cards) > MOST_BARS:
+        if len(cards) > MAX_BARS:
             panel.step(places, betting[name], where="mid", color=COLOURS[0], linewidth=1.5)
             shown = places[:: len(cards) // 4]
             panel.set_xticks(shown, [cards[place] for place in shown])
@@ -255,7 +255,7 @@ def infoset_chart(
     solution: Solution | Policy,
     *,
     player: int | None = None,
-    most: int = MOST_ROWS,
+    most: int = MAX_ROWS,
     path: str | Path | None = None,
     ax: Axes | None = None,
 ) -> Figure:

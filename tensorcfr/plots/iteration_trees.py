@@ -12,7 +12,7 @@ from .style import COLOURS, LABEL_SIZE, TITLE_SIZE, check_format, darker, new_fi
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MOST_DETAILED = 12
+MAX_DETAILED = 12
 """Largest number of terminal histories in a tree with all numbers of the infosets; in larger trees
 infosets have only labels."""
 
@@ -43,7 +43,7 @@ def iteration_tree(iteration: Iteration, *, path: str | Path | None = None) -> F
     if not rows:
         raise ValueError(f"{iteration.title} shows no histories: fix a deal")
     height, ends = _heights(rows)
-    detailed = ends <= MOST_DETAILED
+    detailed = ends <= MAX_DETAILED
     depth = max(map(len, rows))
     width, row_height = (2.8, 0.7) if detailed else (1.5, 0.25)
     figure = new_figure(width * (depth + 0.6), max(2.5, row_height * ends))

@@ -17,7 +17,7 @@ from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .style import COLOURS
 
-MOST_DRAWN = 2_000
+MAX_DRAWN = 2_000
 """Largest number of histories of a tree that is drawn by default; larger trees are unreadable."""
 
 
@@ -26,7 +26,7 @@ def tree_source(
     game: Flat,
     strategy: Solution | Policy | None = None,
     *,
-    most: Annotated[int, Whole(1)] = MOST_DRAWN,
+    most: Annotated[int, Whole(1)] = MAX_DRAWN,
 ) -> str:
     """Return the history tree of a game in the language DOT.
 
@@ -58,7 +58,7 @@ def draw(
     strategy: Solution | Policy | None = None,
     *,
     path: Annotated[str | Path | None, Where()] = None,
-    most: Annotated[int, Whole(1)] = MOST_DRAWN,
+    most: Annotated[int, Whole(1)] = MAX_DRAWN,
 ) -> Any:
     """Draw the history tree of a game; a notebook shows the result.
 

@@ -18,13 +18,13 @@ from .._util.arguments import Kind, Limit, checked
 from .._util.memory import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
-from ..analysis.others_reach import OthersReach, bytes_needed
+from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
 from ..model.arguments import Flat
-from ..solvers.arguments import Iterations, Named
-from ..solvers.base import IterativeSolver, Setting
-from ..solvers.kept import Expected
+from ..solvers.base import IterativeSolver, Problem
 from ..solvers.scales import carry_up
+from ..solvers.solver_arguments import Iterations, Named
+from ..solvers.state_checks import Expected
 
 ARRAYS = 20
 """Maximum number of arrays over the sequences that exist at the same time."""
@@ -84,7 +84,7 @@ class AgentSolver(IterativeSolver):
         needed = 8 * ARRAYS * game.n_sequences + bytes_needed(game)
         require(needed, f"solving {game.name}", memory_limit)
         self.iteration = iteration
-        self._others = OthersReach(game)
+        self._others = CounterfactualReach(game)
         uniform = evaluation.normalise(game.form, np.zeros(game.n_sequences))
         self._reach, self._value = np.empty((2, game.n_sequences))
         evaluation.realization_plan(game.form, uniform, self._reach)
@@ -97,12 +97,12 @@ class AgentSolver(IterativeSolver):
         if state is None:
             self._state = AgentState(uniform, *np.zeros((3, game.n_sequences)))
         else:
-            self._state = self.restore(self.setting, self.kept(state))
+            self._state = self.restore(self.problem, self.stored_arrays(state))
             evaluation.realization_plan(game.form, self._state.strategy, self._reach)
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        return dict.fromkeys(AgentState._fields, ((setting.game.n_sequences,), np.float64))
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        return dict.fromkeys(AgentState._fields, ((problem.game.n_sequences,), np.float64))
 
     def _run(self, iterations: int) -> None:
         for t in range(self.iteration + 1, self.iteration + iterations + 1):

@@ -20,7 +20,7 @@ from typing import Annotated
 import numpy as np
 
 from .._util.arguments import Number, Several, checked
-from ..analysis.others_reach import OthersReach
+from ..analysis.counterfactual_reach import CounterfactualReach
 from ..evaluation.profile import put_values
 from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
@@ -219,7 +219,7 @@ class _Infosets:
     """
 
     def __init__(self, game: FlatGame) -> None:
-        self.game, self.others = game, OthersReach(game)
+        self.game, self.others = game, CounterfactualReach(game)
         of = game.form.owners[0]
         self.of = np.where(of < 0, game.n_infosets + np.cumsum(of < 0) - 1, of)
 

@@ -10,7 +10,7 @@ from ..model.arrays import frozen_arrays
 from ..model.chunks import ChunkLocks, bounds_of_parts
 from ..model.game import CompiledGame
 from ..model.policy import MadeFrom, PolicyByParts
-from .state import all_strategies, copies
+from .solver_state import compute_strategies, copy_numbers
 
 
 class AveragePolicy(PolicyByParts):
@@ -40,7 +40,7 @@ class AveragePolicy(PolicyByParts):
         begin, end = bounds_of_parts(form)[[first, last]].tolist()
         strategy = np.zeros(end - begin)
         if not form.n_chunks:
-            all_strategies(form, self._cumulative, self._floor, strategy, self._locks)
+            compute_strategies(form, self._cumulative, self._floor, strategy, self._locks)
             return strategy
         arguments = form, first, last, self._cumulative, self._floor, strategy, self._locks
         evaluation.strategies_of_parts(*arguments)
@@ -55,4 +55,4 @@ class AveragePolicy(PolicyByParts):
 
     def detach(self) -> None:
         """Copy the solver's array, so that the solver may change its own."""
-        self._cumulative = frozen_arrays(copies(self._cumulative))
+        self._cumulative = frozen_arrays(copy_numbers(self._cumulative))

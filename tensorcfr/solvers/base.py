@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 
 from .._util.arguments import checked
+from .._util.renamed import renamed_attributes
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..invariants.strategies import wrong_state
@@ -21,15 +22,15 @@ from ..model.chunks import ChunkedForm, ChunkLocks
 from ..model.game import CompiledGame
 from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
-from ..uncompiled.infosets import OutOfTimeError
-from .arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
-from .kept import Expected, copied
+from ..uncompiled.infoset_table import OutOfTimeError
+from .solver_arguments import CHECKPOINTS, STEPS, Iterations, Nodes, Seconds, Target
+from .state_checks import Expected, copy_arrays
 
 if TYPE_CHECKING:
     from .sums import Sums
 
 
-class Setting(NamedTuple):
+class Problem(NamedTuple):
     """Game, algorithm and locks that the arrays of a state belong to."""
 
     game: Any
@@ -66,6 +67,7 @@ class Setting(NamedTuple):
         return part_locks(self.game, self.form, self.locks)
 
 
+@renamed_attributes(kept="stored_arrays", setting="problem", step="iterate")
 class IterativeSolver(ABC):
     """Solver between two iterations: a game, an algorithm and arrays.
 
@@ -93,18 +95,18 @@ class IterativeSolver(ABC):
     iteration: int
     """Number of iterations done."""
     deadline: float = math.inf
-    """Time of :func:`time.perf_counter` after which :meth:`step` may end before its last iteration.
-    An iteration on rules may take long, so that solvers on rules undo the current iteration
-    then."""
+    """Time of :func:`time.perf_counter` after which :meth:`iterate` may end before its last
+    iteration.  An iteration on rules may take long, so that solvers on rules undo the current
+    iteration then."""
     _state: Any
     """The arrays, in solvers that store their :attr:`state` unchanged."""
     seconds: float = 0.0
-    """Time spent in :meth:`step`, in seconds, without compilation."""
+    """Time spent in :meth:`iterate`, in seconds, without compilation."""
 
     @property
-    def setting(self) -> Setting:
+    def problem(self) -> Problem:
         """Game, algorithm and locks that the state belongs to."""
-        return Setting(self.game, self.algorithm, self.locks)
+        return Problem(self.game, self.algorithm, self.locks)
 
     @abstractmethod
     def __init__(self, game: CompiledGame, algorithm: Any, **options: Any) -> None:
@@ -114,7 +116,7 @@ class IterativeSolver(ABC):
         name, game = type(self).__name__, self.game.name
         return f"<{name} of {game} by {self.algorithm}: {self.iteration:,} iterations>"
 
-    def step(self, iterations: int = 1) -> None:
+    def iterate(self, iterations: int = 1) -> None:
         """Run some iterations; each updates every player once.
 
         Raises:
@@ -195,39 +197,39 @@ class IterativeSolver(ABC):
         """Copies of the current cumulative regrets and cumulative strategies, by infoset label."""
         from .sums import Sums
 
-        return Sums(self.setting, type(self), self.state)
+        return Sums(self.problem, type(self), self.state)
 
     @classmethod
-    def kept(cls, state: Any) -> Mapping[str, np.ndarray]:
+    def stored_arrays(cls, state: Any) -> Mapping[str, np.ndarray]:
         """Return the arrays of a state that a file stores, by name; all of them by default."""
         arrays: Mapping[str, np.ndarray] = state._asdict()
         return arrays
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:
         """Return shape and dtype of each array of a state, by name.
 
         Args:
-            setting: Game, algorithm and locks of the state.
-            kept: The stored arrays.
+            problem: Game, algorithm and locks of the state.
+            stored: The stored arrays.
         """
         raise NotImplementedError
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Any:
-        """Rebuild and check the state from the arrays that :meth:`kept` returned.
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Any:
+        """Rebuild and check the state from the arrays that :meth:`stored_arrays` returned.
 
         Raises:
             ValueError: An array has another shape or dtype than this game and algorithm need, or
                 holds a number that is not finite; names the array.
         """
-        owner = f"{setting.game.name} and {setting.algorithm.name}"
-        return cls.state_kind(**copied(kept, cls.expected(setting, kept), owner))
+        owner = f"{problem.game.name} and {problem.algorithm.name}"
+        return cls.state_kind(**copy_arrays(stored, cls.expected(problem, stored), owner))
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:
         """Return a description of the first error in a restored state, or None."""
-        return wrong_state(setting.form.trunk, state)
+        return wrong_state(problem.form.trunk, state)
 
     @classmethod
     def wrong_iteration(cls, state: Any, iteration: int) -> str | None:
@@ -239,7 +241,7 @@ class IterativeSolver(ABC):
         return None
 
     undoes_errors: ClassVar[bool] = False
-    """True if an error in :meth:`step` undoes the current iteration, so that the solver is as it
+    """True if an error in :meth:`iterate` undoes the current iteration, so that the solver is as it
     was after the last complete one."""
 
     @classmethod
@@ -260,12 +262,12 @@ class IterativeSolver(ABC):
         return True
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:
+    def policy_of(cls, problem: Problem, state: Any) -> Policy:
         """Compute the average policy of a state, if :meth:`policy_is_in_state`."""
         raise NotImplementedError
 
     @classmethod
-    def whole_regrets(cls, setting: Setting, state: Any) -> np.ndarray:
+    def whole_regrets(cls, problem: Problem, state: Any) -> np.ndarray:
         """Return the cumulative regrets of a state, float64 (numbers of the game,).
 
         If one infoset of the state represents several infosets, each of them gets an equal share.
@@ -275,11 +277,11 @@ class IterativeSolver(ABC):
                 :attr:`keeps`.
         """
         if cls.keeps is not None:
-            raise ValueError(f"{setting.algorithm.name} keeps {cls.keeps}")
+            raise ValueError(f"{problem.algorithm.name} keeps {cls.keeps}")
         return np.asarray(state.regret, dtype=np.float64)
 
     @classmethod
-    def sums_of(cls, setting: Setting, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, problem: Problem, state: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the cumulative regrets and the cumulative strategies of a state.
 
         :class:`~tensorcfr.solvers.sums.Sums` reads them by infoset.
@@ -291,36 +293,36 @@ class IterativeSolver(ABC):
             ValueError: The solver keeps other numbers than regrets of single actions, see
                 :attr:`keeps`.
         """
-        regret = cls.whole_regrets(setting, state)
+        regret = cls.whole_regrets(problem, state)
         return regret.copy(), np.array(state.cumulative, dtype=np.float64)
 
     @classmethod
     def begin(
-        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
+        cls, problem: Problem, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> Any:
         """Create the state before the first iteration from given regrets, with an empty average.
 
         Args:
-            setting: Game, algorithm and locks of the state.
+            problem: Game, algorithm and locks of the state.
             regret: float64: cumulative regrets; see :func:`tensorcfr.solvers.warm_start.warm_state`
                 for their sequences.
             strategy: float64: first strategy, over the same sequences.  Algorithms that derive
                 strategies from regrets may ignore it.
             precision: Precision of the arrays.
         """
-        raise ValueError(f"{setting.algorithm.name} takes no warm start")
+        raise ValueError(f"{problem.algorithm.name} takes no warm start")
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:
+    def last_probabilities(cls, problem: Problem, state: Any) -> np.ndarray:
         """Compute the strategy of the next iteration from a state, float64 (sequences of the
         game,)."""
         strategy: np.ndarray = state.strategy.copy()
         return strategy
 
     @classmethod
-    def last_policy_of(cls, setting: Setting, state: Any) -> Policy:
+    def last_policy_of(cls, problem: Problem, state: Any) -> Policy:
         """Return the last iterate, the strategy of the next iteration, from a state."""
-        return Policy(setting.game, cls.last_probabilities(setting, state))
+        return Policy(problem.game, cls.last_probabilities(problem, state))
 
     @classmethod
     def count_nodes(cls, game: Any, state: Any, iterations: int) -> tuple[int, int]:
@@ -362,7 +364,7 @@ class IterativeSolver(ABC):
 
     def current_policy(self) -> Policy:
         """Return the last iterate: the strategy that the next iteration will use."""
-        return self.last_policy_of(self.setting, self.state)
+        return self.last_policy_of(self.problem, self.state)
 
     def evaluate(self) -> Evaluation:
         """Compute values and best-response values of the average strategy."""
@@ -370,7 +372,7 @@ class IterativeSolver(ABC):
 
     def evaluate_current(self) -> Evaluation:
         """Compute values and best-response values of the last iterate."""
-        return evaluate_probabilities(self.game, self.last_probabilities(self.setting, self.state))
+        return evaluate_probabilities(self.game, self.last_probabilities(self.problem, self.state))
 
     @classmethod
     def _checked(cls, game: Any, algorithm: str | Record) -> Any:
@@ -392,8 +394,8 @@ class IterativeSolver(ABC):
         raise ValueError(f"{record.name} does not sample; use Solver(game, {record.name!r})")
 
 
-def merges_alike(first: np.ndarray | None, second: np.ndarray | None) -> bool:
-    """Return whether two results of :attr:`Setting.merged_numbers` are equal."""
+def equal_merging(first: np.ndarray | None, second: np.ndarray | None) -> bool:
+    """Return whether two results of :attr:`Problem.merged_numbers` are equal."""
     if first is None or second is None:
         return first is second
     return np.array_equal(first, second)

@@ -15,7 +15,7 @@ from ..algorithms import (
 )
 from ..model.game import CompiledGame
 from ..payoff import count_entries
-from .arguments import PACKED
+from .solver_arguments import PACKED
 
 DEFAULT_ALGORITHM = PACED_CFR_PLUS
 """Default algorithm.  ``scripts/variants.py`` chose its parameters on some games and tested them on
@@ -44,28 +44,30 @@ FINE_TARGET = 5e-6
 larger games, too."""
 
 
-def asked_algorithm(asked: str | Record | None, game: Any, precision: str | None = None) -> Record:
+def resolve_algorithm(
+    algorithm: str | Record | None, game: Any, precision: str | None = None
+) -> Record:
     """Return the requested algorithm, or the default one.
 
     Args:
-        asked: A name or a record; None for the default.
+        algorithm: A name or a record; None for the default.
         game: A game, compiled or not, or the rules of a card game.
         precision: Precision of the arrays; None for the usual one.
 
     Raises:
         ValueError: There is no such algorithm.
     """
-    if asked is not None:
-        return find_algorithm(asked)
+    if algorithm is not None:
+        return find_algorithm(algorithm)
     if game.is_of_cards:
         return CARDS_ALGORITHM
     return BY_PRECISION.get(precision or "", DEFAULT_ALGORITHM)
 
 
-def asked_precision(asked: str | None, game: Any, record: Record) -> str:
+def resolve_precision(precision: str | None, game: Any, record: Record) -> str:
     """Return the requested precision, or the usual one of the game if the algorithm supports it."""
-    if asked is not None:
-        return asked
+    if precision is not None:
+        return precision
     is_tied = getattr(game, "tied_to", None) is not None
     takes_any = record.passes_whole_game and not record.is_plain and not is_tied
     return game.usual.precision if takes_any else "float64"
@@ -115,7 +117,7 @@ def choose(
         or game.tied_to is not None
         or game.links is not None
     ):
-        return asked_algorithm(None, game, precision)
+        return resolve_algorithm(None, game, precision)
     utility = game.utilities[:, 0]
     span, aim = utility.max() - utility.min(), math.inf if target is None else target
     if (
@@ -128,4 +130,4 @@ def choose(
     is_coarse = aim >= FINE_TARGET * span
     if precision == PACKED or (is_coarse and game.swept(merged=True).n_numbers > SMALL):
         return DCFR
-    return asked_algorithm(None, game, precision)
+    return resolve_algorithm(None, game, precision)

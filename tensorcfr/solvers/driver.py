@@ -24,7 +24,10 @@ from ..model.arguments import CALLABLE, LOCKS
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike
 from ..model.policy import Policy
-from .arguments import (
+from .base import IterativeSolver
+from .request import SolveRequest, make_solver, marks, next_chance
+from .solution import BestIterate, Solution, Status, TracePoint
+from .solver_arguments import (
     CHECKPOINTS,
     PLAYABLE,
     PRECISION,
@@ -34,19 +37,16 @@ from .arguments import (
     Nodes,
     Seconds,
     Target,
-    own_amount,
+    to_game_unit,
 )
-from .base import IterativeSolver
-from .request import SolveRequest, make_solver, marks, next_chance
-from .solution import BestIterate, Solution, Status, TracePoint
 from .warm_start import WarmStart
 
-FASTER = 8
+MAX_STEP_GROWTH = 8
 """Largest ratio between the iterations of two consecutive steps."""
-CHUNK_SECONDS = 0.05
+STEP_SECONDS = 0.05
 """Target duration of a step, in seconds.  Clock, keyboard and progress hook are checked between
 steps."""
-TOGETHER, TOGETHER_SECONDS = 8, 2.0
+MIN_BATCH, MAX_BATCH_SECONDS = 8, 2.0
 """Smallest number of iterations per step, unless they take longer than the limit in seconds.  In a
 chunked game, each step recomputes one player's reaches once, which costs about 10 % of an
 iteration."""
@@ -206,7 +206,7 @@ def solve(
         cluster: For games in chunks: a client of Dask distributed, or the address of its scheduler
             (``"tcp://host:8786"``, or a scheduler file, ``.json``), whose workers share the chunks.
             The result has the same bits, even if workers are lost and replaced.  ``threads`` is the
-            number per worker.  See :class:`tensorcfr.cluster.solver.ClusterSolver`.
+            number per worker.  See :class:`tensorcfr.cluster.cluster_solver.ClusterSolver`.
 
     Returns:
         The solution: average strategy, values, exploitability, trace.
@@ -229,7 +229,7 @@ def solve(
     """
     arguments = dict(locals())
     del arguments["progress"]
-    arguments["target"] = own_amount("target", target, game)
+    arguments["target"] = to_game_unit("target", target, game)
     return run(SolveRequest(**arguments), progress)
 
 
@@ -260,7 +260,7 @@ def run_solver(
     """Run a solver, which can continue afterwards, until a stop rule applies."""
     game = solver.game
     arguments = {"game": game, "algorithm": solver.algorithm, "locks": solver.locks or None}
-    arguments |= rules | {"target": own_amount("target", rules["target"], game)}
+    arguments |= rules | {"target": to_game_unit("target", rules["target"], game)}
     return _Run(solver, SolveRequest(**arguments).with_end(), progress, needs_copies=True).run()
 
 
@@ -332,7 +332,7 @@ class _Run:
                 if (interval := request.checkpoint_iterations) is not None:
                     ends.append(self.saved_iteration + interval - solver.iteration)
                 try:
-                    pace = self.step(min([pace, *ends]), pace)
+                    pace = self.iterate(min([pace, *ends]), pace)
                 except Exception as error:
                     if solver.undoes_errors:
                         self.keep_with(error)
@@ -482,19 +482,19 @@ class _Run:
             )
             self.is_stopped = bool(must_stop)
 
-    def step(self, iterations: int, pace: int) -> int:
+    def iterate(self, iterations: int, pace: int) -> int:
         """Run some iterations, and return the largest number for the next step."""
         before = self.solver.seconds
         if self.request.time_limit is not None:
             self.solver.deadline = time.perf_counter() + self.time_left()
-        self.solver.step(iterations)
+        self.solver.iterate(iterations)
         iteration_seconds = (self.solver.seconds - before) / iterations
         # At most as long as time is left, so that a time limit is kept.
         short, long = (
             int(min(seconds, self.time_left()) / max(iteration_seconds, 1e-9))
-            for seconds in (CHUNK_SECONDS, TOGETHER_SECONDS)
+            for seconds in (STEP_SECONDS, MAX_BATCH_SECONDS)
         )
-        return max(1, min(FASTER * pace, max(short, min(TOGETHER, long))))
+        return max(1, min(MAX_STEP_GROWTH * pace, max(short, min(MIN_BATCH, long))))
 
     def iterations_within(self, last_node: int) -> int:
         """Estimate how many iterations, at least one, will not go beyond a number of nodes touched.

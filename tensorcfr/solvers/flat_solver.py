@@ -18,15 +18,15 @@ from ..kernels import iteration
 from ..kernels.pass_arrays import Numbers
 from ..model.chunks import ChunkedForm
 from ..model.locks import LocksLike
-from .arguments import refuse
-from .base import GAMES, Setting
+from .base import GAMES, Problem
 from .passes import Passes
 from .scales import no_scales, put_scales
-from .solver import Solver, whole
-from .state import State, made_strategies
+from .solver import Solver, expand_to_policy
+from .solver_arguments import refuse
+from .solver_state import State, strategies_from_weights
 
 
-class FlatPasses(Passes):
+class RootInfosetPasses(Passes):
     """Iterations over a flat form; a subclass passes values and reaches over the game itself.
 
     Args:
@@ -51,12 +51,12 @@ class FlatPasses(Passes):
         """Compute :attr:`reach` from the current strategies."""
 
     @abstractmethod
-    def values(self, player: int, faced: np.ndarray) -> np.ndarray:
+    def values(self, player: int, reach: np.ndarray) -> np.ndarray:
         """Compute the counterfactual values of a player, float64 (sequences of the flat form,).
 
         Args:
             player: The player.
-            faced: float64 (sequences of the game,): own reaches of the other players.
+            reach: float64 (sequences of the game,): own reaches of the other players.
         """
 
     @abstractmethod
@@ -92,18 +92,18 @@ class FlatPasses(Passes):
                     self.play()
 
 
-class FlatSolver(Solver):
+class RootInfosetSolver(Solver):
     """CFR with the passes of a subclass; arguments as for :class:`tensorcfr.Solver`.
 
     The arrays are float64, locks are not supported, and there is one thread.
     """
 
-    passes: ClassVar[type[FlatPasses]]
+    passes: ClassVar[type[RootInfosetPasses]]
     """Class of the passes over such games."""
     lacks: ClassVar[str]
     """Property that such games lack, for errors: ``"perfect recall"``."""
     takes_locks = False
-    beside = 6
+    extra_arrays = 6
     """Number of arrays: strategy, reach, the others' reach, values, and two more of the kernel."""
 
     def _refuse_others(
@@ -129,14 +129,14 @@ class FlatSolver(Solver):
         return self.passes(self.game, self.form, self.algorithm, state, self._scale)
 
     @classmethod
-    def begin(cls, setting: Setting, *_: Any, **options: Any) -> State:
+    def begin(cls, problem: Problem, *_: Any, **options: Any) -> State:
         """Refuse a warm start.
 
         Raises:
             ValueError: Always.
         """
-        raise ValueError(f"{setting.game.name} {GAMES[cls.layouts[0]]}: it takes no warm start")
+        raise ValueError(f"{problem.game.name} {GAMES[cls.layouts[0]]}: it takes no warm start")
 
-    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
-        strategies = made_strategies(self.form, weight, floor, None)
-        return evaluate_probabilities(self.game, whole(self.game, self.form, strategies))
+    def _evaluate(self, weight: Numbers, floor: float) -> Evaluation:
+        strategies = strategies_from_weights(self.form, weight, floor, None)
+        return evaluate_probabilities(self.game, expand_to_policy(self.game, self.form, strategies))

@@ -16,7 +16,7 @@ from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
 from ..model.chunks import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
-from .state import State, bytes_kept, floats_of
+from .solver_state import State, floats_of, state_bytes
 from .threads import run_together
 
 PARTS_PER_THREAD = 16
@@ -72,9 +72,9 @@ class Passes:
         if not self._form.n_chunks:
             self._iterate_flat(first, count)
         elif count:
-            self.run(turns_of(self._record, first, count, played_floor))
+            self.run(pass_schedule(self._record, first, count, played_floor))
         else:
-            self.run(no_turns((1,), self._record))
+            self.run(empty_schedule((1,), self._record))
 
     @property
     def whole(self) -> Part:
@@ -135,7 +135,7 @@ class Passes:
             counters,
         )
 
-    def judge(self, weight: Numbers, floor: float) -> tuple[np.ndarray, np.ndarray]:
+    def evaluate(self, weight: Numbers, floor: float) -> tuple[np.ndarray, np.ndarray]:
         """Compute expected values and values of best responses, float64 (players,) each."""
         expected, best = results_for(self._form)
         if not self._form.n_chunks:
@@ -144,21 +144,21 @@ class Passes:
             evaluation.realization_plan(form, value, reach)
             evaluation.judge_whole(form, reach, value, expected[0], best, self._locks)
             return expected[0], best
-        self.judge_stages(weight, floor, expected, best)
+        self.evaluate_stages(weight, floor, expected, best)
         return expected.sum(axis=0), best
 
-    def judge_stages(
+    def evaluate_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
         """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
         if self.parts == 1:
-            self.judge_stage(chunk_kernels.ALL, weight, floor, expected, best)
+            self.evaluate_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
-        self.judge_stage(chunk_kernels.DOWN, weight, floor, expected, best)
-        self.judge_chunks(weight, floor, expected, best)
-        self.judge_stage(chunk_kernels.UP, weight, floor, expected, best)
+        self.evaluate_stage(chunk_kernels.DOWN, weight, floor, expected, best)
+        self.evaluate_chunks(weight, floor, expected, best)
+        self.evaluate_stage(chunk_kernels.UP, weight, floor, expected, best)
 
-    def judge_chunks(
+    def evaluate_chunks(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
         """Run the stage of the branches, on all threads."""
@@ -166,11 +166,13 @@ class Passes:
 
         def work(thread: int) -> None:
             for part in parts:
-                self.judge_stage(chunk_kernels.CHUNKS, weight, floor, expected, best, part, thread)
+                self.evaluate_stage(
+                    chunk_kernels.CHUNKS, weight, floor, expected, best, part, thread
+                )
 
         run_together(work, self.threads, new_counters(1))
 
-    def judge_stage(
+    def evaluate_stage(
         self,
         stage: int,
         weight: Numbers,
@@ -202,7 +204,7 @@ def new_counters(passes: int) -> np.ndarray:
     return aligned((passes, MEETING), np.dtype(np.int64))
 
 
-def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
+def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
     """Convert iterations to passes through a two-player game in chunks.
 
     With alternating updates, player 0's strategy of an iteration is computed in the preceding pass
@@ -220,7 +222,7 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     played = np.append(played_floor, floors[:-1])
     before, after = (played, floors) if record.rule.matches_regret else (0.0, 0.0)
     per_iteration = 2 if record.alternating else 1
-    turns = no_turns((count, per_iteration), record)
+    turns = empty_schedule((count, per_iteration), record)
     turns.row[:] = schedule[:, None]
     turns.floor[:] = floors[:, None]
     turns.played_floor[:] = np.reshape(before, (-1, 1, 1))
@@ -241,7 +243,7 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
     return Turns(*(array.reshape(-1, *array.shape[2:]) for array in turns))
 
 
-def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
+def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> Turns:
     """Create passes in which no player descends or is updated."""
     pair = (*shape, 2)
     return Turns(
@@ -271,7 +273,7 @@ def bytes_of_passes(
     if form.shapes is not None:
         parts += [shape_form(form.shapes, shape) for shape in form.shapes.structures[0].tolist()]
     numbers += threads * max(int(scratch_size(part.operator)) for part in parts)
-    return bytes_kept(form, record, precision) + numbers * floats.itemsize
+    return state_bytes(form, record, precision) + numbers * floats.itemsize
 
 
 def trunk_scratch(

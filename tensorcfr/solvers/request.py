@@ -17,11 +17,11 @@ from ..kernels.random import Seed
 from ..model.arguments import laid_out
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
-from .arguments import Iterations, Nodes, Seconds, Target, needs_chunks, own_amount, refuse
-from .base import IterativeSolver, Setting, merges_alike, solver_class, solver_for
-from .choose import asked_algorithm, asked_precision, choose
-from .sampling import refuse_uncompiled
+from .base import IterativeSolver, Problem, equal_merging, solver_class, solver_for
+from .choose import choose, resolve_algorithm, resolve_precision
+from .sampling_base import refuse_uncompiled
 from .solution import Solution, TracePoint
+from .solver_arguments import Iterations, Nodes, Seconds, Target, chunks_error, refuse, to_game_unit
 from .warm_start import WarmStart, warm_state
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class SolveRequest:
         default_target = self.game.usual.target
         if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
-        return replace(self, target=own_amount("target", default_target, self.game))
+        return replace(self, target=to_game_unit("target", default_target, self.game))
 
     @property
     def is_automatic(self) -> bool:
@@ -108,7 +108,7 @@ class SolveRequest:
                 exact=self._may_be_exact,
                 precision=self.precision,
             )
-        return asked_algorithm(self.algorithm, self.game, self.precision)
+        return resolve_algorithm(self.algorithm, self.game, self.precision)
 
     @property
     def wants_proof(self) -> bool:
@@ -198,7 +198,7 @@ class SolveRequest:
         for option in ("state_dir", "cluster"):
             refuse(
                 getattr(self, option) is not None and not in_chunks,
-                needs_chunks(
+                chunks_error(
                     self.game,
                     f"{option} is for variants that pass over the whole game, on games in chunks",
                 ),
@@ -254,10 +254,12 @@ class SolveRequest:
                     "start=start) goes on"
                 )
             raise ValueError(f"start is a solution of {start.game.name}, not of {game.name}")
-        setting = Setting(game, start.algorithm, start.locks)
+        setting = Problem(game, start.algorithm, start.locks)
         # The digests are equal, so that the arrays can differ only in the merged infosets.
         same_numbers = start.game is game or not start.algorithm.passes_whole_game
-        if not (same_numbers or merges_alike(start.setting.merged_numbers, setting.merged_numbers)):
+        if not (
+            same_numbers or equal_merging(start.problem.merged_numbers, setting.merged_numbers)
+        ):
             raise ValueError(
                 f"start was solved with other infosets of {game.name} merged; "
                 "solve(game, warm_start=start) begins with its regrets and a new average"
@@ -310,7 +312,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
         options["seed"] = request.seed
     if record.passes_whole_game:
         options["threads"] = request.threads
-        options["precision"] = asked_precision(request.precision, request.game, record)
+        options["precision"] = resolve_precision(request.precision, request.game, record)
         options["locks"] = request.locks
         if start is not None:
             options["precision"] = str(start.state.regret.dtype)

@@ -20,12 +20,12 @@ from ..kernels.traversal import Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
-from ..uncompiled.infosets import InfosetTable
-from .arguments import Deal, Iterations, Named
-from .base import Setting
-from .kept import Expected, check_arrays
-from .sampling import Playable, SamplingSolver, check_seed, telling_limit
-from .sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from ..uncompiled.infoset_table import InfosetTable
+from .base import Problem
+from .history_sources import NOTHING, CompiledSource, GrowingSource, infosets_of
+from .sampling_base import Playable, SamplingSolver, check_seed, naming_memory_limit
+from .solver_arguments import Deal, Iterations, Named
+from .state_checks import Expected, check_arrays
 from .traversal import (
     BASELINE,
     CUMULATIVE,
@@ -100,7 +100,7 @@ class SampledSolver(SamplingSolver):
 
     >>> from tensorcfr import compile_game
     >>> solver = SampledSolver(compile_game("kuhn"), "external_sampling", seed=7)
-    >>> solver.step(10_000)
+    >>> solver.iterate(10_000)
     >>> solver.evaluate().exploitability < 0.05
     True
     >>> 14 < solver.nodes_touched / solver.iteration < 16
@@ -112,7 +112,7 @@ class SampledSolver(SamplingSolver):
     rules.
 
     >>> solver = SampledSolver("kuhn", "external_sampling", seed=7)
-    >>> solver.step(1000)
+    >>> solver.iterate(1000)
     >>> solver.infosets_held
     12
     >>> round(solver.average_policy()["Q"]["bet"], 1)
@@ -139,9 +139,9 @@ class SampledSolver(SamplingSolver):
         GameError: There is no such game.
         MemoryLimitError: The arrays would not fit; raised before they are allocated.
 
-    On rules, :meth:`step` raises MemoryLimitError when the table is full, and GameError where the
-    rules break their contract.  The iteration during which that happens is undone: the solver can
-    be evaluated, saved, and stepped again with a larger ``memory_limit``.
+    On rules, :meth:`iterate` raises MemoryLimitError when the table is full, and GameError where
+    the rules break their contract.  The iteration during which that happens is undone: the solver
+    can be evaluated, saved, and continued with a larger ``memory_limit``.
     """
 
     records = Sampling
@@ -202,7 +202,7 @@ class SampledSolver(SamplingSolver):
         if record.scheme in ("external", "robust", "average", "outcome"):
             done_before = self.iteration
             self.source.done = 0
-            with telling_limit(self):
+            with naming_memory_limit(self):
                 try:
                     self._follow(orders, self._tally, generator)
                 finally:
@@ -224,9 +224,9 @@ class SampledSolver(SamplingSolver):
         self._tally.clock[0] = 0.0
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
-        game, algorithm = setting.game, setting.algorithm
-        infosets = infosets_of(game, kept)
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> SampledState:  # noqa: D102
+        game, algorithm = problem.game, problem.algorithm
+        infosets = infosets_of(game, stored)
         sequences = infosets.n_sequences
         players = game.n_players if algorithm.baseline > 0.0 else 0
         several = 0 if infosets.grows else count_streams(game, algorithm)
@@ -239,8 +239,8 @@ class SampledSolver(SamplingSolver):
             **infosets.clock,
         }
         owner = "these infosets" if infosets.grows else game.name
-        check_arrays(kept, expected, f"{owner} and {algorithm.name}")
-        arrays = {name: np.ascontiguousarray(kept[name]) for name in expected}
+        check_arrays(stored, expected, f"{owner} and {algorithm.name}")
+        arrays = {name: np.ascontiguousarray(stored[name]) for name in expected}
         return SampledState(**arrays, **infosets.described)
 
     @property
@@ -280,8 +280,8 @@ class SampledSolver(SamplingSolver):
             self._generator = streams_at(self._generator, self.game.n_players)
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
-        infosets = infosets_of(setting.game, state._asdict())
+    def policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
+        infosets = infosets_of(problem.game, state._asdict())
         if not cls.has_average(state):
             return infosets.policy(state.strategy.copy())
         return infosets.policy(infosets.normalised(state.cumulative))
@@ -328,7 +328,7 @@ def _compiled_source(
             raise ValueError(f"{record.name} plays all hands at once: it takes no deal")
     if record.draws == "golden" and deal is not None:
         raise ValueError(f"{record.name}: draws='golden' takes no deal")
-    public = deal is None and walks_public_tree(game, record)
+    public = deal is None and traverses_public_tree(game, record)
     if (needed := bytes_needed(game, record, public=public)) > limit:
         raise MemoryLimitError(f"solving {game.name}", needed, int(limit))
     layout = layout_of(game, record, public=public)
@@ -342,7 +342,7 @@ def _compiled_source(
     return CompiledSource(layout, tree, tries=record.own_draws is not None)
 
 
-def walks_public_tree(game: FlatGame, record: Sampling) -> bool:
+def traverses_public_tree(game: FlatGame, record: Sampling) -> bool:
     """Return whether traversals use the public tree, with hands drawn first or with all hands.
 
     They do if the game has no histories, unless the scheme visits all histories.
@@ -373,7 +373,7 @@ def count_streams(game: FlatGame, record: Sampling) -> int:
     draws."""
     if record.draws == "independent":
         return 0
-    if not walks_public_tree(game, record):
+    if not traverses_public_tree(game, record):
         return int(np.count_nonzero(game.tree.player == CHANCE))
     tree = game.public_tree
     chance = int(np.count_nonzero(tree.player == CHANCE))
@@ -406,7 +406,7 @@ def bytes_needed(game: FlatGame, record: Sampling, *, public: bool | None = None
         record: The algorithm.
         public: True if it traverses the public tree; by default, as a solver would.
     """
-    public = walks_public_tree(game, record) if public is None else public
+    public = traverses_public_tree(game, record) if public is None else public
     queue = record.scheme in ("whole", "chance")
     all_hands = record.scheme == "public"
     layout = layout_of(game, record, public=public)

@@ -12,6 +12,7 @@ from typing import Annotated, Any, BinaryIO
 
 from .._util import html
 from .._util.arguments import Flag, Limit, Where, checked
+from .._util.renamed import renamed_attributes
 from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
 from ..evaluation.exact import ExactEquilibrium
@@ -22,8 +23,8 @@ from ..model.game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
-from .arguments import PLAYABLE
-from .base import Setting, solver_class
+from .base import Problem, solver_class
+from .solver_arguments import PLAYABLE
 from .sums import Sums
 
 TRACE_ROWS = 12
@@ -142,6 +143,7 @@ class BestIterate(_Evaluated):
         return f"{which} of iteration {self.iteration:,}"
 
 
+@renamed_attributes(setting="problem")
 @dataclass(frozen=True, eq=False)
 class Solution(_Evaluated):
     """Result of a solve: strategies, their values, and the record of the solve."""
@@ -188,12 +190,12 @@ class Solution(_Evaluated):
     @property
     def form(self) -> SequenceForm:
         """Sequence form of the game that the arrays of :attr:`state` are over."""
-        return self.setting.form.trunk
+        return self.problem.form.trunk
 
     @property
-    def setting(self) -> Setting:
+    def problem(self) -> Problem:
         """Game, algorithm and locks that :attr:`state` belongs to."""
-        return Setting(self.game, self.algorithm, self.locks)
+        return Problem(self.game, self.algorithm, self.locks)
 
     @property
     def value(self) -> tuple[float, ...]:
@@ -269,7 +271,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None or self.state is None:
             raise ValueError(f"this solution by {self.algorithm} has no sums of regrets")
-        return Sums(self.setting, kind, self.state)
+        return Sums(self.problem, kind, self.state)
 
     @cached_property
     def last_policy(self) -> Policy:
@@ -277,7 +279,7 @@ class Solution(_Evaluated):
         kind = solver_class(self.algorithm, self.game)
         if kind is None:
             return self.policy
-        return kind.last_policy_of(self.setting, self.state)
+        return kind.last_policy_of(self.problem, self.state)
 
     @checked()
     def save(

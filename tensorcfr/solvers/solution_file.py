@@ -43,12 +43,12 @@ from ..storage.fields import (
 from ..storage.fields import text as text_of
 from ..storage.game import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
-from .base import Setting, solver_class
+from .base import Problem, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
 
-MOST_NODES = 1 << 80
+MAX_NODES = 1 << 80
 """Largest number of histories in a file: more than all machines together could visit."""
-MOST_TOUCHED = 1 << 62
+MAX_TOUCHED = 1 << 62
 """Largest number of histories in a 64-bit count, so that a continued solve does not overflow."""
 EVALUATED_UP_TO = 2_000_000
 """Sequences of a game up to which strategies are evaluated again when they are read, which takes a
@@ -69,13 +69,13 @@ def trace_point(figure: Check) -> Check:
     return record(
         {
             "iteration": whole(),
-            "nodes_touched": whole(0, MOST_NODES),
+            "nodes_touched": whole(0, MAX_NODES),
             "seconds": number(0.0),
             "nash_conv": figure,
             "exploitability": figure,
             "infosets_held": maybe(whole()),
             "bytes_held": maybe(whole()),
-            "decision_nodes_touched": whole(0, MOST_NODES),
+            "decision_nodes_touched": whole(0, MAX_NODES),
             "last_nash_conv": maybe(number()),
             "last_exploitability": maybe(number()),
         }
@@ -110,7 +110,7 @@ def pack_solution(solution: Solution) -> tuple[dict[str, Any], Arrays]:
         }
         arrays["solution/best"] = solution.best.policy.probabilities
     if kind is not None:
-        arrays |= {f"solution/{name}": a for name, a in kind.kept(solution.state).items()}
+        arrays |= {f"solution/{name}": a for name, a in kind.stored_arrays(solution.state).items()}
     return header, arrays
 
 
@@ -197,20 +197,20 @@ def unpack_solution(
             iteration=best_fields["iteration"],
             kind=best_fields["kind"],
         )
-    solver_type, state, setting = (
+    solver_type, state, problem = (
         solver_class(algorithm, game),
         None,
-        Setting(game, algorithm, locks),
+        Problem(game, algorithm, locks),
     )
     if solver_type is not None:
         state_arrays = _StateArrays(taken)
-        state = solver_type.restore(setting, state_arrays)
-        wrong = solver_type.wrong_state(setting, state)
+        state = solver_type.restore(problem, state_arrays)
+        wrong = solver_type.wrong_state(problem, state)
         if wrong := wrong or solver_type.wrong_iteration(state, fields["iterations"]):
             raise ValueError(f"the solver's {wrong}")
         _check_touched(state)
     if solver_type is not None and solver_type.policy_is_in_state(game):
-        policy = solver_type.policy_of(setting, state)
+        policy = solver_type.policy_of(problem, state)
     else:
         policy = _policy(game, taken, "solution/policy")
     # An unregistered algorithm has no rule that would define the arrays of its state.
@@ -246,7 +246,7 @@ def _check_touched(state: Any) -> None:
         ValueError: A count is negative or too large.
     """
     touched = getattr(state, "touched", None)
-    if touched is not None and ((touched < 0) | (touched > MOST_TOUCHED)).any():
+    if touched is not None and ((touched < 0) | (touched > MAX_TOUCHED)).any():
         raise ValueError(f"the solver's touched holds {touched.tolist()}")
 
 

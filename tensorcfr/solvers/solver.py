@@ -13,6 +13,7 @@ from .._util.aligned import aligned
 from .._util.arguments import Kind, Limit, Where, checked
 from .._util.mapped_files import MappedFiles
 from .._util.memory import require
+from .._util.renamed import renamed_attributes
 from ..algorithms import Algorithm
 from ..errors import CutError
 from ..evaluation.metrics import Evaluation
@@ -24,20 +25,20 @@ from ..model.chunks import ChunkedForm
 from ..model.game import CompiledGame
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
-from .arguments import PACKED, PRECISION, THREADS, Iterations, Named, needs_chunks, refuse
 from .average_policy import AveragePolicy
-from .base import IterativeSolver, Setting
-from .choose import asked_algorithm, asked_precision
+from .base import IterativeSolver, Problem
+from .choose import resolve_algorithm, resolve_precision
 from .passes import Passes, bytes_of_passes
 from .scales import bucket_scales
-from .state import (
+from .solver_arguments import PACKED, PRECISION, THREADS, Iterations, Named, chunks_error, refuse
+from .solver_state import (
     State,
-    bytes_kept,
     first_state,
-    made_strategies,
-    restored,
-    state_with,
-    unpacked,
+    restore_state,
+    state_bytes,
+    state_from_regrets,
+    strategies_from_weights,
+    unpack,
     wrong_arrays,
 )
 
@@ -45,12 +46,13 @@ BYTES_OF_POLICY = 11
 """Bytes per sequence: a probability, and three flags while it is checked."""
 
 
+@renamed_attributes(beside="extra_arrays")
 class Solver(IterativeSolver):
     """Solver for user-written loops; :func:`tensorcfr.solve` adds stop rules.
 
     >>> from tensorcfr import compile_game
     >>> solver = Solver(compile_game("kuhn"), "cfr")
-    >>> solver.step(10)
+    >>> solver.iterate(10)
     >>> solver.iteration
     10
     >>> round(solver.evaluate().exploitability, 6)
@@ -91,7 +93,7 @@ class Solver(IterativeSolver):
     records = Algorithm
     state_kind = State
     layouts: ClassVar[tuple[str, ...]] = ("flat", "chunks")
-    beside: ClassVar[int] = 0
+    extra_arrays: ClassVar[int] = 0
     """Number of arrays over the sequences that iterations take in addition to the state."""
     takes_locks: ClassVar[bool] = True
     """True if infosets may be locked."""
@@ -112,19 +114,21 @@ class Solver(IterativeSolver):
         memory_limit: Limit = None,
         state_dir: Annotated[str | Path | None, Where()] = None,
     ) -> None:
-        record = self._checked(game, asked_algorithm(algorithm, game, precision))
-        precision = asked_precision(precision, game, record)
+        record = self._checked(game, resolve_algorithm(algorithm, game, precision))
+        precision = resolve_precision(precision, game, record)
         self.game, self.algorithm, self.iteration = game, record, iteration
         # A given state decides the precision.
         if state is not None:
             precision = str(state.regret.dtype)
         self._refuse_others(precision, threads, locks, state_dir)
         self.locks = locks_for(game, locks) if self.takes_locks else None
-        self.form = self.setting.form
-        initial = None if state is None else self.restore(self.setting, self.kept(state))
+        self.form = self.problem.form
+        initial = None if state is None else self.restore(self.problem, self.stored_arrays(state))
         needed = bytes_needed(game, record, precision, self.locks, threads, state_dir)
-        require(needed + 8 * self.beside * game.n_sequences, f"solving {game.name}", memory_limit)
-        self._locks, self.precision = self.setting.part_locks, precision
+        require(
+            needed + 8 * self.extra_arrays * game.n_sequences, f"solving {game.name}", memory_limit
+        )
+        self._locks, self.precision = self.problem.part_locks, precision
         self._files = MappedFiles(Path(state_dir)) if state_dir is not None else None
         new = aligned if self._files is None else self._files.new
         dtype = np.dtype(precision)
@@ -158,7 +162,7 @@ class Solver(IterativeSolver):
         )
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
             problem = f"{record} takes {what} for games in chunks alone"
-            refuse(is_given and not in_chunks, needs_chunks(game, problem))
+            refuse(is_given and not in_chunks, chunks_error(game, problem))
         refuse(
             is_packed and bool(rule.memory or not rule.matches_regret),
             f"{record} keeps more than regrets: it takes float64 or float32, not {PACKED}",
@@ -216,29 +220,29 @@ class Solver(IterativeSolver):
         self._policies.clear()
 
     @classmethod
-    def kept(cls, state: State) -> Mapping[str, np.ndarray]:
+    def stored_arrays(cls, state: State) -> Mapping[str, np.ndarray]:
         """Return the arrays of a state that a file stores, by name: all that are not empty."""
         return {name: array for name, array in state._asdict().items() if array.size}
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> State:  # noqa: D102
-        game, rule, form = setting.game, setting.algorithm.rule, setting.form
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> State:  # noqa: D102
+        game, rule, form = problem.game, problem.algorithm.rule, problem.form
         cut = ", cut like this," if form.n_chunks else ""
         owner = f"{game.name}{cut} and the rule {rule.name}"
-        return restored(form, rule, kept, owner)
+        return restore_state(form, rule, stored, owner)
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: State) -> str | None:  # noqa: D102
-        return wrong_arrays(setting.form, state, setting.part_locks)
+    def wrong_state(cls, problem: Problem, state: State) -> str | None:  # noqa: D102
+        return wrong_arrays(problem.form, state, problem.part_locks)
 
     @classmethod
     def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
         return not game.is_laid_out
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: State) -> Policy:  # noqa: D102
+    def policy_of(cls, problem: Problem, state: State) -> Policy:  # noqa: D102
         return AveragePolicy(
-            setting.game, *state.answer(setting.algorithm.rule), setting.part_locks
+            problem.game, *state.answer(problem.algorithm.rule), problem.part_locks
         )
 
     @classmethod
@@ -246,9 +250,9 @@ class Solver(IterativeSolver):
         return state.has_average
 
     @classmethod
-    def whole_regrets(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
-        game, form = setting.game, setting.form
-        regret = unpacked(form, state.regrets)
+    def whole_regrets(cls, problem: Problem, state: State) -> np.ndarray:  # noqa: D102
+        game, form = problem.game, problem.form
+        regret = unpack(form, state.regrets)
         # Empty sequences have no regret, so that their numbers in the state do not count.
         regret[form.trunk.player_sequences[:-1]] = 0.0
         merged_number = game.merged_numbers
@@ -256,20 +260,20 @@ class Solver(IterativeSolver):
             return regret
         multiplicity = np.bincount(merged_number, minlength=len(regret))
         # A number that represents several infosets is the sum of their regrets.
-        return whole(game, form, regret / np.maximum(multiplicity, 1))
+        return expand_to_policy(game, form, regret / np.maximum(multiplicity, 1))
 
     @classmethod
-    def sums_of(cls, setting: Setting, state: State) -> tuple[np.ndarray, np.ndarray]:
+    def sums_of(cls, problem: Problem, state: State) -> tuple[np.ndarray, np.ndarray]:
         """Return regrets and cumulative strategies; see :meth:`IterativeSolver.sums_of`."""
-        game, form = setting.game, setting.form
-        regret, average = cls.whole_regrets(setting, state), unpacked(form, state.averages)
-        if setting.merged_numbers is None:
+        game, form = problem.game, problem.form
+        regret, average = cls.whole_regrets(problem, state), unpack(form, state.averages)
+        if problem.merged_numbers is None:
             return regret, average
-        strategy, empty = whole(game, form, average), form.trunk.player_sequences[:-1]
+        strategy, empty = expand_to_policy(game, form, average), form.trunk.player_sequences[:-1]
         # The merged form leaves out decisions with one action; their numbers map to the empty
         # sequence.  Their cumulative strategy is that of the sequence before them, which is
         # complete because buckets are in the order of their levels.
-        left_out = np.isin(setting.merged_numbers, empty)
+        left_out = np.isin(problem.merged_numbers, empty)
         left_out[game.form.player_sequences[:-1]] = False
         starts = (game.form.bucket_infoset, game.form.bucket_sequence, game.form.bucket_lanes)
         for bucket in np.flatnonzero(left_out[game.form.bucket_sequence]).tolist():
@@ -280,21 +284,23 @@ class Solver(IterativeSolver):
 
     @classmethod
     def begin(  # noqa: D102
-        cls, setting: Setting, regret: np.ndarray, strategy: np.ndarray, *, precision: str
+        cls, problem: Problem, regret: np.ndarray, strategy: np.ndarray, *, precision: str
     ) -> State:
-        form, rule, locked = setting.form, setting.algorithm.rule, setting.part_locks
-        return state_with(form, rule, locked, regret, strategy, np.dtype(precision))
+        form, rule, locked = problem.form, problem.algorithm.rule, problem.part_locks
+        return state_from_regrets(form, rule, locked, regret, strategy, np.dtype(precision))
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: State) -> np.ndarray:  # noqa: D102
-        form, played = setting.form, state.played(setting.algorithm.rule)
-        return whole(setting.game, form, made_strategies(form, *played, setting.part_locks))
+    def last_probabilities(cls, problem: Problem, state: State) -> np.ndarray:  # noqa: D102
+        form, played = problem.form, state.played(problem.algorithm.rule)
+        return expand_to_policy(
+            problem.game, form, strategies_from_weights(form, *played, problem.part_locks)
+        )
 
     def average_probabilities(self) -> np.ndarray:
         """Compute the average strategy, float64 (numbers of a policy,)."""
         weight, floor = self._answer
-        strategies = made_strategies(self.form, weight, floor, self._locks)
-        return whole(self.game, self.form, strategies)
+        strategies = strategies_from_weights(self.form, weight, floor, self._locks)
+        return expand_to_policy(self.game, self.form, strategies)
 
     def average_policy(self) -> Policy:
         """Return the average strategy; in games in chunks it is computed on demand."""
@@ -312,17 +318,17 @@ class Solver(IterativeSolver):
 
     def evaluate(self) -> Evaluation:
         """Evaluate the average strategy without large allocations."""
-        return self._judge(*self._state.answer(self.algorithm.rule))
+        return self._evaluate(*self._state.answer(self.algorithm.rule))
 
     def evaluate_current(self) -> Evaluation:
         """Compute values and best-response values of the last iterate."""
-        return self._judge(*self._state.played(self.algorithm.rule))
+        return self._evaluate(*self._state.played(self.algorithm.rule))
 
-    def _judge(self, weight: Numbers, floor: float) -> Evaluation:
+    def _evaluate(self, weight: Numbers, floor: float) -> Evaluation:
         """Compute values and best-response values of the strategies that some weights make."""
         state, unit = self._state, self.game.unit
         try:
-            values, best = self._passes.judge(weight, floor)
+            values, best = self._passes.evaluate(weight, floor)
         finally:
             if state.reach.size:
                 # The evaluation has overwritten the reaches of the state with its own: recompute
@@ -331,7 +337,7 @@ class Solver(IterativeSolver):
         return Evaluation(tuple((values * unit).tolist()), tuple((best * unit).tolist()))
 
 
-def whole(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:
+def expand_to_policy(game: CompiledGame, form: ChunkedForm, numbers: np.ndarray) -> np.ndarray:
     """Expand a solver array, over the solver's numbers, to the numbers of a policy."""
     return numbers if form.trunk is game.chunks.trunk else numbers[game.merged_numbers]
 
@@ -349,10 +355,10 @@ def bytes_needed(
     They are the bytes of the solver, which an evaluation uses, too, and of the solution's policy,
     if it is not derived from the state.  ``keep_best`` adds two policies.
     """
-    form = Setting(game, algorithm, locks).form
+    form = Problem(game, algorithm, locks).form
     needed = bytes_of_passes(form, algorithm, precision, threads)
     if state_dir is not None:
-        needed -= bytes_kept(form, algorithm, precision)
+        needed -= state_bytes(form, algorithm, precision)
     if not game.is_laid_out:
         return needed
     if form.trunk is game.chunks.trunk:

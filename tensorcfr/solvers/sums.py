@@ -14,7 +14,7 @@ from ..model.game import CompiledGame, InfosetRows
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
 from ..model.tables import Piece, SequenceTable
-from .base import IterativeSolver, Setting
+from .base import IterativeSolver, Problem
 
 COLUMNS = ("regret_sum", "strategy_sum")
 """Columns of a table of sums."""
@@ -55,7 +55,7 @@ class Sums(Mapping[str, InfosetSums]):
     {'call': 0.0079, 'raise': -0.0079}
 
     Args:
-        setting: The game, the algorithm and the locks.
+        problem: The game, the algorithm and the locks.
         solver: The solver that keeps the state.
         state: The state.
 
@@ -64,13 +64,13 @@ class Sums(Mapping[str, InfosetSums]):
             single actions; names them.
     """
 
-    def __init__(self, setting: Setting, solver: type[IterativeSolver], state: Any) -> None:
-        game: CompiledGame = setting.game
+    def __init__(self, problem: Problem, solver: type[IterativeSolver], state: Any) -> None:
+        game: CompiledGame = problem.game
         if not game.is_compiled:
             raise ValueError(f"{game.name} is not compiled: there are no sums by infoset")
         self.game = game
         """The game."""
-        regret, self._strategy = solver.sums_of(setting, state)
+        regret, self._strategy = solver.sums_of(problem, state)
         self._regret = regret * game.unit
 
     def __repr__(self) -> str:

@@ -16,9 +16,9 @@ from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
 from ..model.game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
-from .base import Setting, merges_alike, solver_class
+from .base import Problem, equal_merging, solver_class
 from .solution import Solution
-from .state import made_strategies
+from .solver_state import strategies_from_weights
 
 WarmStart = Solution | Policy | Mapping[str, Mapping[str, float]] | Any
 """A solution, whose regrets are taken if it has any, or strategies in any form that
@@ -60,17 +60,17 @@ def warm_state(
         )
     if not 0 < iterations < np.inf:
         raise ValueError(f"a warm start counts for iterations above 0, not {iterations!r}")
-    setting = Setting(game, record, locks_for(game, locks))
+    problem = Problem(game, record, locks_for(game, locks))
     solver_type = solver_class(record, game)
     assert solver_type is not None
-    regret, strategy = _begin(setting, source, iterations)
-    return solver_type.begin(setting, regret, strategy, precision=precision)
+    regret, strategy = _begin(problem, source, iterations)
+    return solver_type.begin(problem, regret, strategy, precision=precision)
 
 
-def _begin(setting: Setting, source: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
+def _begin(problem: Problem, source: WarmStart, iterations: float) -> tuple[np.ndarray, np.ndarray]:
     """Compute the initial regrets and behaviour strategy, float64 (numbers of a solver,) each."""
-    game, rule, form = setting.game, setting.algorithm.rule, setting.form
-    merged_number = setting.merged_numbers
+    game, rule, form = problem.game, problem.algorithm.rule, problem.form
+    merged_number = problem.merged_numbers
     if isinstance(source, Solution):
         if source.state is not None:
             return _regrets_of(game, form, merged_number, source)
@@ -84,7 +84,7 @@ def _begin(setting: Setting, source: WarmStart, iterations: float) -> tuple[np.n
         source = find_policy(game, source, "warm_start")
     played = _convert(source.game, source.probabilities, game)
     strategy = averaged(form, merged_number, played)
-    return regrets_for(form, strategy, iterations, setting.part_locks), strategy
+    return regrets_for(form, strategy, iterations, problem.part_locks), strategy
 
 
 def _convert(
@@ -164,13 +164,13 @@ def _regrets_of(
         and not source_game.chunks.n_chunks
         and _have_same_numbers(game, source_game)
     )
-    if same_numbers and merges_alike(solution.setting.merged_numbers, merged_number):
+    if same_numbers and equal_merging(solution.problem.merged_numbers, merged_number):
         # The arrays have the same numbers, so that they are copied without rounding.
         played = solution.state.strategy.astype(np.float64)
         return solution.state.regret * np.float64(scale), played
     solver_type = solver_class(record, source_game)
     assert solver_type is not None
-    regret = solver_type.whole_regrets(solution.setting, solution.state)
+    regret = solver_type.whole_regrets(solution.problem, solution.state)
     whole = _convert(source_game, regret * scale, game, shares=True)
     if merged_number is None:
         return whole, strategy
@@ -234,7 +234,11 @@ def averaged(form: ChunkedForm, to: np.ndarray | None, whole: np.ndarray) -> np.
     """
     if to is None:
         # Where several infosets were added up, their strategies are not yet a distribution.
-        return made_strategies(form, plain_numbers(whole), 0.0, None) if form.n_chunks else whole
+        return (
+            strategies_from_weights(form, plain_numbers(whole), 0.0, None)
+            if form.n_chunks
+            else whole
+        )
     merged = np.empty(form.n_numbers)
     merged[to] = whole
     if np.array_equal(merged[to], whole):

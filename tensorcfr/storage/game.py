@@ -25,7 +25,7 @@ from ..model.game import CompiledGame
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..model.team_game import TeamGame, team_game
 from ..payoff import KINDS
-from ..uncompiled.game import UncompiledGame
+from ..uncompiled.uncompiled_game import UncompiledGame
 from .archive import (
     START,
     Arrays,

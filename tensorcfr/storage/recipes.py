@@ -17,12 +17,12 @@ from ..compilers.cut import game as cut_game
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
-from ..formats.sources import FoundRules, find_built_in, is_built_in
+from ..formats.game_sources import ResolvedRules, find_built_in, is_built_in
 from ..games import make_game
 from ..model.cut_game import CutGame
 from ..model.game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
-from ..uncompiled.game import UncompiledGame, UnknownRules
+from ..uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 from .archive import Arrays, Taken, pack_text
 from .fields import Fields, either, flag, maybe, read_text, record, several, text, whole
 
@@ -131,7 +131,7 @@ def _find_rules(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
     players = digest.removeprefix(f"{name}, ").partition(" ")[0]
     if not (players.isascii() and players.isdecimal() and len(players) <= 3):
         raise ValueError(f"array {RULES!r} does not say how many players {name} has")
-    return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
+    return UncompiledGame(ResolvedRules(name, UnknownRules(name, int(players)), source))
 
 
 def _compile_built_in(recipe: dict[str, Any], memory: Budget) -> CompiledGame:

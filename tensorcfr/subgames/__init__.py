@@ -3,10 +3,10 @@
 from .beliefs import Belief, belief
 from .cfr_d import DecomposedSolver
 from .forgotten import forget_subgames
-from .part import put_back, subgame
 from .play import Match
 from .resolving import Resolution, ResolvedSubgame, resolve
 from .roots import Roots, subgame_roots
+from .subgame_rules import put_back, subgame
 
 __all__ = [
     "Belief",

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from .._util.arguments import checked
+from .._util.renamed import renamed_parameters
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import own_reach_of
 from ..formats.policies import find_policy
@@ -78,8 +79,9 @@ class Belief:
         return f"<Belief at {', '.join(self.at)} of {self.game.name}, reach {self.reach:.6g}>"
 
 
+@renamed_parameters(at="public_nodes")
 @checked()
-def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
+def belief(game: Compiled, policy: PolicyLike, public_nodes: At) -> Belief:
     """Return the public belief state at one or several public nodes if both players play a policy.
 
     >>> from tensorcfr import Policy, compile_game
@@ -92,13 +94,13 @@ def belief(game: Compiled, policy: PolicyLike, at: At) -> Belief:
     Args:
         game: A game of private hands between two players.
         policy: The policy, in any form that :func:`tensorcfr.formats.find_policy` reads.
-        at: The public part of an infoset label, ``"crc/Qh"``; or the public steps from the root,
-            ``"call raise call"``; ``"start"`` for the root.
+        public_nodes: The public part of an infoset label, ``"crc/Qh"``; or the public steps from
+            the root, ``"call raise call"``; ``"start"`` for the root.
 
     Raises:
         ValueError: The policy is not for this game, or there is no such public node.
     """
-    roots = find_roots(game, at)
+    roots = find_roots(game, public_nodes)
     full_policy = find_policy(game, policy)
     first, second = (
         np.array([own_reach_of(full_policy, roots.nodes, node, player) for node in roots.roots])

@@ -19,8 +19,8 @@ from ..rules import CardGame
 from ..solvers.solution import Solution
 from .card_part import CardSubgames
 from .compiled_part import CompiledPart, Subgames
+from .copied_strategies import same_strategies, unmerged
 from .roots import Steps, nodes_of
-from .strategies import same_strategies, unmerged
 from .tree_part import TreeSubgames
 
 
@@ -53,9 +53,9 @@ class Blueprint:
 
     policy: Policy
     """The policy. Its game may be coarser than the game in which subgames are resolved."""
-    whole: Subgames
+    target: Subgames
     """Subgames of the game in which subgames are resolved."""
-    own: Subgames
+    source: Subgames
     """Subgames of the policy's game."""
 
     @property
@@ -66,7 +66,7 @@ class Blueprint:
     @property
     def is_coarser(self) -> bool:
         """True if the policy is for another game than the one in which subgames are resolved."""
-        return self.own is not self.whole
+        return self.source is not self.target
 
     @cached_property
     def lifted(self) -> Policy:
@@ -78,10 +78,10 @@ class Blueprint:
         Raises:
             ValueError: That game is not compiled, or has other payoffs.
         """
-        game = self.whole.game
+        game = self.target.game
         if game is None:
             raise ValueError(
-                f"{self.whole.name} is not compiled: read the new strategies from "
+                f"{self.target.name} is not compiled: read the new strategies from "
                 "subgames[k].solution"
             )
         if not self.is_coarser:
@@ -102,7 +102,7 @@ class Blueprint:
         parent_steps = steps[:-1]
         if self.node(steps) is not None:
             return steps
-        if self.whole.player(parent_steps) == opponent and self.node(parent_steps) is not None:
+        if self.target.player(parent_steps) == opponent and self.node(parent_steps) is not None:
             return parent_steps
         raise ValueError(
             f"{' '.join(steps)!r} is not one action of player {opponent} away from "
@@ -126,10 +126,10 @@ class Blueprint:
                 action that the game lacks; names the line.
         """
         coarse = self.policy.game
-        if self.is_coarser and (difference := self.whole.difference(coarse, steps)) is not None:
+        if self.is_coarser and (difference := self.target.difference(coarse, steps)) is not None:
             line, description = difference
             raise ValueError(
-                f"the blueprint is for {coarse.name}, which {description} than {self.whole.name} "
+                f"the blueprint is for {coarse.name}, which {description} than {self.target.name} "
                 f"here after {line!r}"
             )
 
@@ -187,11 +187,11 @@ class Blueprint:
         return profile_of(self.policy)
 
 
-def find_blueprint(whole: Subgames, source: Any) -> Blueprint:
+def find_blueprint(target: Subgames, source: Any) -> Blueprint:
     """Return the blueprint of a source.
 
     Args:
-        whole: The subgames of the game in which subgames are resolved.
+        target: The subgames of the game in which subgames are resolved.
         source: A solution; a policy of the game, or of a coarser game that deals the same hands; or
             a policy of the game in any other form.
 
@@ -201,17 +201,17 @@ def find_blueprint(whole: Subgames, source: Any) -> Blueprint:
     """
     policy = source.policy if isinstance(source, Solution) else source
     if not isinstance(policy, Policy):
-        if whole.game is None:
+        if target.game is None:
             raise TypeError(
                 f"blueprint must be a solution or a policy of a game of cards, not {brief(source)}"
             )
-        policy = find_policy(whole.game, policy, "blueprint")
+        policy = find_policy(target.game, policy, "blueprint")
     game = policy.game
-    if whole.is_of(game):
-        return Blueprint(policy, whole, whole)
-    if not whole.deals_like(game):
+    if target.is_of(game):
+        return Blueprint(policy, target, target)
+    if not target.deals_like(game):
         raise ValueError(
             f"the blueprint is for {game.name}, which deals other hands or boards than "
-            f"{whole.name} here"
+            f"{target.name} here"
         )
-    return Blueprint(policy, whole, whole.like(game))
+    return Blueprint(policy, target, target.like(game))

@@ -25,9 +25,9 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START
 from ..payoff.cards import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
-from .compiled_part import CompiledPart, Gadget, Kept, Spot, Subgames
-from .part import FOLLOW, TERMINATE
+from .compiled_part import CompiledPart, Gadget, NamedNode, PartHands, Subgames
 from .roots import At, Steps, check_disjoint, names_of
+from .subgame_rules import FOLLOW, TERMINATE
 
 ROUNDING = 1e-12
 """Share of a sum of weights below which a difference of such sums is treated as rounding error."""
@@ -121,10 +121,14 @@ class CardPart(CardGame):
             np.flatnonzero((weight > 0) & without(hands, dealt))
             for hands, weight in zip(rules.hands, weights, strict=True)
         )
-        self.kept: Kept = (first, second)
+        self.part_hands: PartHands = (first, second)
         """Hands that are left, for each player int64 (hands,), as numbers in the whole game."""
-        self.hands = [hands[indices] for hands, indices in zip(rules.hands, self.kept, strict=True)]
-        self.weights = [weight[indices] for weight, indices in zip(weights, self.kept, strict=True)]
+        self.hands = [
+            hands[indices] for hands, indices in zip(rules.hands, self.part_hands, strict=True)
+        ]
+        self.weights = [
+            weight[indices] for weight, indices in zip(weights, self.part_hands, strict=True)
+        ]
         self.weights_vary = rules.weights_vary
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
@@ -136,7 +140,7 @@ class CardPart(CardGame):
         if not self.weights_vary:
             return self.weights[player]
         odds = odds_on(self.rules, player, board, self.board)
-        return self.weights[player] * odds[self.kept[player]]
+        return self.weights[player] * odds[self.part_hands[player]]
 
     @property
     def name(self) -> str:
@@ -182,15 +186,15 @@ class CardPart(CardGame):
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of runouts won and tied, as in the whole game."""
         won, tied = self.rules.runouts(cards)
-        return won[np.ix_(*self.kept)], tied[np.ix_(*self.kept)]
+        return won[np.ix_(*self.part_hands)], tied[np.ix_(*self.part_hands)]
 
     def hand_label(self, player: int, hand: int) -> str:
         """Return the label of a hand, as in the whole game."""
-        return self.rules.hand_label(player, int(self.kept[player][hand]))
+        return self.rules.hand_label(player, int(self.part_hands[player][hand]))
 
     def named_hands(self, player: int, text: str) -> np.ndarray:
         """Return the hands that a text names, as in the whole game."""
-        return self.rules.named_hands(player, text)[self.kept[player]]
+        return self.rules.named_hands(player, text)[self.part_hands[player]]
 
 
 class CompiledCardPart(CompiledPart):
@@ -200,13 +204,15 @@ class CompiledCardPart(CompiledPart):
 
     def __init__(self, rules: CardPart, player: int) -> None:
         game, all_hands = compile_part(rules), len(rules.rules.hands[1 - player])
-        super().__init__(game, rules.kept, all_hands, player, entry=rules.opponent is not None)
+        super().__init__(
+            game, rules.part_hands, all_hands, player, entry=rules.opponent is not None
+        )
         self.rules = rules
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.resolve_gadget`; terminating pays by hand."""
         game, part, opponent = self.game, self.rules, self.opponent
-        paid = np.nan_to_num(alternative[self.kept[opponent]]) - part.end
+        paid = np.nan_to_num(alternative[self.part_hands[opponent]]) - part.end
         terminates = int(self.nodes.layout(0).numbers([0])[0, 1])
         form = _paid_by_hand(game, opponent, terminates, paid)
         utilities = np.full((len(paid), 2), part.end)
@@ -217,7 +223,7 @@ class CompiledCardPart(CompiledPart):
             by_hand = GadgetByHand(part, paid)
             return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
 
-        return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.kept)
+        return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.part_hands)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.maxmargin_gadget`.
@@ -229,15 +235,15 @@ class CompiledCardPart(CompiledPart):
         part, opponent, player = self.rules, self.opponent, self.player
         met_weight = weight_met(part, opponent)
         weights = [np.zeros(len(hands)) for hands in part.rules.hands]
-        weights[player][part.kept[player]] = part.weights[player]
+        weights[player][part.part_hands[player]] = part.weights[player]
         chosen = met_weight > ROUNDING * part.weights[player].sum()
-        weights[opponent][part.kept[opponent][chosen]] = 1.0 / met_weight[chosen]
+        weights[opponent][part.part_hands[opponent][chosen]] = 1.0 / met_weight[chosen]
         hands = int(chosen.sum())
         # Utilities sum to ``2 * end``; charging that to the player makes the gadget zero-sum.
         charged = (2.0 * part.end, 0.0) if player == 0 else (0.0, 2.0 * part.end)
         rules = CardPart(part.rules, part.line, weights, scale=float(hands), charged=charged)
         game = compile_part(rules)
-        paid = -hands * alternative[part.kept[opponent][chosen]]
+        paid = -hands * alternative[part.part_hands[opponent][chosen]]
         first = int(game.chunks.trunk.player_sequences[opponent]) + 1
         form = _paid_by_hand(game, opponent, first, paid)
         deal = int(form.player_buckets[opponent])
@@ -257,7 +263,7 @@ class CompiledCardPart(CompiledPart):
         )
         values = np.column_stack([paid, -paid] if opponent == 0 else [-paid, paid])
         changed = _replace_trunk(game, form, game.utilities[:, None] + values, _no_flat)
-        return Gadget(changed, (), rules.kept)
+        return Gadget(changed, (), rules.part_hands)
 
 
 def compile_part(part: CardPart) -> CutGame:
@@ -376,7 +382,7 @@ class CardSubgames(Subgames):
         )
         self.hands = first, second
 
-    def find(self, names: At) -> list[Spot]:
+    def find(self, names: At) -> list[NamedNode]:
         """Return public nodes by line."""
         spots = []
         for name in names_of(names):
@@ -384,7 +390,7 @@ class CardSubgames(Subgames):
             if isinstance(self.rules.node(line.state), (Fold, Showdown, Runout)):
                 over = " ".join(line.steps)
                 raise ValueError(f"at: {self.name} is over at {over!r}: there is no subgame")
-            spots.append(Spot(" ".join(line.steps) or START, line.steps))
+            spots.append(NamedNode(" ".join(line.steps) or START, line.steps))
         check_disjoint(spots)
         return spots
 

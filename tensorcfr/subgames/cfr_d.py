@@ -27,13 +27,13 @@ from ..model.arguments import Compiled, laid_out
 from ..model.arrays import SequenceForm
 from ..model.game import CompiledGame
 from ..model.policy import KnownValues, Policy, PolicyByParts
-from ..solvers.arguments import Iterations, Named
-from ..solvers.base import IterativeSolver, Setting
-from ..solvers.kept import Expected, copied
+from ..solvers.base import IterativeSolver, Problem
+from ..solvers.solver_arguments import Iterations, Named
+from ..solvers.state_checks import Expected, copy_arrays
+from .copied_strategies import same_strategies
 from .one_chunk import SubgameSolver, bytes_of_one
-from .part import check_constant_sum
 from .roots import PLAYERS, find_roots, subgame_roots
-from .strategies import same_strategies
+from .subgame_rules import check_constant_sum
 
 Weigh = Callable[[int, np.ndarray], np.ndarray]
 """Function from a chunk and the own reaches in the trunk to strategy weights in the chunk."""
@@ -60,7 +60,7 @@ class DecomposedState(NamedTuple):
         return arrays_in_line(self)
 
     regret: np.ndarray
-    """Same meaning as in :class:`tensorcfr.solvers.state.State`, like the next three."""
+    """Same meaning as in :class:`tensorcfr.solvers.solver_state.State`, like the next three."""
     strategy: np.ndarray
     reach: np.ndarray
     cumulative: np.ndarray
@@ -155,12 +155,12 @@ class DecomposedSolver(IterativeSolver):
         self._chunks = SubgameSolver(self._form, record.inner)
         self._scale = self._chunks.scales.bucket[0]
         if state is None:
-            expected = self.expected(self.setting, {})
+            expected = self.expected(self.problem, {})
             zeros = {name: np.zeros(*of) for name, of in expected.items()}
             strategy, reach = _plan(self._form.trunk, zeros["cumulative"])
             self._state = DecomposedState(**{**zeros, "strategy": strategy, "reach": reach})
         else:
-            self._state = self.restore(self.setting, self.kept(state))
+            self._state = self.restore(self.problem, self.stored_arrays(state))
 
     def _run(self, iterations: int) -> None:
         record, first = self.algorithm, self.iteration + 1
@@ -236,16 +236,16 @@ class DecomposedSolver(IterativeSolver):
         return True
 
     @classmethod
-    def expected(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
-        form = cut_game_of(setting.game, setting.algorithm.cut).chunks
-        names = FORGOTTEN if "trunk_values" in kept else DecomposedState._fields[:-1]
+    def expected(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> Expected:  # noqa: D102
+        form = cut_game_of(problem.game, problem.algorithm.cut).chunks
+        names = FORGOTTEN if "trunk_values" in stored else DecomposedState._fields[:-1]
         arrays = dict.fromkeys(names, ((form.trunk.n_sequences,), np.float64))
-        floats = np.float32 if "trunk_values" in kept else np.float64
+        floats = np.float32 if "trunk_values" in stored else np.float64
         return arrays | {"root_values": ((form.n_entries,), floats), "touched": ((2,), np.int64)}
 
     @classmethod
-    def kept(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
-        """Return the arrays to store, as :meth:`IterativeSolver.kept` does.
+    def stored_arrays(cls, state: DecomposedState) -> Mapping[str, np.ndarray]:
+        """Return the arrays to store, as :meth:`IterativeSolver.stored_arrays` does.
 
         If subgames were forgotten, only the arrays that cannot be recomputed are stored, with
         ``root_values`` in single precision, which is exact enough for resolving.
@@ -257,28 +257,28 @@ class DecomposedSolver(IterativeSolver):
         return arrays
 
     @classmethod
-    def restore(cls, setting: Setting, kept: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
-        owner = f"{setting.game.name} and {setting.algorithm.name}"
-        arrays = copied(kept, cls.expected(setting, kept), owner)
+    def restore(cls, problem: Problem, stored: Mapping[str, np.ndarray]) -> DecomposedState:  # noqa: D102
+        owner = f"{problem.game.name} and {problem.algorithm.name}"
+        arrays = copy_arrays(stored, cls.expected(problem, stored), owner)
         if "trunk_values" in arrays:
-            trunk = cut_game_of(setting.game, setting.algorithm.cut).chunks.trunk
+            trunk = cut_game_of(problem.game, problem.algorithm.cut).chunks.trunk
             strategy, reach = _plan(trunk, arrays["cumulative"])
             arrays |= {"regret": np.zeros_like(reach), "strategy": strategy, "reach": reach}
             arrays["root_values"] = arrays["root_values"].astype(np.float64)
         return DecomposedState(**arrays)
 
     @classmethod
-    def wrong_state(cls, setting: Setting, state: Any) -> str | None:  # noqa: D102
-        cut = cut_game_of(setting.game, setting.algorithm.cut)
+    def wrong_state(cls, problem: Problem, state: Any) -> str | None:  # noqa: D102
+        cut = cut_game_of(problem.game, problem.algorithm.cut)
         return wrong_state(cut.chunks.trunk, state)
 
     @classmethod
-    def policy_of(cls, setting: Setting, state: Any) -> Policy:  # noqa: D102
-        return _ResolvedPolicy(cls(setting.game, setting.algorithm, state=state))
+    def policy_of(cls, problem: Problem, state: Any) -> Policy:  # noqa: D102
+        return _ResolvedPolicy(cls(problem.game, problem.algorithm, state=state))
 
     @classmethod
-    def last_probabilities(cls, setting: Setting, state: Any) -> np.ndarray:  # noqa: D102
-        solver = cls(setting.game, setting.algorithm, state=state)
+    def last_probabilities(cls, problem: Problem, state: Any) -> np.ndarray:  # noqa: D102
+        solver = cls(problem.game, problem.algorithm, state=state)
         return solver._probabilities(state.strategy, solver._solved)
 
     @classmethod
@@ -311,7 +311,7 @@ class DecomposedSolver(IterativeSolver):
 
     def average_policy(self) -> Policy:
         """Return the average strategy; subgames are resolved when they are first looked at."""
-        return self.policy_of(self.setting, self._state)
+        return self.policy_of(self.problem, self._state)
 
     def evaluate(self) -> Evaluation:  # noqa: D102
         return self._evaluate(self._state.cumulative, self._resolved)

@@ -10,15 +10,15 @@ import numpy as np
 
 from ..model.game import CompiledGame
 from ..model.policy import Policy
-from .part import FOLLOW
+from .copied_strategies import best_values, copy_by_label, copy_strategies
 from .roots import At, Steps, nodes_of
-from .strategies import best_values, copy_by_label, copy_strategies
+from .subgame_rules import FOLLOW
 
-Kept = tuple[np.ndarray, np.ndarray]
+PartHands = tuple[np.ndarray, np.ndarray]
 """Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""
 
 
-class Spot(NamedTuple):
+class NamedNode(NamedTuple):
     """Public node of the whole game."""
 
     name: str
@@ -31,7 +31,7 @@ class Gadget(NamedTuple):
     game: CompiledGame
     steps: Steps
     """Steps in it that lead to the subgame."""
-    kept: Kept
+    part_hands: PartHands
     by_label: bool = False
     """True if the game has no public nodes, so that strategies are found by infoset labels."""
 
@@ -41,16 +41,21 @@ class CompiledPart(ABC):
 
     Args:
         game: The subgame, with its entry.
-        kept: Its hands.
+        part_hands: Its hands.
         all_hands: Number of hands of the opponent in the whole game.
         player: The player whose strategy is solved again.
         entry: Whether there is an entry.
     """
 
     def __init__(
-        self, game: CompiledGame, kept: Kept, all_hands: int, player: int, *, entry: bool
+        self, game: CompiledGame, part_hands: PartHands, all_hands: int, player: int, *, entry: bool
     ) -> None:
-        self.game, self.kept, self.player, self.opponent = game, kept, player, 1 - player
+        self.game, self.part_hands, self.player, self.opponent = (
+            game,
+            part_hands,
+            player,
+            1 - player,
+        )
         self.all_hands = all_hands
         self.nodes = nodes_of(game)
         self.steps: Steps = (FOLLOW,) if entry else ()
@@ -58,7 +63,7 @@ class CompiledPart(ABC):
 
     def plain(self) -> Gadget:
         """Return the subgame itself, without a gadget."""
-        return Gadget(self.game, self.steps, self.kept)
+        return Gadget(self.game, self.steps, self.part_hands)
 
     @abstractmethod
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
@@ -96,7 +101,9 @@ class CompiledPart(ABC):
             float64 (hands of the opponent in the whole game,); NaN for hands that are never dealt.
         """
         values = np.full(self.all_hands, np.nan)
-        values[self.kept[self.opponent]] = best_values(self.game, probabilities, self.opponent)
+        values[self.part_hands[self.opponent]] = best_values(
+            self.game, probabilities, self.opponent
+        )
         return values
 
     def strategies(self, policy: Policy, node: int | None) -> np.ndarray:
@@ -109,7 +116,7 @@ class CompiledPart(ABC):
         """
         probabilities = np.array(Policy.uniform(self.game).probabilities)
         if node is not None:
-            hands = [(numbers, np.arange(len(numbers))) for numbers in self.kept]
+            hands = [(numbers, np.arange(len(numbers))) for numbers in self.part_hands]
             copy_strategies(policy, node, self.nodes, self.root, hands, probabilities)
         return probabilities
 
@@ -125,7 +132,7 @@ class CompiledPart(ABC):
         if gadget.by_label:
             copy_by_label(policy, self.game, strategies, self.player)
             return
-        pairs = zip(gadget.kept, self.kept, strict=True)
+        pairs = zip(gadget.part_hands, self.part_hands, strict=True)
         hands = [
             (np.arange(len(from_hands)), np.searchsorted(to_hands, from_hands))
             for from_hands, to_hands in pairs
@@ -145,7 +152,7 @@ class Subgames(ABC):
     """Labels of each player's hands."""
 
     @abstractmethod
-    def find(self, names: At) -> Sequence[Spot]:
+    def find(self, names: At) -> Sequence[NamedNode]:
         """Find public nodes by name, none of them below another.
 
         Raises:

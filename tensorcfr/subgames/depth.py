@@ -15,11 +15,11 @@ from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
-from .part import Entrance, Part
 from .roots import Roots, exists
+from .subgame_rules import Entrance, SubgameRules
 
 
-class Early(NamedTuple):
+class DepthLimit(NamedTuple):
     """Depth limit of a subgame, and the strategies after it."""
 
     depth_limit: int
@@ -30,19 +30,20 @@ class Early(NamedTuple):
     """Strategies of which the opponent chooses one at a leaf."""
 
 
-class Chosen(NamedTuple):
+class ContinuationNode(NamedTuple):
     """Public state after the opponent has chosen a continuation strategy at a leaf."""
 
     leaf: int
     continuation: int
 
 
-class LimitedPart(Part):
+class LimitedPart(SubgameRules):
     """The game below some public nodes down to its leaves, as rules.
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
     player continues with the blueprint. The payoffs are the expected values of these strategies,
-    deal by deal. The first three arguments are those of :class:`~tensorcfr.subgames.part.Part`.
+    deal by deal. The first three arguments are those of
+    :class:`~tensorcfr.subgames.subgame_rules.SubgameRules`.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class LimitedPart(Part):
         weights: np.ndarray,
         entrance: Entrance | None = None,
         *,
-        early: Early,
+        early: DepthLimit,
         opponent: int,
     ) -> None:
         super().__init__(roots, weights, entrance)
@@ -62,7 +63,7 @@ class LimitedPart(Part):
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
         """Return a node above the leaves, the choice at a leaf, or its payoffs."""
-        if isinstance(state, Chosen):
+        if isinstance(state, ContinuationNode):
             return Payoff(1.0, state)
         if isinstance(state, int) and state in self.leaves:
             # No public label of a game begins with a space and ends like this.
@@ -73,13 +74,13 @@ class LimitedPart(Part):
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after a step."""
         if isinstance(state, int) and state in self.leaves:
-            return Chosen(state, int(action))
+            return ContinuationNode(state, int(action))
         return super().next(state, action)
 
     def matrix(self, key: Any) -> np.ndarray:
         """Return a matrix of the whole game, the alternative values, or the values of a
         continuation."""
-        if isinstance(key, Chosen):
+        if isinstance(key, ContinuationNode):
             return expected_payoffs(self.nodes, key.leaf, self.played[key.continuation])
         return super().matrix(key)
 

@@ -10,7 +10,7 @@ import numpy as np
 from .._util.arguments import EXACT, Whole, checked
 from ..algorithms import CFR_D
 from ..evaluation.profile import REACH, profile_of
-from ..solvers.base import Setting
+from ..solvers.base import Problem
 from ..solvers.solution import Solution
 from .cfr_d import DecomposedSolver, DecomposedState, cut_game_of
 
@@ -64,12 +64,12 @@ def forget_subgames(
         touched=np.array([solution.nodes_touched, solution.decision_nodes_touched]),
         trunk_values=known.trunk,
     )
-    setting = Setting(game, record)
-    state = DecomposedSolver.restore(setting, DecomposedSolver.kept(state))
+    problem = Problem(game, record)
+    state = DecomposedSolver.restore(problem, DecomposedSolver.stored_arrays(state))
     return replace(
         solution,
         algorithm=record,
-        policy=DecomposedSolver.policy_of(setting, state),
+        policy=DecomposedSolver.policy_of(problem, state),
         evaluation_is_checked=False,
         state=state,
         best=None,

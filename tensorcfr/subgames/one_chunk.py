@@ -21,11 +21,17 @@ from ..model.chunks import (
     whole_rows,
 )
 from ..payoff import PayoffEntries, nothing
-from ..solvers.passes import chunk_scratch, new_counters, no_turns, trunk_scratch, turns_of
+from ..solvers.passes import (
+    chunk_scratch,
+    empty_schedule,
+    new_counters,
+    pass_schedule,
+    trunk_scratch,
+)
 from ..solvers.scales import scales_of
-from ..solvers.state import all_strategies
+from ..solvers.solver_state import compute_strategies
 
-LEAST_RANGE = 1e-12
+MIN_RANGE = 1e-12
 """Smallest reach of a hand in a subgame. Hands with zero reach need counterfactual values too, so
 they get a small positive reach."""
 FLOATS = np.dtype(np.float64)
@@ -33,7 +39,7 @@ SHAPES_KEPT = 64
 """Number of shapes whose games are cached for the next chunk of the same shape."""
 
 
-class Alone(NamedTuple):
+class ChunkGame(NamedTuple):
     """A chunk with its entries, as a game of its own."""
 
     form: ChunkedForm
@@ -44,7 +50,7 @@ class Alone(NamedTuple):
     opponent who decides."""
 
 
-def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
+def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> ChunkGame:
     """Return a chunk as a game of its own; chunks of the same shape give the same game.
 
     Args:
@@ -94,10 +100,10 @@ def alone(game: ChunkedForm, c: int, opponent: int | None = None) -> Alone:
     entered.add([[int(sequences[p]) + 1 + np.arange(entries[p])] for p in range(2)])
     assert game.shapes is not None
     form = chunked(trunk, game.shapes, game.shape[c : c + 1], entered.finish())
-    return Alone(frozen_arrays(form), alternative)
+    return ChunkGame(frozen_arrays(form), alternative)
 
 
-class Sizes(NamedTuple):
+class ChunkSizes(NamedTuple):
     """Largest sizes of the chunks of a game, each as a game of its own."""
 
     numbers: int
@@ -110,16 +116,16 @@ ARRAYS = 3
 strategies."""
 
 
-def sizes_of(game: ChunkedForm) -> Sizes:
+def sizes_of(game: ChunkedForm) -> ChunkSizes:
     """Compute the largest sizes of the chunks."""
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
     numbers = whole_rows(trunk) + np.diff(game.first)
     sizes = (numbers, trunk, entries.sum(axis=1))
-    return Sizes(*(int(of_chunks.max(initial=0)) for of_chunks in sizes))
+    return ChunkSizes(*(int(of_chunks.max(initial=0)) for of_chunks in sizes))
 
 
-BYTES_OF_ALONE = 16 << 10
+BYTES_OF_CHUNK_GAME = 16 << 10
 """Upper bound in bytes of a chunk with few entries as a game of its own: many small arrays."""
 BYTES_PER_ENTRY = 20
 """Additional bytes of a chunk as a game of its own, for each of its entries."""
@@ -132,7 +138,7 @@ def bytes_of_one(game: ChunkedForm) -> int:
     numbers = (ARRAYS + 1) * size.numbers + 2 * game.most_sequences
     # A shape is a game of its own without an opponent who decides, and with either player as one.
     n_cached = min(SHAPES_KEPT, 3 * len(np.unique(game.shape)))
-    games = n_cached * (BYTES_OF_ALONE + BYTES_PER_ENTRY * size.entries)
+    games = n_cached * (BYTES_OF_CHUNK_GAME + BYTES_PER_ENTRY * size.entries)
     if isinstance(game.shapes, CardShapes):
         games += game.shapes.integers.nbytes
     return FLOATS.itemsize * (numbers + 2 * size.trunk + size.entries) + games
@@ -151,7 +157,7 @@ def _passes_of(record: Algorithm, iterations: int) -> list[_Passes]:
     """Return the passes of the first iterations."""
     passes, done, floor = [], 0, 0.0
     for factor, count in record.runs(1, iterations):
-        turns = turns_of(record, done + 1, count, floor)
+        turns = pass_schedule(record, done + 1, count, floor)
         passes.append(_Passes(factor, turns, new_counters(len(turns.row))))
         done += count
         floor = float(record.floors(done, 1)[0])
@@ -183,11 +189,11 @@ class SubgameSolver:
         self.scratch = chunk_scratch(game, FLOATS)
         shapes, first = np.unique(game.shape, return_index=True)
         self._first_of_shape = dict(zip(shapes.tolist(), first.tolist(), strict=True))
-        self._isolate = lru_cache(SHAPES_KEPT)(partial(alone, game))
+        self._isolate = lru_cache(SHAPES_KEPT)(partial(isolate_chunk, game))
         self._passes = lru_cache(None)(partial(_passes_of, record))
         # One pass of both players at once, to read the values of the entries.
         single_pass = self._passes(1)[0]
-        turns = no_turns((1,), record)._replace(row=single_pass.turns.row[:1])
+        turns = empty_schedule((1,), record)._replace(row=single_pass.turns.row[:1])
         turns.descends[:] = turns.updates[:] = True
         self._value_pass = single_pass._replace(turns=turns)
 
@@ -197,7 +203,7 @@ class SubgameSolver:
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
         """
-        return self._run(self._enter(c, reach, LEAST_RANGE), iterations)
+        return self._run(self._enter(c, reach, MIN_RANGE), iterations)
 
     def values(self, c: int) -> np.ndarray:
         """Return the counterfactual values of a chunk's entries under the average strategies.
@@ -209,7 +215,7 @@ class SubgameSolver:
         """
         chunk_game = self._chunk_game(c)
         if not self._record.rule.matches_regret:
-            all_strategies(chunk_game.form, self._average, 0.0, self._strategy, None)
+            compute_strategies(chunk_game.form, self._average, 0.0, self._strategy, None)
         # A pass with averages in place of regrets has the average strategies' values. It also
         # updates the averages, which are of no use afterwards.
         self._pass(chunk_game, self._value_pass, self._average, self._regret)
@@ -230,7 +236,7 @@ class SubgameSolver:
         Returns:
             float64 (numbers of the chunk,): weights of the average strategies.
         """
-        chunk_game = self._enter(c, reach, LEAST_RANGE, 1 - player)
+        chunk_game = self._enter(c, reach, MIN_RANGE, 1 - player)
         begin, end = chunk_game.form.entry_offset[0, 1 - player : 3 - player]
         chunk_game.alternative[:] = alternative[begin:end]
         # The regrets at the entries compare the chunk with the alternatives, so their scale is
@@ -245,17 +251,17 @@ class SubgameSolver:
     def strategies(self, c: int, weight: np.ndarray) -> np.ndarray:
         """Return the strategies of a chunk with given weights, float64 (numbers of the chunk,)."""
         chunk_game = self._chunk_game(c)
-        all_strategies(
+        compute_strategies(
             chunk_game.form, self._store_weights(chunk_game, weight), 0.0, self._strategy, None
         )
         return self._chunk_numbers(chunk_game, self._strategy)
 
-    def _chunk_game(self, c: int, opponent: int | None = None) -> Alone:
+    def _chunk_game(self, c: int, opponent: int | None = None) -> ChunkGame:
         return self._isolate(self._first_of_shape[int(self._game.shape[c])], opponent)
 
     def _enter(
         self, c: int, reach: np.ndarray, min_reach: float, opponent: int | None = None
-    ) -> Alone:
+    ) -> ChunkGame:
         """Copy the ranges of a chunk into the arrays of the kernels, and set the scales."""
         chunk_game = self._chunk_game(c, opponent)
         for player, first in enumerate(chunk_game.form.trunk.player_sequences[:2].tolist()):
@@ -274,35 +280,37 @@ class SubgameSolver:
             self._scale[1 + shape, of_player] = largest * self.scales.bucket[1 + shape, of_player]
         return chunk_game
 
-    def _largest_range(self, chunk_game: Alone, player: int) -> float:
+    def _largest_range(self, chunk_game: ChunkGame, player: int) -> float:
         """Return the largest range of a player with which a chunk is entered."""
         first, end = chunk_game.form.trunk.player_sequences[player : player + 2].tolist()
         return float(self._trunk.reach[first + 1 : end].max(initial=0.0))
 
-    def _store_weights(self, chunk_game: Alone, weight: np.ndarray) -> Numbers:
+    def _store_weights(self, chunk_game: ChunkGame, weight: np.ndarray) -> Numbers:
         """Copy the weights of a chunk into the arrays of the kernels."""
         self._chunk_numbers(chunk_game, self._regret.chunks)[:] = weight
         return self._regret
 
     @staticmethod
-    def _chunk_numbers(chunk_game: Alone, array: np.ndarray) -> np.ndarray:
+    def _chunk_numbers(chunk_game: ChunkGame, array: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunk."""
         begin, end = chunk_game.form.first.tolist()
         return array[begin:end]
 
-    def _run(self, chunk_game: Alone, iterations: int) -> np.ndarray:
+    def _run(self, chunk_game: ChunkGame, iterations: int) -> np.ndarray:
         """Run iterations from the first on, and return the weights of the average strategies."""
         end = int(chunk_game.form.first[-1])
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0
         if not self._record.rule.matches_regret:
-            all_strategies(chunk_game.form, self._regret, 0.0, self._strategy, None)
+            compute_strategies(chunk_game.form, self._regret, 0.0, self._strategy, None)
         for passes in self._passes(iterations):
             average *= passes.factor
             self._pass(chunk_game, passes, self._regret, self._average)
         return self._chunk_numbers(chunk_game, self._average.chunks)
 
-    def _pass(self, chunk_game: Alone, passes: _Passes, regret: Numbers, average: Numbers) -> None:
+    def _pass(
+        self, chunk_game: ChunkGame, passes: _Passes, regret: Numbers, average: Numbers
+    ) -> None:
         strategy = None if self._record.rule.matches_regret else self._strategy
         chunks.run_passes(
             chunk_game.form,

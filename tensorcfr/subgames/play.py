@@ -18,10 +18,10 @@ from ..analysis.simulation import deal
 from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.policy import Policy
-from ..solvers.arguments import Iterations, Named
+from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import find_blueprint, subgames_of
 from .positions import NO_HANDS, Position
-from .resolving import METHODS, Followed
+from .resolving import METHODS, PartPolicy
 from .roots import PLAYERS, nodes_of
 
 
@@ -71,7 +71,7 @@ class Match:
         self._blueprint, nodes = find_blueprint(subgames_of(game), blueprint), nodes_of(game)
         policy = self._blueprint.policy
         first, second = (np.arange(len(hands)) for hands in nodes.hands)
-        known = Followed(policy, (), (first, second))
+        known = PartPolicy(policy, (), (first, second))
         self._start = Position(nodes, seat, policy, known, game)
         self._rng = np.random.default_rng(seed)
         self.position = self._start

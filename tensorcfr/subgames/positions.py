@@ -12,7 +12,7 @@ from ..evaluation.profile import strategies_at
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from .resolving import Followed, resolve
+from .resolving import PartPolicy, resolve
 from .roots import Steps, nodes_of
 
 NO_HANDS = (-1, -1)
@@ -32,7 +32,7 @@ class Position:
     """Player who resolves."""
     blueprint: Policy
     """Policy that both players follow before the first resolving."""
-    known: Followed
+    known: PartPolicy
     """Policy that the resolving player follows: the blueprint, or the solution of the last subgame.
     It includes the steps to this position in its game."""
     ground: CompiledGame
@@ -127,7 +127,7 @@ class Position:
         first, second = (
             hands[numbers] for hands, numbers in zip(part_hands, subgame_hands, strict=True)
         )
-        return replace(self, known=Followed(policy, steps, (first, second)), ground=policy.game)
+        return replace(self, known=PartPolicy(policy, steps, (first, second)), ground=policy.game)
 
     def utilities(self) -> tuple[float, float]:
         """Return the payoffs of the play, in the unit of the game."""

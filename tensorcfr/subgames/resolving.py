@@ -10,38 +10,40 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from .._util.arguments import EXACT, Kind, OneOf, Whole, brief, checked
+from .._util.renamed import renamed_attributes, renamed_parameters
 from ..algorithms import LP, Record
 from ..model.game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
-from ..solvers.arguments import Iterations, Named
-from ..solvers.choose import asked_algorithm
+from ..solvers.choose import resolve_algorithm
 from ..solvers.driver import solve
 from ..solvers.solution import Solution
+from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import Blueprint, find_blueprint, subgames_of
-from .compiled_part import Kept, Spot, Subgames
-from .depth import Early
-from .part import check_constant_sum
+from .compiled_part import NamedNode, PartHands, Subgames
+from .copied_strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
+from .depth import DepthLimit
 from .roots import PLAYERS, At, Steps, nodes_of
-from .strategies import check_merges_nothing, copy_strategies, same_strategies, unmerged
+from .subgame_rules import check_constant_sum
 from .tree_part import TreeSubgames
 
 
-class Followed(NamedTuple):
+class PartPolicy(NamedTuple):
     """Policy of a part of the game."""
 
     policy: Policy
     steps: Steps
     """Steps in its game that lead to the start of the part."""
-    kept: Kept
+    part_hands: PartHands
     """Hands of the part."""
 
 
+@renamed_attributes(at="public_node")
 @dataclass(frozen=True, eq=False)
 class ResolvedSubgame:
     """One player's strategy below one public node, solved again."""
 
-    at: str
+    public_node: str
     """Name of the public node."""
     player: int
     """The player whose strategy was solved again."""
@@ -56,7 +58,7 @@ class ResolvedSubgame:
     """The game that was solved: the gadget, or the subgame itself."""
     solution: Solution = field(repr=False)
     """Solution of that game."""
-    followed: Followed = field(repr=False)
+    followed: PartPolicy = field(repr=False)
     """Blueprint below the public node, with the new strategies of the player in it."""
 
     @property
@@ -73,7 +75,7 @@ class ResolvedSubgame:
 
     def __repr__(self) -> str:
         return (
-            f"<ResolvedSubgame: player {self.player} at {self.at!r}, "
+            f"<ResolvedSubgame: player {self.player} at {self.public_node!r}, "
             f"least margin {self.least_margin:.6g}>"
         )
 
@@ -133,11 +135,12 @@ REFINED = {"floor": 0.1, "floor_fall": 1.0}
 ``scripts/gadgets.py``."""
 
 
+@renamed_parameters(at="public_nodes")
 @checked()
 def resolve(
     game: Resolvable,
     blueprint: Any,
-    at: At,
+    public_nodes: At,
     *,
     method: Annotated[str, OneOf(METHODS)] = "resolve",
     player: Annotated[int | None, OneOf(PLAYERS)] = None,
@@ -188,8 +191,8 @@ def resolve(
             infosets, and equal payoffs wherever both games end. Below an action of the opponent
             that the coarser game lacks, the alternative value is the value before the action
             (nested resolving).
-        at: Public nodes by name, as for :func:`belief`; in games of cards by line, ``"check bet66
-            call 7s"``.
+        public_nodes: Public nodes by name, as for :func:`belief`; in games of cards by line,
+            ``"check bet66 call 7s"``.
         method: One of the methods above.
         player: The player whose strategies are replaced; by default both.
         algorithm: A name or a record, ``"lp"`` for the linear program. By default the algorithm of
@@ -216,7 +219,7 @@ def resolve(
             the game is given by its rules, and the method would lay it out.
         MemoryLimitError: A subgame of a game of cards is too large to be compiled hand by hand.
     """
-    record = asked_algorithm(algorithm, game)
+    record = resolve_algorithm(algorithm, game)
     if algorithm is None and method == RESOLVE:
         record = record(**REFINED)
     if iters is None and not record.is_exact:
@@ -229,12 +232,12 @@ def resolve(
             f"reach-maxmargin, maxmargin by {LP}, depth_limit and continuations need arrays of "
             f"hands x hands: compile {whole.name}, if it is small"
         )
-    spots, full_blueprint = whole.find(at), find_blueprint(whole, blueprint)
+    spots, full_blueprint = whole.find(public_nodes), find_blueprint(whole, blueprint)
     if by_pairs or method == MAXMARGIN or record.is_exact:
         check_constant_sum(full_blueprint.policy.game)
     checked_continuations = _continuations(whole, full_blueprint, depth_limit, continuations)
     if depth_limit is not None and whole.game is not None:
-        early = Early(int(depth_limit), full_blueprint.lifted, checked_continuations)
+        early = DepthLimit(int(depth_limit), full_blueprint.lifted, checked_continuations)
         whole = TreeSubgames(whole.game, early)
     tasks = [
         _Task(whole, full_blueprint, spot, seat, method)
@@ -286,7 +289,7 @@ class _Task:
     """
 
     def __init__(
-        self, whole: Subgames, blueprint: Blueprint, spot: Spot, player: int, method: str
+        self, whole: Subgames, blueprint: Blueprint, spot: NamedNode, player: int, method: str
     ) -> None:
         self.whole, self.blueprint, self.spot, self.player = whole, blueprint, spot, player
         opponent, steps = 1 - player, spot.steps
@@ -305,7 +308,7 @@ class _Task:
         blueprint_part = (
             part
             if not blueprint.is_coarser
-            else blueprint.own.part(known_steps, reach, player, constant)
+            else blueprint.source.part(known_steps, reach, player, constant)
         )
         assert blueprint_part is not None  # The same hands are dealt.
         blueprint.check_ends(known_steps)
@@ -335,19 +338,19 @@ class _Task:
             part.replace(new[part], self.gadget, solution.policy)
         played = self.played
         return ResolvedSubgame(
-            at=self.spot.name,
+            public_node=self.spot.name,
             player=self.player,
             hands=self.whole.hands[1 - self.player],
             alternative=self.alternative,
             values=self.part.best_values(new[self.part]),
             game=game,
             solution=solution,
-            followed=Followed(Policy(played.game, new[played]), played.steps, played.kept),
+            followed=PartPolicy(Policy(played.game, new[played]), played.steps, played.part_hands),
         )
 
 
 def _composed(
-    blueprint: Blueprint, spots: Sequence[Spot], solved: Sequence[ResolvedSubgame]
+    blueprint: Blueprint, spots: Sequence[NamedNode], solved: Sequence[ResolvedSubgame]
 ) -> Policy:
     """Return the blueprint with the new strategies in it.
 

@@ -29,7 +29,7 @@ Steps = tuple[str, ...]
 """Public steps from the root to a public node."""
 
 PLAYERS = (0, 1)
-MOST_COMPARED = 1000
+MAX_COMPARED = 1000
 """Largest number of names of public nodes with which a wrong name is compared."""
 
 
@@ -133,7 +133,7 @@ def _find(game: CompiledGame, nodes: PublicNodes, name: str) -> int:
                 f"under infosets, since other hands lead to them; its public node is {public!r}"
             )
         decisions = chain(nodes.decisions(0), nodes.decisions(1))
-        known_names = [nodes.name(decision) for decision in islice(decisions, MOST_COMPARED)]
+        known_names = [nodes.name(decision) for decision in islice(decisions, MAX_COMPARED)]
         near = get_close_matches(name, known_names, n=1) or known_names[-3:]
         raise ValueError(
             f"at: {game.name} has no public node {brief(name)}; nodes are named like "

@@ -14,11 +14,11 @@ from ..model.game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
-from .compiled_part import CompiledPart, Gadget, Spot, Subgames
-from .depth import Early, LimitedPart
-from .part import Entrance, Part, compile_part
+from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
+from .copied_strategies import ENTRY, shared_nodes
+from .depth import DepthLimit, LimitedPart
 from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
-from .strategies import ENTRY, shared_nodes
+from .subgame_rules import Entrance, SubgameRules, compile_part
 
 
 class Held(NamedTuple):
@@ -42,7 +42,7 @@ class ChosenHand(Game):
     """
 
     def __init__(
-        self, part: Part, weights: np.ndarray, opponent: int, alternative: np.ndarray
+        self, part: SubgameRules, weights: np.ndarray, opponent: int, alternative: np.ndarray
     ) -> None:
         self.part, self.weights = part, weights
         self.opponent, self.alternative = opponent, alternative
@@ -87,7 +87,7 @@ class ChosenHand(Game):
         return state._replace(dealt=self.histories.next(state.dealt, action))
 
 
-MakeRules = Callable[[Entrance | None], Part]
+MakeRules = Callable[[Entrance | None], SubgameRules]
 """Function that makes the rules of the game to solve, with an entry or without one."""
 
 
@@ -101,7 +101,9 @@ class TreePart(CompiledPart):
         weights: float64 (1, hands of player 0, hands of player 1): weights of the deals.
     """
 
-    def __init__(self, rules: Part, player: int, make: MakeRules, weights: np.ndarray) -> None:
+    def __init__(
+        self, rules: SubgameRules, player: int, make: MakeRules, weights: np.ndarray
+    ) -> None:
         first, second = (np.arange(len(hands)) for hands in rules.hands)
         # Only values are computed in it, nothing is solved: merging would not pay.
         game = compile_part(rules, symmetry=False)
@@ -117,11 +119,11 @@ class TreePart(CompiledPart):
         return self._gadget((self.opponent, alternative[None]))
 
     def _gadget(self, entrance: Entrance | None) -> Gadget:
-        return Gadget(compile_part(self.make(entrance)), self.steps, self.kept)
+        return Gadget(compile_part(self.make(entrance)), self.steps, self.part_hands)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
         rules = ChosenHand(self.make(None), self.weights, self.opponent, alternative[None])
-        return Gadget(compile_game(rules), self.steps, self.kept, by_label=True)
+        return Gadget(compile_game(rules), self.steps, self.part_hands, by_label=True)
 
 
 class TreeSubgames(Subgames):
@@ -129,15 +131,17 @@ class TreeSubgames(Subgames):
 
     game: CompiledGame
 
-    def __init__(self, game: CompiledGame, early: Early | None = None) -> None:
+    def __init__(self, game: CompiledGame, early: DepthLimit | None = None) -> None:
         self.game, self.name, self.nodes, self.early = game, game.name, nodes_of(game), early
         first, second = self.nodes.hands
         self.hands = first, second
 
-    def find(self, names: At) -> Sequence[Spot]:  # noqa: D102
+    def find(self, names: At) -> Sequence[NamedNode]:  # noqa: D102
         roots = find_roots(self.game, names)
         steps = (steps_to(self.nodes, root) for root in roots.roots)
-        return [Spot(name, node_steps) for name, node_steps in zip(roots.names, steps, strict=True)]
+        return [
+            NamedNode(name, node_steps) for name, node_steps in zip(roots.names, steps, strict=True)
+        ]
 
     def player(self, steps: Steps) -> int:  # noqa: D102
         return self.nodes.player(self._node(steps))
@@ -163,7 +167,7 @@ class TreeSubgames(Subgames):
             return None
         roots = Roots(self.game, self.nodes, (root,))
         opponent = 1 - player
-        make: MakeRules = partial(Part, roots, weights)
+        make: MakeRules = partial(SubgameRules, roots, weights)
         whole = make((opponent, np.zeros((1, len(reach[opponent])))) if entry else None)
         if self.early is not None:
             make = partial(LimitedPart, roots, weights, early=self.early, opponent=opponent)

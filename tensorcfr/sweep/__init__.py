@@ -3,26 +3,29 @@
 >>> from tensorcfr.sweep import sweep
 >>> rows = sweep("sweep.csv", ["kuhn"], ["cfr", "cfr+"], iters=100)  # doctest: +SKIP
 
-The table is a CSV file with one :class:`Row` per checkpoint. A crash, Ctrl-C or a full disk loses
-no row of it. The same call again continues the sweep.
+The table is a CSV file with one :class:`SweepRow` per checkpoint. A crash, Ctrl-C or a full disk
+loses no row of it. The same call again continues the sweep.
 """
 
-from .cells import Budget, Cell, read_algorithm
+from .._util.renamed import renamed_in_module
+from .cells import Cell, StopRules, read_algorithm
 from .run import SweepProgress, sweep
 from .summary import LEVELS, Reached, reached
-from .table import Row, Table, curves, read_sweep
+from .sweep_table import SweepRow, SweepTable, curves, read_sweep
 
 __all__ = [
     "LEVELS",
-    "Budget",
     "Cell",
     "Reached",
-    "Row",
+    "StopRules",
     "SweepProgress",
-    "Table",
+    "SweepRow",
+    "SweepTable",
     "curves",
     "reached",
     "read_algorithm",
     "read_sweep",
     "sweep",
 ]
+
+__getattr__ = renamed_in_module(__name__, Budget="StopRules", Row="SweepRow", Table="SweepTable")

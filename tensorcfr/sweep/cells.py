@@ -10,13 +10,13 @@ from typing import Any
 from .._util.arguments import Whole, brief
 from .._util.specs import parse_spec
 from ..algorithms import ALGORITHMS, Record, find_algorithm
-from ..formats.sources import find_rules
+from ..formats.game_sources import resolve_rules
 from ..model.game import CompiledGame
 from ..solvers.request import check_stop_rules
 
 
 @dataclass(frozen=True)
-class Budget:
+class StopRules:
     """Stop rules of a cell, as for :func:`tensorcfr.solve`; the first that holds ends the cell.
 
     Raises:
@@ -203,5 +203,5 @@ def _identify(source: str | CompiledGame) -> tuple[str, str | None]:
         return text or source.name, source.digest
     if not isinstance(source, str):
         raise TypeError(f"games must be names or compiled games, not {brief(source)}")
-    find_rules(source)
+    resolve_rules(source)
     return source.strip(), None

@@ -25,14 +25,14 @@ from ..compilers import compile_game
 from ..errors import SweepError
 from ..model.arguments import CALLABLE
 from ..model.game import CompiledGame
-from ..solvers.arguments import Iterations, Nodes, Seconds, Target
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
-from .cells import Budget, Cell, cells
-from .table import GOES_ON, Key, Row, Table
+from ..solvers.solver_arguments import Iterations, Nodes, Seconds, Target
+from .cells import Cell, StopRules, cells
+from .sweep_table import CONTINUES, Key, SweepRow, SweepTable
 
-MOST_PROCESSES = 256
-MOST_REPEATS = 1000
+MAX_PROCESSES = 256
+MAX_REPEATS = 1000
 WATCH_SECONDS = 2.0
 """Seconds to wait for a cell of a cluster before checking that its scheduler still answers."""
 POLL_SECONDS = 0.1
@@ -66,16 +66,16 @@ def sweep(
     ],
     *,
     seeds: Annotated[Iterable[int], Kind((Iterable,), "whole numbers")] = (0,),
-    repeats: Annotated[int, Whole(1, MOST_REPEATS)] = 1,
+    repeats: Annotated[int, Whole(1, MAX_REPEATS)] = 1,
     iters: Iterations | None = None,
     nodes: Nodes | None = None,
     time_limit: Seconds | None = None,
     target: Target | None = None,
-    processes: Annotated[int, Whole(1, MOST_PROCESSES)] = 1,
+    processes: Annotated[int, Whole(1, MAX_PROCESSES)] = 1,
     memory_limit: Limit = None,
     progress: Annotated[Callable[[SweepProgress], object] | None, CALLABLE] = None,
     cluster: Annotated[Any | None, CLUSTER] = None,
-) -> list[Row]:
+) -> list[SweepRow]:
     """Solve every game by every algorithm, from every seed, into one CSV table.
 
     Each solve is a cell. Cells are evaluated at geometric checkpoints (ten per factor of ten in
@@ -85,7 +85,7 @@ def sweep(
     algorithms or seeds.
 
     Args:
-        path: Path of the CSV file; its columns are the fields of :class:`Row`.
+        path: Path of the CSV file; its columns are the fields of :class:`SweepRow`.
         games: Names, ``"leduc"`` or ``"leduc(ranks=4)"``, or compiled games.
         algorithms: Names, ``"dcfr"`` or ``"dcfr(alpha=2)"``, or records; ``"lp"`` has one row.
         seeds: Seeds of sampling algorithms; other algorithms run once.
@@ -116,7 +116,7 @@ def sweep(
         SweepError: Some cells failed, and the others are finished; the message names the first.
         ClusterError: The cluster is lost; all rows of finished cells are in the file.
     """
-    budget = Budget(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
+    budget = StopRules(iters=iters, nodes=nodes, time_limit=time_limit, target=target)
     all_cells = cells(games, algorithms, seeds, repeats)
     if cluster is not None and processes > 1:
         raise ValueError("give processes (of this machine) or cluster, not both")
@@ -127,7 +127,7 @@ def sweep(
                     f"{cell.record.name} is registered only in this process; run the sweep here, "
                     "with processes=1 and no cluster"
                 )
-    with Table(path, all_cells, budget) as table:
+    with SweepTable(path, all_cells, budget) as table:
         todo = [cell for cell in all_cells if not table.is_finished(cell)]
         recorder = _Recorder(table, len(all_cells), len(all_cells) - len(todo), progress)
         run = partial(_run_cell, budget=budget, memory_limit=memory_limit)
@@ -153,7 +153,7 @@ class _Event(NamedTuple):
     """Spent share of the cell's budget, from 0 to 1."""
     point: TracePoint | None = None
     """New checkpoint; None if the latest one has been reported before."""
-    row: Row | None = None
+    row: SweepRow | None = None
     """Row of the checkpoint in the table."""
 
 
@@ -166,7 +166,7 @@ Run = Callable[[Cell, Report], Status]
 class _Recorder:
     """Recorder of events: appends rows to the table and calls the progress hook."""
 
-    table: Table
+    table: SweepTable
     total: int
     finished: int
     hook: Callable[[SweepProgress], object] | None
@@ -195,7 +195,7 @@ class _Recorder:
         self.shares.pop(cell.key, None)
 
 
-def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int | None) -> Status:
+def _run_cell(cell: Cell, report: Report, *, budget: StopRules, memory_limit: int | None) -> Status:
     """Solve one cell, and report its checkpoints while it runs."""
     # A game given by name is compiled here, as a flat game if the algorithm does not take chunks.
     takes_chunks = "chunks" in cell.record.solvers
@@ -203,8 +203,8 @@ def _run_cell(cell: Cell, report: Report, *, budget: Budget, memory_limit: int |
     begun = datetime.now(UTC).date().isoformat()
     reported: TracePoint | None = None
 
-    def row(point: TracePoint, status: str = GOES_ON) -> Row:
-        return Row(
+    def row(point: TracePoint, status: str = CONTINUES) -> SweepRow:
+        return SweepRow(
             game=cell.game,
             algorithm=cell.algorithm,
             parameters=str(cell.record),
@@ -348,7 +348,7 @@ def _run_in_processes(todo: list[Cell], run: Run, recorder: _Recorder, processes
             if reader.poll(POLL_SECONDS):
                 number, event = reader.recv()
                 recorder.record(todo[number], event)
-                if event.row is not None and event.row.status != GOES_ON:
+                if event.row is not None and event.row.status != CONTINUES:
                     waiting.pop(number)
                 continue
             for number in returned:

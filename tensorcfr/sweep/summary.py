@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from .._util.arguments import Number, Several, checked
-from .table import ROWS, Row, curves
+from .sweep_table import ROWS, SweepRow, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 """Default exploitabilities to reach."""
@@ -44,7 +44,7 @@ class Reached:
 
 @checked()
 def reached(
-    rows: Annotated[Iterable[Row], ROWS],
+    rows: Annotated[Iterable[SweepRow], ROWS],
     levels: Annotated[
         Sequence[float], Several(Number(above=0, counts="an exploitability", finite=True))
     ] = LEVELS,
@@ -64,7 +64,9 @@ def reached(
     ]
 
 
-def _reached(game: str, algorithm: str, level: float, runs: Sequence[Sequence[Row]]) -> Reached:
+def _reached(
+    game: str, algorithm: str, level: float, runs: Sequence[Sequence[SweepRow]]
+) -> Reached:
     firsts = [next((row for row in rows if row.exploitability <= level), None) for rows in runs]
 
     def median(field: str, kind: Callable[[float], Any]) -> Any:

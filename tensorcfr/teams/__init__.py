@@ -1,5 +1,5 @@
 """Two teams against each other: regrets over beliefs."""
 
-from .solver import TeamSolver
+from .team_solver import TeamSolver
 
 __all__ = ["TeamSolver"]

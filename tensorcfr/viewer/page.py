@@ -16,12 +16,13 @@ from typing import Annotated, Any
 from .._util.arguments import Flag, Kind, Text, Where, Whole, checked
 from .._util.files import replacing
 from .._util.plain import plain
-from ..analysis.hands import LONGEST_LINE
+from .._util.renamed import renamed_parameters
+from ..analysis.hand_tables import LONGEST_LINE
 from ..errors import format_bytes
 from ..solvers.solution import Solution
-from .desk import Desk
+from .session import Session
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Largest number of nodes in a file by default."""
 DIGITS = 6
 """Significant digits of the numbers in a file."""
@@ -88,13 +89,14 @@ class PageSize:
         return f"{self.nodes:,} of {self.of:,} nodes, about {format_bytes(self.bytes)}"
 
 
+@renamed_parameters(other="second")
 @checked()
 def save_html(
     solution: Annotated[Solution, SOLUTION],
     path: Annotated[str | Path, Where()],
     *,
-    other: Annotated[Solution | None, SOLUTION] = None,
-    most: Annotated[int, Whole(1)] = MOST_NODES,
+    second: Annotated[Solution | None, SOLUTION] = None,
+    most: Annotated[int, Whole(1)] = MAX_NODES,
     line: Annotated[str, Text(LONGEST_LINE)] = "",
     street: Annotated[bool, Flag()] = False,
     tell: Annotated[Callable[[PageSize], object] | None, Kind((Callable,), "a function")] = None,
@@ -104,7 +106,7 @@ def save_html(
     Args:
         solution: The solution.
         path: Path of the file.
-        other: Another solution of the same game, for comparison.
+        second: Another solution of the same game, for comparison.
         most: Largest number of nodes in the file; the nodes nearest to its first one are taken.
         line: First node, an infoset or a line such as ``"check bet66"``; by default the root.
         street: True to write only the nodes up to the next chance node.
@@ -116,24 +118,24 @@ def save_html(
     Raises:
         ValueError: The solutions are of different games, or the line does not exist.
     """
-    desk = Desk(solution, other)
-    top = desk.nodes.place(line) if line.strip() else desk.nodes.root
+    session = Session(solution, second)
+    top = session.nodes.place(line) if line.strip() else session.nodes.root
     # Nodes with close numbers are often in the same chunk, which is then read only once.
-    numbers = sorted(desk.nodes.first(most, top, street=street))
+    numbers = sorted(session.nodes.first(most, top, street=street))
 
     def nodes(chosen: list[int]) -> list[dict[int, Any]]:
-        each = [partial(desk.whole_node, solution=k) for k in range(len(desk.solutions))]
+        each = [partial(session.whole_node, solution=k) for k in range(len(session.solutions))]
         return [{number: _rounded(node(number)) for number in chosen} for node in each]
 
     def page(shown: list[dict[int, Any]]) -> bytes:
-        about = desk.about() | {"root": top}
+        about = session.about() | {"root": top}
         return build_page({"mode": "file", "about": about, "nodes": shown}).encode()
 
     if tell is not None:
         some = numbers[:: -(-len(numbers) // SAMPLED)]
         empty = len(page([]))
         per_node = (len(page(nodes(some))) - empty) / len(some)
-        tell(PageSize(len(numbers), desk.nodes.count, empty + int(per_node * len(numbers))))
+        tell(PageSize(len(numbers), session.nodes.count, empty + int(per_node * len(numbers))))
     with replacing(Path(path)) as file:
         file.write(page(nodes(numbers)))
     return Path(path)

@@ -17,19 +17,20 @@ from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from .._util.arguments import Flag, Kind, Whole, checked
+from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
-from .answers import RefusedError, answer_to, refusal, route_of, whole_number
-from .desk import Desk
 from .page import SOLUTION, build_page
-from .start import Start
+from .routes import RefusedError, refusal, respond_to, route_of, whole_number
+from .session import Session
+from .spot_form import SpotForm
 
 HOST = "127.0.0.1"
 HEADER = "x-token"
 """Header with the token. A page of another origin cannot send it: its browser would first ask the
 server, which does not answer."""
-MOST_BODY = 1 << 20
+MAX_BODY = 1 << 20
 """Largest number of bytes of a request's body."""
-MOST_WAITING = 64
+MAX_WAITING = 64
 """Largest number of connections that have not shown a token yet; a further one replaces the
 oldest."""
 HEADER_SECONDS = 10.0
@@ -42,7 +43,7 @@ class Server(ThreadingTCPServer):
     """Server of the viewer on a port of this machine; it listens from its construction on.
 
     Args:
-        desk: Session to show; None for a form that creates it.
+        session: Session to show; None for a form that creates it.
         port: The port; 0 for a free one.
 
     Raises:
@@ -51,11 +52,11 @@ class Server(ThreadingTCPServer):
 
     allow_reuse_address = True
     daemon_threads = True
-    request_queue_size = MOST_WAITING
+    request_queue_size = MAX_WAITING
 
-    def __init__(self, desk: Desk | None, port: int = 0) -> None:
-        self.start = Start() if desk is None else None
-        self._desk = desk
+    def __init__(self, session: Session | None, port: int = 0) -> None:
+        self.start = SpotForm() if session is None else None
+        self._desk = session
         self.token = secrets.token_urlsafe(32)
         self.waiting: dict[socket, float] = {}
         """Connections that have not shown a token yet, the oldest first, and their start times."""
@@ -65,9 +66,9 @@ class Server(ThreadingTCPServer):
         self.origins = {f"http://{host}" for host in self.hosts}
 
     @property
-    def desk(self) -> Desk | None:
+    def session(self) -> Session | None:
         """Session to show; None until the form has created it."""
-        return self._desk if self.start is None else self.start.desk
+        return self._desk if self.start is None else self.start.session
 
     @property
     def url(self) -> str:
@@ -94,7 +95,7 @@ class Server(ThreadingTCPServer):
     def process_request(self, request: Any, client_address: Any) -> None:
         """Start a thread for a connection, and drop the oldest waiting ones if there are too
         many."""
-        for connection in list(self.waiting)[: len(self.waiting) + 1 - MOST_WAITING]:
+        for connection in list(self.waiting)[: len(self.waiting) + 1 - MAX_WAITING]:
             self._drop(connection)
         self.waiting[request] = time.monotonic()
         super().process_request(request, client_address)
@@ -151,7 +152,7 @@ class _Handler(BaseHTTPRequestHandler):
         route_of(self.command, parts.path)  # Reject unknown paths before checking the token.
         self._check(self.headers.get(HEADER))
         body = None if self.command == "GET" else self._body()
-        text = answer_to(self.server.desk, self.server.start, self.command, self.path, body)
+        text = respond_to(self.server.session, self.server.start, self.command, self.path, body)
         return text, 200, "application/json", ""
 
     def _check(self, sent_token: str | None) -> None:
@@ -180,8 +181,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> Any:
         """Return the JSON of the request, if it is not too long."""
         length = max(0, whole_number(self.headers.get("content-length", "0")))
-        body = self.rfile.read(min(length, MOST_BODY + 1))
-        if len(body) > MOST_BODY:
+        body = self.rfile.read(min(length, MAX_BODY + 1))
+        if len(body) > MAX_BODY:
             raise RefusedError(413, "too long")
         return json.loads(body or b"{}")
 
@@ -210,10 +211,11 @@ class _Handler(BaseHTTPRequestHandler):
         """Omit the log of requests."""
 
 
+@renamed_parameters(other="second")
 @checked()
 def view(
     solution: Annotated[Solution | None, SOLUTION] = None,
-    other: Annotated[Solution | None, SOLUTION] = None,
+    second: Annotated[Solution | None, SOLUTION] = None,
     *,
     iters: Annotated[int | None, Whole(1)] = None,
     port: Annotated[int, Whole(0, 65535)] = 0,
@@ -227,7 +229,7 @@ def view(
 
     Args:
         solution: The solution; None for a form, which builds a spot of hold'em and solves it.
-        other: Another solution of the same game, for comparison.
+        second: Another solution of the same game, for comparison.
         iters: Iterations of a solve with the solution's locks, which runs while the page is open
             and shows a live curve. The result is shown next to the solution, or replaces it if the
             solution has no iterations.
@@ -239,11 +241,11 @@ def view(
         OSError: The port is in use.
         ValueError: The solutions are of different games.
     """
-    desk = None if solution is None else Desk(solution, other)
-    with Server(desk, port) as server:
-        if desk is not None and iters is not None:
-            locks = desk.solutions[0].solution.locks
-            desk.solve(locks or {}, iters)
+    session = None if solution is None else Session(solution, second)
+    with Server(session, port) as server:
+        if session is not None and iters is not None:
+            locks = session.solutions[0].solution.locks
+            session.solve(locks or {}, iters)
         try:
             if announce is not None:
                 announce(server.url)
@@ -251,5 +253,5 @@ def view(
                 webbrowser.open(server.url)
             server.run()
         finally:
-            if server.desk is not None:
-                server.desk.stop()
+            if server.session is not None:
+                server.session.stop()

@@ -10,19 +10,21 @@ from typing import Annotated, Any
 
 from .._util.arguments import Whole, checked
 from .._util.extras import needs
+from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
-from .answers import answer_to, refusal
-from .desk import Desk
 from .page import SOLUTION, build_page
+from .routes import refusal, respond_to
+from .session import Session
 
 HEIGHT = 900
 """Default height of the frame in pixels."""
 
 
+@renamed_parameters(other="second")
 @checked()
 def widget(
     solution: Annotated[Solution, SOLUTION],
-    other: Annotated[Solution | None, SOLUTION] = None,
+    second: Annotated[Solution | None, SOLUTION] = None,
     *,
     height: Annotated[int, Whole(100, 10_000)] = HEIGHT,
 ) -> Any:
@@ -32,7 +34,7 @@ def widget(
 
     Args:
         solution: The solution.
-        other: Another solution of the same game, for comparison.
+        second: Another solution of the same game, for comparison.
         height: Height of the frame in pixels.
 
     Returns:
@@ -42,17 +44,17 @@ def widget(
         MissingExtraError: anywidget is not installed; it comes with ``tensorcfr[notebook]``.
         ValueError: The solutions are of different games.
     """
-    desk = Desk(solution, other)
+    session = Session(solution, second)
     frame = _frame()(page=build_page({"mode": "widget"}), height=height)
 
     def reply(sender: Any, message: Mapping[str, Any], _: Any) -> None:
-        sender.send({"number": message["number"], **reply_to(desk, message)})
+        sender.send({"number": message["number"], **reply_to(session, message)})
 
     frame.on_msg(reply)
     return frame
 
 
-def reply_to(desk: Desk, message: Mapping[str, Any]) -> dict[str, Any]:
+def reply_to(session: Session, message: Mapping[str, Any]) -> dict[str, Any]:
     """Return the ``status`` and the ``text`` of the answer to a message.
 
     The message has ``method``, ``path`` and, as JSON, ``body``.
@@ -60,7 +62,7 @@ def reply_to(desk: Desk, message: Mapping[str, Any]) -> dict[str, Any]:
     method, path = str(message.get("method")), str(message.get("path"))
     try:
         body = json.loads(message.get("body") or "{}")
-        return {"status": 200, "text": answer_to(desk, None, method, path, body)}
+        return {"status": 200, "text": respond_to(session, None, method, path, body)}
     except Exception as error:
         status, reason = refusal(error, path)
         return {"status": status, "text": reason}

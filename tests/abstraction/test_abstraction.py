@@ -26,7 +26,7 @@ from tensorcfr import (
     save_game,
     solve,
 )
-from tensorcfr.abstraction import AbstractGame, abstract, infosets, lift
+from tensorcfr.abstraction import AbstractGame, abstract, infoset_abstraction, lift
 from tensorcfr.algorithms import CFR, EXTERNAL_SAMPLING, records
 from tensorcfr.analysis import simulate, values
 from tensorcfr.errors import ImperfectRecallError
@@ -61,7 +61,7 @@ def assert_equals_buckets(
     algorithm = solve(small, name, iters=1).algorithm(alternating=alternating)
     slow = BucketCFR(tree, bucket, rule=twin, average_power=power, alternating=alternating)
     for _ in range(iterations):
-        slow.step()
+        slow.iterate()
     lifted = lift(solve(small, algorithm, iters=iterations))
     assert set(tree.infosets) == set(game.infoset_labels)
     for label in tree.infosets:
@@ -149,7 +149,7 @@ def test_forgetful_random_games_equal_one_dictionary_per_bucket(seed: int) -> No
 def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
     seed: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(infosets, "MOST_HISTORIES", 0)
+    monkeypatch.setattr(infoset_abstraction, "MAX_HISTORIES", 0)
     kinds = set()
     for nth in range(8):
         rules = random_public_tree_game(100 * seed + nth, max_hands=4, max_nodes=30, chance=0.3)

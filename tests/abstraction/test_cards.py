@@ -124,7 +124,7 @@ def test_equal_to_infosets_that_share_a_strategy(name: str, early: bool) -> None
         if isinstance(histories, Solver):
             policy = lift(histories.average_policy())
         for solver in solvers:
-            solver.step(count)
+            solver.iterate(count)
             lifted = lift(solver.average_policy())
             for label in labels:
                 expected = pytest.approx(average(label), rel=0, abs=1e-12)

@@ -46,7 +46,7 @@ def assert_hands_equal_buckets(
     }
     slow = BucketCFR(tree, bucket, rule=cfr_plus_rule, average_power=1)
     for _ in range(iterations):
-        slow.step()
+        slow.iterate()
     lifted = lift(solve(small, "cfr+", iters=iterations))
     for label in tree.infosets:
         expected = slow.average(label)

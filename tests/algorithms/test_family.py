@@ -62,10 +62,10 @@ def test_one_discount_per_infoset_and_iteration(name: str, variant: str) -> None
     assert max(len(infoset.nodes) for infoset in tree.infosets.values()) == MANY_HISTORIES[name]
     ours = Solver(compile_game(game), algorithm)
     right, wrong = ReferenceCFR(tree, **options), OncePerHistory(tree, **options)
-    ours.step(20)
+    ours.iterate(20)
     for _ in range(20):
-        right.step()
-        wrong.step()
+        right.iterate()
+        wrong.iterate()
     assert difference(ours.average_policy(), right.average_policy())[0] <= 1e-12
     assert difference(ours.average_policy(), wrong.average_policy())[0] > 0.5
     # Only equality finds this out: the wrong program is on its way to an equilibrium, too.
@@ -77,8 +77,8 @@ def test_what_once_per_history_gets_right() -> None:
     plain = ReferenceCFR(perturbed("one_card_poker"), average_power=0, alternating=True)
     per_history = OncePerHistory(plain.tree, rule=cfr_rule, average_power=0, alternating=True)
     for _ in range(20):
-        plain.step()
-        per_history.step()
+        plain.iterate()
+        per_history.iterate()
     for label, probabilities in plain.average_policy().items():
         assert per_history.average_policy()[label] == pytest.approx(probabilities, abs=1e-12)
 
@@ -200,7 +200,7 @@ def test_a_slip_in_the_other_program_s_numbers() -> None:
     rules = make_game(GOOFSPIEL_4)
     reference = ReferenceCFR(rules, regret_matching_plus=True, average_power=2, alternating=True)
     for _ in range(10):
-        reference.step()
+        reference.iterate()
     exploitability = nash_conv(reference.tree, reference.average_policy()) / 2
     assert exploitability == pytest.approx(0.174334, rel=0, abs=1e-6)
 

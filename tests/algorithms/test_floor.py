@@ -46,7 +46,7 @@ def test_every_action_has_its_share(record: Algorithm) -> None:
     game = compile_game("nl_leduc(stack=3)") if record is CFR else compile_game("kuhn")
     solver = Solver(game, record(floor=0.2))
     for _ in range(5):
-        solver.step()
+        solver.iterate()
         current = solver.current_policy()
         for probabilities in current.values():
             assert min(probabilities.values()) >= 0.2 / len(probabilities) - 1e-15
@@ -67,7 +67,7 @@ def test_free_actions_of_a_lock_have_a_floor_of_their_own() -> None:
         if len(actions) > 2
     )
     solver = Solver(game, CFR(floor=0.5), locks={label: {actions[0]: 0.6}})
-    solver.step(5)
+    solver.iterate(5)
     played = solver.current_policy()[label]
     assert played.pop(actions[0]) == 0.6
     assert min(played.values()) >= 0.5 * 0.4 / len(played) - 1e-15

@@ -246,8 +246,8 @@ def test_mirror_descent_contracts_by_the_step_of_the_theorem() -> None:
     path = []
     for _ in range(30):
         path.append(solver.current_policy().to_dict())
-        solver.step()
-    solver.step(1000)
+        solver.iterate()
+    solver.iterate(1000)
     end = solver.current_policy().to_dict()
     far = [divergence(end, now) for now in path]
     assert far[0] > 1e-3

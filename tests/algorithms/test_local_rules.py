@@ -47,7 +47,7 @@ GAMES = {
 def test_equals_its_twin(name: str, algorithm: Algorithm, twin: type[Twin]) -> None:
     solver, slow = Solver(GAMES[name], algorithm), twin(GAMES[name])
     for _ in range(12):
-        solver.step()
+        solver.iterate()
         slow.iterate()
         np.testing.assert_allclose(solver.state.strategy, slow.strategy, rtol=0, atol=1e-9)
         np.testing.assert_allclose(solver.state.regret, slow.regret, rtol=0, atol=1e-9)
@@ -144,11 +144,11 @@ class TestRestarts:
     def test_the_average_holds_what_came_since(self) -> None:
         game = GAMES["kuhn(cards=4)"]
         restarted, plain = Solver(game, DCFR(restart_base=4)), Solver(game, DCFR)
-        plain.step(15)
+        plain.iterate(15)
         before = plain.state.cumulative.copy()
-        plain.step(5)
-        restarted.step(7)
-        restarted.step(13)
+        plain.iterate(5)
+        restarted.iterate(7)
+        restarted.iterate(13)
         np.testing.assert_array_equal(restarted.state.regret, plain.state.regret)
         np.testing.assert_allclose(
             restarted.state.cumulative, plain.state.cumulative - before, rtol=1e-12
@@ -156,9 +156,9 @@ class TestRestarts:
 
     def test_no_step_restarts_nothing(self) -> None:
         solver = Solver(GAMES["kuhn(cards=4)"], DCFR(restart_base=4))
-        solver.step(3)
+        solver.iterate(3)
         before = solver.state.cumulative.copy()
-        solver.step(0)
+        solver.iterate(0)
         np.testing.assert_array_equal(solver.state.cumulative, before)
 
     def test_units_of_weights_that_grow(self) -> None:
@@ -184,11 +184,11 @@ class TestRestarts:
     def test_the_average_of_weights_that_double(self) -> None:
         """Of ten thousand iterations, only the last sixty count."""
         solver = Solver(GAMES["kuhn(cards=4)"], CFR(average_growth=2.0))
-        solver.step(10_000)
+        solver.iterate(10_000)
         expected = np.zeros_like(solver.state.reach)
         for _ in range(60):
             expected = expected / 2.0 + solver.state.reach
-            solver.step()
+            solver.iterate()
         found = solver.state.cumulative
         assert found[0] < 2.0**65
         np.testing.assert_allclose(found / found[0], expected / expected[0], rtol=0, atol=1e-12)

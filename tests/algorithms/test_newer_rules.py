@@ -178,9 +178,9 @@ def assert_twins(
 ) -> None:
     """Averages and last iterates agree at every mark, later ones to the rounding of the twin."""
     for mark in marks:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while slow.t < mark:
-            slow.step()
+            slow.iterate()
         for found, expected in (
             (solver.average_policy(), slow.average_policy()),
             (solver.current_policy(), slow.current_policy()),
@@ -209,7 +209,7 @@ def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], floa
             scaled = {"learner": type("Scaled", (learner,), own)}
             slow = InfosetCFR(rules, **options | scaled, alternating=alternating)
             for _ in range(mark):
-                slow.step()
+                slow.iterate()
             found += [slow.current_policy()]
         return max(
             abs(p - q)
@@ -301,8 +301,8 @@ def test_a_lock_at_0_takes_an_action_away(name: str, actions: int, interpreted: 
     label, last = game.infoset_labels[index], game.infoset_actions[index][-1]
     locked = Solver(game, record, locks={label: {last: 0.0}})
     fewer = Solver(compile_game(Without(inner, label)), record)
-    locked.step(4)
-    fewer.step(4)
+    locked.iterate(4)
+    fewer.iterate(4)
     found, expected = locked.average_policy(), fewer.average_policy()
     for infoset, probabilities in expected.items():
         for action, probability in probabilities.items():
@@ -486,7 +486,7 @@ perturbation of 1e-10 shows in the ninth digit."""
 def test_last_iterates_of_rtcfr_plus_are_those_of_its_authors_program(name: str) -> None:
     solver = Solver(compile_game(name), RTCFR_PLUS(mu=0.05, stay=20))
     for mark, printed in AUTHORS[name].items():
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         assert solver.evaluate_current().nash_conv == pytest.approx(printed, rel=1e-8)
 
 
@@ -552,7 +552,7 @@ def test_regrets_stay_finite_where_the_pace_is_always_above_1() -> None:
     rule = LocalRule("growing", _remembering, memory=("last",), pace=_growing)
     record = Algorithm("growing", rule, formula="R <- [2 R + r]+", source="this test")
     solver = Solver(compile_game("kuhn"), record)
-    solver.step(3000)
+    solver.iterate(3000)
     assert np.isfinite(solver.state.regret).all()
     assert np.isfinite(solver.state.strategy).all()
 

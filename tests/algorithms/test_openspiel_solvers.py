@@ -53,7 +53,7 @@ def largest_difference(name: str, algorithm: Algorithm, theirs: object, iteratio
     for _ in range(iterations):
         peer.evaluate_and_update_policy()
     ours = Solver(compile_game(game), algorithm)
-    ours.step(iterations)
+    ours.iterate(iterations)
     found, policy = ours.evaluate(), peer.average_policy()
     if isinstance(policy, pyspiel.Policy):
         conv = pyspiel.nash_conv(game, policy, True)
@@ -88,7 +88,7 @@ def test_every_infoset(name: str, algorithm: str) -> None:
     peer, ours = theirs(game), Solver(compile_game(game), record)
     for _ in range(20):
         peer.evaluate_and_update_policy()
-    ours.step(20)
+    ours.iterate(20)
     table = peer.tabular_average_policy().policy_table()
     policy = ours.average_policy()
     assert set(table) == set(policy)

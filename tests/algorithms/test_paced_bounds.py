@@ -35,7 +35,7 @@ def test_regrets_of_the_average_are_bounded_by_cumulative_ones(kind: str, power:
         keep = ((t - 1) / t) ** power
         for total, value, own in zip(weighted, values, (x, y), strict=True):
             total[:] = keep * total + (value - own @ value)
-        solver.step()
+        solver.iterate()
         if t % 50 == 0:
             for total, label in zip(weighted, (rows, columns), strict=True):
                 regret = np.array(list(solver.sums[label].regret.values()))
@@ -49,7 +49,7 @@ def test_exploitability_is_bounded_by_cumulative_regrets(name: str) -> None:
     game = compile_game(name)
     solver = Solver(game, PACED_CFR_PLUS(alternating=False))
     for t in range(1, 301):
-        solver.step()
+        solver.iterate()
         if t in (1, 10, 100, 300):
             largest = sum(max(solver.sums[label].regret.values()) for label in game.infoset_labels)
             share = 1.0 / sum((k / t) ** 10 for k in range(1, t + 1))

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-import tensorcfr.analysis.boards as module
+import tensorcfr.analysis.board_reports as module
 from support.command_line import USAGE, printed, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.formats import save_spot
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.games.holdem.cards import RANKS
+from tensorcfr.games.holdem.deck import RANKS
 from tensorcfr.games.holdem.flops import flops
 from tensorcfr.solvers.solution import Status
 
@@ -230,7 +230,7 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     table.write_text("".join([lines[0], ",".join(cells) + "\n", *lines[2:]]))
     partly = asked(table=table)
     assert partly.rows[0]["weight"] == 0
-    assert partly.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
+    assert partly.group_by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
     assert partly.means["value"] == pytest.approx(report.means["value"], abs=1)
     solved.clear()
     table.write_text("".join(lines[:20] + lines[49:]))
@@ -243,9 +243,9 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     # Means, row by row.
     for found, key in (
-        (report.by("board"), "board"),
-        (report.by("river"), "river"),
-        (report.by(lambda row: row["river"][0]), "group"),
+        (report.group_by("board"), "board"),
+        (report.group_by("river"), "river"),
+        (report.group_by(lambda row: row["river"][0]), "group"),
     ):
         assert sum(one["weight"] for one in found) == pytest.approx(1.0, abs=1e-12)
         for one in found:
@@ -259,9 +259,9 @@ def test_a_report_by_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             if own:
                 value = sum(row["weight"] * row["value"] for row in own) / weight
                 assert one["value"] == pytest.approx(value, abs=1e-12)
-    assert report.by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
+    assert report.group_by("board")[0]["weight"] == pytest.approx(0.5, abs=1e-12)
     with pytest.raises(ValueError, match="by needs one of board, river, or a function"):
-        report.by("turn")
+        report.group_by("turn")
     with pytest.raises(ValueError, match="boards must all have the same number of cards"):
         solve_boards(SPOT, ["QsJh2h8d", "AsJh2h"], line=line)
 
@@ -292,7 +292,7 @@ def test_cards_of_both_streets(line: str, dealt: tuple[str, ...], count: int) ->
     assert (report.dealt, len(report.rows)) == (dealt, count)
     assert sum(row["weight"] for row in report.rows) == pytest.approx(1.0, abs=1e-12)
     # A card of either hand cannot come.
-    weights = {row[dealt[0]]: row["weight"] for row in report.by(dealt[0])}
+    weights = {row[dealt[0]]: row["weight"] for row in report.group_by(dealt[0])}
     unseen = {card for card, weight in weights.items() if weight == 0}
     assert unseen == {"As", "Ad", "Ts", "Td"}
 

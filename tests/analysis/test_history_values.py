@@ -57,7 +57,7 @@ def check(game: FlatGame, policy: Policy) -> None:
     scale = max(1.0, float(np.abs(value).max()))
     others = [np.delete(reach, player, axis=1).prod(axis=1) for player in range(players)]
     np.testing.assert_allclose(found.reach, reach, atol=TOLERANCE)
-    np.testing.assert_allclose(found.others_reach, np.transpose(others), atol=TOLERANCE)
+    np.testing.assert_allclose(found.counterfactual_reach, np.transpose(others), atol=TOLERANCE)
     np.testing.assert_allclose(found.value, value, atol=TOLERANCE * scale)
     np.testing.assert_allclose(
         found.counterfactual, value * np.transpose(others), atol=TOLERANCE * scale

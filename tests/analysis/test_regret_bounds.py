@@ -39,7 +39,7 @@ def test_the_true_sums_are_those_that_cfr_keeps(name: str, *, alternating: bool)
     record = CFR(alternating=alternating)
     (point,) = regrets(game, record, checkpoints=[40])
     solver = Solver(game, record)
-    solver.step(40)
+    solver.iterate(40)
     np.testing.assert_allclose(
         point.infoset, best_actions(game, solver.state.regret), rtol=0, atol=1e-10
     )
@@ -164,7 +164,7 @@ def test_the_true_sums_with_locks_are_those_that_cfr_keeps(name: str, *, alterna
     record, locks = CFR(alternating=alternating), random_locks(game, 3)
     (point,) = regrets(game, record, checkpoints=[40], locks=locks)
     solver = Solver(game, record, locks=locks)
-    solver.step(40)
+    solver.iterate(40)
     assert solver.form.trunk is game.form
     kept = np.array(solver.state.regret)
     for label, row in locks.items():

@@ -85,7 +85,7 @@ def check(game: CompiledGame, policy: Policy) -> None:
         np.testing.assert_allclose(one, other, rtol=0, atol=TOLERANCE * scale)
 
     close(fast.own_reach, slow.own)
-    close(fast.others_reach, slow.others)
+    close(fast.counterfactual_reach, slow.others)
     for infoset in range(game.n_infosets):
         at = game.sequences(infoset)
         q = np.array(slow.counterfactual[infoset])
@@ -121,7 +121,7 @@ def check(game: CompiledGame, policy: Policy) -> None:
         # Reach times expected value over the player's first infosets, and what is paid without
         # the player having acted, is the value of the game.
         first = own & (game.form.infoset_parent == game.form.player_sequences[player])
-        reached = first & (fast.others_reach > 0)
+        reached = first & (fast.counterfactual_reach > 0)
         earned = (fast.reach * np.nan_to_num(fast.infoset_expected))[reached].sum()
         close(earned + idle(game, policy, player), slow.value[player])
 

@@ -131,7 +131,7 @@ def test_a_sampled_deal_shows_what_changed() -> None:
     solver = SampledSolver(KUHN, TOGETHER, seed=1)
     for iteration in walked.iterations:
         before = solver.state
-        solver.step()
+        solver.iterate()
         changed = (solver.state.cumulative != before.cumulative) | (
             solver.state.regret != before.regret
         )
@@ -234,7 +234,7 @@ def test_external_sampling_of_a_deal_has_its_histories() -> None:
 def test_full_tree_algorithms_too() -> None:
     walked = walkthrough(KUHN, "cfr", iters=2)
     solver = Solver(KUHN, "cfr")
-    solver.step(2)
+    solver.iterate(2)
     assert len(walked.iterations[1].rows) == 12
     for row in walked.iterations[1].rows:
         at = KUHN.sequences(KUHN.infoset_index[row.infoset])

@@ -30,7 +30,7 @@ from tensorcfr import (
 )
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LP
 from tensorcfr.cli import app as commands
-from tensorcfr.cli import arguments, solving
+from tensorcfr.cli import argument_parsers, solving
 from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.errors import CutError
 
@@ -438,7 +438,7 @@ class TestProgressBar:
 class TestArguments:
     def test_settings(self) -> None:
         settings = ["ranks=4", "bets=(2, 4)", "prizes=random", "title = a=b"]
-        assert arguments.read_settings(settings, None) == {
+        assert argument_parsers.read_settings(settings, None) == {
             "ranks": 4,
             "bets": (2, 4),
             "prizes": "random",
@@ -446,10 +446,12 @@ class TestArguments:
         }
 
     def test_algorithms(self) -> None:
-        assert arguments.read_algorithm("lp", simultaneous=False) is LP
-        assert arguments.read_algorithm("cfr", simultaneous=False) is CFR
-        assert arguments.read_algorithm("cfr", simultaneous=True) == CFR(alternating=False)
-        assert arguments.read_algorithm("cfr+(delay=3)", simultaneous=False) == CFR_PLUS(delay=3)
+        assert argument_parsers.read_algorithm("lp", simultaneous=False) is LP
+        assert argument_parsers.read_algorithm("cfr", simultaneous=False) is CFR
+        assert argument_parsers.read_algorithm("cfr", simultaneous=True) == CFR(alternating=False)
+        assert argument_parsers.read_algorithm("cfr+(delay=3)", simultaneous=False) == CFR_PLUS(
+            delay=3
+        )
 
     @pytest.mark.parametrize(
         ("text", "lock"),
@@ -463,12 +465,12 @@ class TestArguments:
     )
     def test_locks_of_awkward_labels(self, text: str, lock: dict[str, dict[str, float]]) -> None:
         game = compile_game(Awkward())
-        assert arguments.read_locks(game, [text]) == lock
+        assert argument_parsers.read_locks(game, [text]) == lock
 
     def test_locks_add_up(self) -> None:
         game = compile_game(Awkward())
-        assert arguments.read_locks(game, []) is None
-        found = arguments.read_locks(game, ["a:b=0.5", ":b=1", "a:b,c=0.25"])
+        assert argument_parsers.read_locks(game, []) is None
+        found = argument_parsers.read_locks(game, ["a:b=0.5", ":b=1", "a:b,c=0.25"])
         assert found == {"a": {"b": 0.5, "b,c": 0.25}, "": {"b": 1.0}}
 
     @pytest.mark.parametrize(
@@ -494,7 +496,7 @@ class TestArguments:
         assert message in refused(USAGE, "solve", "kuhn", "--lock", text)
 
     def test_checkpoints(self) -> None:
-        read = arguments.read_checkpoints
+        read = argument_parsers.read_checkpoints
         assert (read("geometric"), read("7"), read("7,"), read("1, 7")) == (
             "geometric",
             7,
@@ -615,11 +617,13 @@ def test_output_for_a_terminal_that_is_gone(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_shell_completes_names() -> None:
-    assert arguments.game_names("gof") == []
-    assert arguments.game_names("kuh") == ["kuhn"]
-    assert arguments.game_names("") == list(GAMES)
-    assert arguments.algorithm_names("aut") == ["auto"]
-    assert arguments.algorithm_names("dcfr") == [name for name in ALGORITHMS if name[:4] == "dcfr"]
+    assert argument_parsers.game_names("gof") == []
+    assert argument_parsers.game_names("kuh") == ["kuhn"]
+    assert argument_parsers.game_names("") == list(GAMES)
+    assert argument_parsers.algorithm_names("aut") == ["auto"]
+    assert argument_parsers.algorithm_names("dcfr") == [
+        name for name in ALGORITHMS if name[:4] == "dcfr"
+    ]
 
 
 def test_a_reader_who_has_gone_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

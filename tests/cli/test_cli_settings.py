@@ -13,7 +13,7 @@ from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from tensorcfr import compile_game, solve
 from tensorcfr.algorithms import CHANCE_SAMPLING
 from tensorcfr.cli import app as commands
-from tensorcfr.cli.guide import WANTED
+from tensorcfr.cli.guide import TASKS
 
 
 def names(functions: tuple[Any, ...]) -> list[str]:
@@ -92,7 +92,7 @@ def test_what_one_may_want() -> None:
     """Every command of the guide is there, with options that it takes."""
     text = printed()
     assert text.startswith("What do you want to do?\n")
-    for what, command, _ in WANTED:
+    for what, command, _ in TASKS:
         assert f"  {what}" in text
         name = command.split()[1]
         help_of_it = printed(name, "--help")

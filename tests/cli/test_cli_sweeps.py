@@ -17,9 +17,9 @@ import pytest
 from support.command_line import FAILURE, USAGE, invoke, printed, refused
 from support.paths import ROOT
 from tensorcfr import compile_game, solve
-from tensorcfr.cli import arguments
+from tensorcfr.cli import argument_parsers
 from tensorcfr.plots import infoset_chart, kuhn_stages, strategy_chart, sweep_curves
-from tensorcfr.sweep import Table, read_sweep
+from tensorcfr.sweep import SweepTable, read_sweep
 
 TWO = ("-g", "kuhn", "-a", "cfr", "-a", "cfr+")
 
@@ -111,10 +111,10 @@ class TestSweep:
     def test_a_full_disk(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "s.csv"
 
-        def full(table: Table, lines: list[str]) -> None:
+        def full(table: SweepTable, lines: list[str]) -> None:
             raise OSError(28, "No space left on device", str(path))
 
-        monkeypatch.setattr(Table, "_write", full)
+        monkeypatch.setattr(SweepTable, "_write", full)
         message = refused(FAILURE, "sweep", path, *TWO, "--iters", "1")
         assert message == f"{path}: No space left on device"
 
@@ -317,7 +317,7 @@ class TestChart:
 
 def test_whole_numbers() -> None:
     for text, number in (("1e9", 10**9), ("1_000", 1000), ("0", 0), (str(10**17 + 1), 10**17 + 1)):
-        assert arguments.whole(text) == number
+        assert argument_parsers.whole(text) == number
     for text in ("1.5", "inf", "many", ""):
         result = invoke("sweep", "s.csv", "-g", "kuhn", "-a", "cfr", "--iters", text)
         assert result.exit_code == USAGE
@@ -325,8 +325,8 @@ def test_whole_numbers() -> None:
 
 
 def test_seeds() -> None:
-    assert arguments.read_seeds("3") == [0, 1, 2]
-    assert arguments.read_seeds("3,7,") == [3, 7]
+    assert argument_parsers.read_seeds("3") == [0, 1, 2]
+    assert argument_parsers.read_seeds("3,7,") == [3, 7]
 
 
 def test_solve_to_a_number_of_nodes() -> None:

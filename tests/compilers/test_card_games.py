@@ -113,8 +113,8 @@ def test_a_game_of_cards_equals_the_flat_game(shape: str, variant: str) -> None:
         assert flat.zero_sum == game.zero_sum
         cards, whole = Solver(game, algorithm), Solver(flat, algorithm)
         for count in (1, 1, 3):
-            cards.step(count)
-            whole.step(count)
+            cards.iterate(count)
+            whole.iterate(count)
             # Differences of sums are exact to the size of the sums, not to their own.
             assert same_strategies(cards, whole) <= 1e-9
             found, expected = cards.evaluate(), whole.evaluate()
@@ -263,8 +263,8 @@ def test_hands_that_hardly_reach_a_terminal_pay_hardly_anything() -> None:
 def test_threads_give_the_same_bits() -> None:
     game = with_decisions("two cards, flop", range(60))[0]
     one, three = Solver(game, "cfr+"), Solver(game, "cfr+", threads=3)
-    one.step(7)
-    three.step(7)
+    one.iterate(7)
+    three.iterate(7)
     for name, array in one.state._asdict().items():
         np.testing.assert_array_equal(array, getattr(three.state, name))
 
@@ -280,8 +280,8 @@ def test_lines_in_several_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counted, "CACHE_SHARE", 1e-4)
     several = Solver(compile_game(rules), "cfr+")
     assert several.game.chunks.n_chunks > whole.game.chunks.n_chunks
-    whole.step(5)
-    several.step(5)
+    whole.iterate(5)
+    several.iterate(5)
     found, expected = several.evaluate(), whole.evaluate()
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=TOLERANCE)
     assert found.nash_conv == pytest.approx(expected.nash_conv, abs=TOLERANCE)

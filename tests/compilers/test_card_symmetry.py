@@ -70,8 +70,8 @@ def test_the_reduced_game_equals_the_whole(deck: str) -> None:
         algorithm = VARIANTS["cfr+"][0](floor=0.01)
         one, other = Solver(game, algorithm), Solver(whole, algorithm)
         for count in (1, 1, 4):
-            one.step(count)
-            other.step(count)
+            one.iterate(count)
+            other.iterate(count)
             for a, b in (
                 (one.average_policy(), other.average_policy()),
                 (one.current_policy(), other.current_policy()),
@@ -250,9 +250,9 @@ def test_a_turn_spot() -> None:
     for line in ("", "check bet60", "check bet60 call 7s", "check bet60 call 7c", "check check Ah"):
         a, b = hand_table(one, line), hand_table(other, line)
         assert a.hands == b.hands
-        np.testing.assert_allclose(a.met, b.met, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(a.opponent_weight, b.opponent_weight, rtol=0, atol=1e-9)
         np.testing.assert_allclose(a.weight, b.weight, rtol=0, atol=1e-9)
-        here = a.met > 1e-3
+        here = a.opponent_weight > 1e-3
         np.testing.assert_allclose(a.strategy[here], b.strategy[here], rtol=0, atol=1e-7)
         np.testing.assert_allclose(a.values[here], b.values[here], rtol=0, atol=1e-7)
 
@@ -273,8 +273,8 @@ def test_a_flop_spot() -> None:
     )
     assert (one.game.chunks.n_chunks, other.game.chunks.n_chunks) == (1429, 49 * 48)
     for _ in range(5):
-        one.step(2)
-        other.step(2)
+        one.iterate(2)
+        other.iterate(2)
         found, expected = one.evaluate(), other.evaluate()
         np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)
         np.testing.assert_allclose(

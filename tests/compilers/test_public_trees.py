@@ -98,10 +98,10 @@ def check_every_path(rules: PublicTreeGame, variant: str, marks: Sequence[int]) 
     reference = ReferenceCFR(tree, **options)
     for mark in marks:
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         expected = reference.average_policy()
         for path, solver in solvers.items():
-            solver.step(mark - solver.iteration)
+            solver.iterate(mark - solver.iteration)
             worst, where = difference(solver.average_policy(), expected)
             assert worst <= TOLERANCE or worst <= 100 * rounding(tree, options, mark), (
                 f"{path}: iteration {mark}, infoset {where!r}: off by {worst}"
@@ -243,7 +243,7 @@ def test_wide_games_solved(algorithm: str) -> None:
     for path in PATHS:
         with forced(path):
             solver = Solver(compile_game(rules), algorithm)
-        solver.step(10)
+        solver.iterate(10)
         averages.append(solver.average_probabilities())
     for average in averages[1:]:
         np.testing.assert_allclose(average, averages[0], rtol=0, atol=1e-12)
@@ -432,7 +432,7 @@ def test_states_that_repeat_have_no_labels_of_their_own() -> None:
 def test_solving_does_not_expand() -> None:
     game = compile_game("bluff", dice=(2, 1), faces=5)
     solver = Solver(game)
-    solver.step(2)
+    solver.iterate(2)
     solver.evaluate()
     assert solver.nodes_touched == 4 * game.n_histories > 1_000_000
     assert game.histories is None
@@ -513,10 +513,10 @@ def test_lazy_labels(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
         lazy.infoset_labels[len(labels)]
     for one, other in ((lazy, eager), (eager, lazy)):
         solver = Solver(one)
-        solver.step(5)
+        solver.iterate(5)
         expected = {label: list(row.values()) for label, row in solver.average_policy().items()}
         solver = Solver(other)
-        solver.step(5)
+        solver.iterate(5)
         assert difference(solver.average_policy(), expected)[0] == 0.0
 
 

@@ -77,7 +77,7 @@ def assert_same_solutions(one: CompiledGame, other: CompiledGame, algorithm: str
     """Average strategies by label, and what they are worth."""
     solvers = [Solver(one, algorithm), Solver(other, algorithm)]
     for solver in solvers:
-        solver.step(5)
+        solver.iterate(5)
     expected = {label: list(row.values()) for label, row in solvers[0].average_policy().items()}
     worst, where = difference(solvers[1].average_policy(), expected)
     assert worst <= 1e-12, f"infoset {where!r}: off by {worst}"
@@ -363,7 +363,7 @@ def test_openspiel_games_have_the_built_in_blocks(text: str, spec: str) -> None:
         assert shapes(theirs) == shapes(ours)
         solvers = [Solver(theirs, "cfr"), Solver(ours, "cfr")]
         for solver in solvers:
-            solver.step(10)
+            solver.iterate(10)
         found, expected = (solver.evaluate() for solver in solvers)
         np.testing.assert_allclose(found.values, expected.values, atol=1e-12)
         np.testing.assert_allclose(found.best_responses, expected.best_responses, atol=1e-12)

@@ -67,7 +67,7 @@ def assert_one_answer(game: CompiledGame, algorithm: str, iterations: int) -> No
     assert game.merged is not None
     merged, whole = Solver(game, algorithm), Solver(game.without_merging(), algorithm)
     for solver in (merged, whole):
-        solver.step(iterations)
+        solver.iterate(iterations)
     for found, expected in (
         (merged.average_probabilities(), whole.average_probabilities()),
         (merged.current_policy().probabilities, whole.current_policy().probabilities),
@@ -109,7 +109,7 @@ def test_a_whole_deck() -> None:
     game = compile_game("leduc(ranks=13, suits=4)", cut=False)
     assert merged_infosets(game) == [2574, 2574]
     solver = Solver(game)
-    solver.step(20)
+    solver.iterate(20)
     assert_solves_the_whole(solver)
     assert "tree" not in vars(game)
 
@@ -151,7 +151,7 @@ def test_merged_plays_as_the_whole(spec: str, algorithm: str) -> None:
 @pytest.mark.parametrize("spec", SUITED)
 def test_merged_solution_in_the_whole_game(spec: str, algorithm: str) -> None:
     solver = Solver(compile_game(spec), algorithm)
-    solver.step(60)
+    solver.iterate(60)
     assert_solves_the_whole(solver)
 
 
@@ -159,7 +159,7 @@ def test_alike_infosets_play_alike() -> None:
     """Spades and hearts in the answer have the very same strategies."""
     game = compile_game("leduc")
     solver = Solver(game)
-    solver.step(50)
+    solver.iterate(50)
     policy = solver.average_policy()
     for card, label in (("J", ""), ("Q", " cr"), ("K", " crc/Js r")):
         spades = list(policy[f"{card}s{label}"].values())
@@ -174,7 +174,7 @@ def test_exponential_weights_are_not_merged() -> None:
     game = compile_game("leduc")
     merged, whole = Solver(game, "hedge"), Solver(game.without_merging(), "hedge")
     for solver in (merged, whole):
-        solver.step(10)
+        solver.iterate(10)
     assert merged.form.trunk is game.form
     np.testing.assert_array_equal(merged.average_probabilities(), whole.average_probabilities())
     np.testing.assert_array_equal(
@@ -209,7 +209,7 @@ def test_twins_are_merged(
         assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(twins, PLAIN[variant])
     solver = Solver(doubled, PLAIN[variant][0])
-    solver.step(10)
+    solver.iterate(10)
     assert_solves_the_whole(solver)
 
 
@@ -229,7 +229,7 @@ def test_equal_outcomes_are_merged(game: RandomPublicTreeGame, variant: str, pat
             assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(many, PLAIN[variant])
     solver = Solver(doubled, PLAIN[variant][0])
-    solver.step(10)
+    solver.iterate(10)
     assert_solves_the_whole(solver)
 
 
@@ -258,7 +258,7 @@ def test_as_many_sequences_in_another_order(precision: str) -> None:
     merged = Solver(game, record, precision=precision)
     whole = Solver(game.without_merging(), record)
     for solver in (merged, whole):
-        solver.step(3)
+        solver.iterate(3)
     for found, expected in (
         (merged.average_probabilities(), whole.average_probabilities()),
         (merged.current_policy().probabilities, whole.current_policy().probabilities),
@@ -374,7 +374,7 @@ def test_hands_that_later_chance_tells_apart(path: str) -> None:
         check_random(Flush(), PLAIN["cfr+"])
     assert game.merged is None
     solver = Solver(game, "cfr+")
-    solver.step(50)
+    solver.iterate(50)
     policy = solver.average_policy()
     assert policy["s bet S"]["fold"] != policy["h bet S"]["fold"]
 

@@ -28,7 +28,7 @@ from tensorcfr.algorithms import (
     from_dict,
 )
 from tensorcfr.deep import DeepSolver, make_features
-from tensorcfr.deep import solver as deep_solver
+from tensorcfr.deep import deep_solver as deep_solver
 from tensorcfr.deep.buffers import filled, reservoirs_of
 from tensorcfr.deep.inputs import make_inputs
 from tensorcfr.deep.learners import TableLearner, probabilities
@@ -37,7 +37,7 @@ from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.reservoir import Batches, Reservoir, draw_batches
 from tensorcfr.kernels.sampling_plays import follow_plays
-from tensorcfr.solvers import sampling
+from tensorcfr.solvers import sampling_base
 from tensorcfr.solvers.traversal import BASELINE, STRATEGY
 
 KUHN = compile_game("kuhn")
@@ -53,7 +53,7 @@ def in_python(kernel: Any) -> Any:
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Traversals in Python: few of them are done."""
-    monkeypatch.setattr(sampling, "follow_plays", in_python(follow_plays))
+    monkeypatch.setattr(sampling_base, "follow_plays", in_python(follow_plays))
 
 
 # ------------------------------------------------- a table in the network's place: the same curve
@@ -72,8 +72,8 @@ def test_with_a_table_it_is_external_sampling(name: str, variant: str) -> None:
     deep = DeepSolver(game, record, seed=5)
     table = SampledSolver(game, EXTERNAL_SAMPLING(variant=variant), seed=5)
     for _ in range(3):
-        deep.step(iterations)
-        table.step(iterations)
+        deep.iterate(iterations)
+        table.iterate(iterations)
         expected, found = table.state, deep.state
         np.testing.assert_array_equal(found.touched, expected.touched)
         np.testing.assert_array_equal(found.generator, expected.generator)
@@ -102,7 +102,7 @@ def test_outcome_sampling_without_baselines_too() -> None:
     deep = DeepSolver(game, DREAM(baseline_updates=0, epsilon=0.6, power=0, **TABLE), seed=2)
     table = SampledSolver(game, OUTCOME_SAMPLING(epsilon=0.6), seed=2)
     for solver in (deep, table):
-        solver.step(500)
+        solver.iterate(500)
     np.testing.assert_array_equal(deep.state.generator, table.state.generator)
     np.testing.assert_allclose(deep.state.strategy, table.state.strategy, rtol=0, atol=1e-10)
 
@@ -134,7 +134,7 @@ def test_the_exact_average(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(DeepSolver, "_sample", watched)
     solver = DeepSolver(KUHN, SD_CFR(learner="table", traversals=7), seed=2)
-    solver.step(9)
+    solver.iterate(9)
     assert [(player, weight) for player, weight, _ in met[:4]] == [(0, 1), (1, 1), (0, 2), (1, 2)]
     average = solver.average_probabilities()
     owner = {}
@@ -570,12 +570,12 @@ def test_bad_games_and_features() -> None:
 def test_an_empty_buffer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing changes in an iteration that cannot be finished."""
     solver = DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=1)
-    solver.step(3)
+    solver.iterate(3)
     before = solver.state
     monkeypatch.setattr(deep_solver, "filled", lambda reservoir: 0)
     monkeypatch.setattr(TableLearner, "needs_samples", True)
     with pytest.raises(TrainingError, match="iteration 4: the advantage buffer of player 0 is em"):
-        solver.step(1)
+        solver.iterate(1)
     monkeypatch.undo()
     assert solver.iteration == 3
     for name, array in before._asdict().items():
@@ -590,7 +590,7 @@ def test_traversals_and_training_draw_from_streams_of_their_own() -> None:
 
 def test_states_with_spoilt_buffers_are_refused() -> None:
     solver = DeepSolver(KUHN, DEEP_CFR(**TABLE), seed=1)
-    solver.step(3)
+    solver.iterate(3)
     state = solver.state
 
     def refused(words: str, **changes: np.ndarray) -> None:
@@ -644,7 +644,7 @@ def test_an_average_of_three_players() -> None:
     """By a table it is the weighted mean of the strategies that were met, whoever met them."""
     game = compile_game("kuhn(players=3)")
     solver = DeepSolver(game, DEEP_CFR(learner="table", traversals=15), seed=3)
-    solver.step(3)
+    solver.iterate(3)
     state, average = solver.state, solver.average_probabilities()
     several = 0
     for infoset in range(game.n_infosets):

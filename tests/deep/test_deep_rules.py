@@ -15,20 +15,20 @@ from tensorcfr import Decision, Game, MemoryLimitError, Solution, Terminal, comp
 from tensorcfr.algorithms import DEEP_CFR, DREAM, SD_CFR, Deep
 from tensorcfr.analysis import local_best_response, sampled_values
 from tensorcfr.deep import DeepSolver, make_features
-from tensorcfr.deep import solver as deep_solver
+from tensorcfr.deep import deep_solver as deep_solver
 from tensorcfr.deep.buffers import BUFFERS
 from tensorcfr.deep.features import RuleFeatures
 from tensorcfr.deep.learners import TableLearner
-from tensorcfr.deep.policy import Fits, NetworkPolicy
+from tensorcfr.deep.network_policy import Fits, NetworkPolicy
 from tensorcfr.errors import TrainingError
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.infoset import Infoset
 from tensorcfr.solvers.traversal import history_traversal
 from tensorcfr.uncompiled.dealt import as_histories
-from tensorcfr.uncompiled.game import UncompiledGame
-from tensorcfr.uncompiled.histories import Histories, Node
-from tensorcfr.uncompiled.infosets import InfosetTable
+from tensorcfr.uncompiled.infoset_table import InfosetTable
+from tensorcfr.uncompiled.lazy_histories import Histories, Node
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 TABLE: dict[str, Any] = {"learner": "table", "unplayed": "uniform"}
 RECORDS: dict[str, Deep] = {
@@ -76,8 +76,8 @@ def test_rules_are_learned_as_the_compiled_game_is(game: str, name: str) -> None
     compiled = compile_game(rules, symmetry=False)
     theirs, ours = DeepSolver(compiled, record, seed=3), DeepSolver(rules, record, seed=3)
     for _ in range(2):
-        theirs.step(12)
-        ours.step(12)
+        theirs.iterate(12)
+        ours.iterate(12)
         expected, found = theirs.state, ours.state
         for key in ("touched", "generator", "training_generator"):
             np.testing.assert_array_equal(getattr(found, key), getattr(expected, key))
@@ -117,8 +117,8 @@ def test_openspiel_is_learned_as_its_compiled_histories(name: str) -> None:
     compiled = compile_game(rules, symmetry=False)
     theirs, ours = DeepSolver(compiled, record, seed=3), DeepSolver(rules, record, seed=3)
     theirs.source.tree = history_traversal(compiled, theirs.source.table)
-    theirs.step(40)
-    ours.step(40)
+    theirs.iterate(40)
+    ours.iterate(40)
     assert np.array_equal(ours.state.generator, theirs.state.generator)
     last, average = theirs.current_policy(), theirs.average_policy()
     for label, row in ours.average_policy().items():
@@ -192,20 +192,20 @@ def test_a_full_table_loses_nothing() -> None:
     record = SD_CFR(traversals=2, buffer=50, **TABLE)
     whole = DeepSolver("leduc", record, seed=2)
     short = DeepSolver("leduc", record, seed=2)
-    whole.step(1)
-    short.step(1)
+    whole.iterate(1)
+    short.iterate(1)
     short.memory_limit = short.bytes_held + 400_000
     before, done = bits(short.state), short.iteration
     words = re.compile("solving leduc by sd-cfr beyond .* iterations, with .* infosets held")
     with pytest.raises(MemoryLimitError, match=words):  # noqa: PT012 (some step raises)
         for _ in range(200):
             before, done = bits(short.state), short.iteration
-            short.step(1)
+            short.iterate(1)
     assert bits(short.state) == before
     assert short.iteration == done < 200
     short.memory_limit = 1 << 30
-    short.step(3)
-    whole.step(done + 3 - whole.iteration)
+    short.iterate(3)
+    whole.iterate(done + 3 - whole.iteration)
     assert bits(short.state) == bits(whole.state)
     with pytest.raises(MemoryLimitError, match="the limit is"):
         DeepSolver("kuhn", record(buffer=1_000_000), memory_limit=1_000_000)
@@ -224,8 +224,8 @@ def test_forgotten_histories_change_nothing() -> None:
         return tree
 
     short.source.make_tree = roomy  # type: ignore[method-assign]
-    whole.step(30)
-    short.step(30)
+    whole.iterate(30)
+    short.iterate(30)
     assert whole.source.tree is not None
     assert short.source.tree is not None
     assert whole.source.tree._histories > 2 * short.source.tree._histories
@@ -235,7 +235,7 @@ def test_forgotten_histories_change_nothing() -> None:
 @pytest.mark.usefixtures("networks")
 def test_losses_that_are_not_finite() -> None:
     solver = DeepSolver("kuhn", SD_CFR(**NETWORK), seed=1)
-    solver.step(2)
+    solver.iterate(2)
     state = solver.state
     values = state.advantage_values.copy()
     values[:, 0] = 1e300
@@ -244,7 +244,7 @@ def test_losses_that_are_not_finite() -> None:
     )
     before = bits(bad.state)
     with pytest.raises(TrainingError, match="iteration 3, advantage network of player 0: the loss"):
-        bad.step(1)
+        bad.iterate(1)
     assert bits(bad.state) == before
     assert bad.iteration == 2
 
@@ -252,13 +252,13 @@ def test_losses_that_are_not_finite() -> None:
 @pytest.mark.parametrize("done", [0, 2])
 def test_an_empty_buffer(done: int, monkeypatch: pytest.MonkeyPatch) -> None:
     solver = DeepSolver("kuhn", SD_CFR(traversals=2, **TABLE), seed=1)
-    solver.step(done)
+    solver.iterate(done)
     before = bits(solver.state)
     monkeypatch.setattr(deep_solver, "filled", lambda reservoir: 0)
     monkeypatch.setattr(TableLearner, "needs_samples", True)
     words = f"iteration {done + 1}: the advantage buffer of player 0 is em"
     with pytest.raises(TrainingError, match=words):
-        solver.step(1)
+        solver.iterate(1)
     monkeypatch.undo()
     assert bits(solver.state) == before
 
@@ -314,7 +314,7 @@ def test_what_cannot_be_had() -> None:
     with pytest.raises(ValueError, match="output holds a number that no action has"):
         DeepSolver("kuhn", table, state=outputs)
     solver = DeepSolver("kuhn", table(traversals=2), seed=1)
-    solver.step(1)
+    solver.iterate(1)
     state = solver.state
     fewer = np.where(np.arange(2) < 1, state.output, -1).astype(np.int32)
     with pytest.raises(ValueError, match="output holds a number that no action has"):
@@ -329,7 +329,7 @@ def test_features_of_openspiel_on_rules() -> None:
     assert source.needs_state
     compiled = make_features(compile_game("openspiel:kuhn_poker"))
     solver = DeepSolver(game, SD_CFR(traversals=20, **TABLE), seed=1)
-    solver.step(5)
+    solver.iterate(5)
     state = solver.state
     index = compile_game("openspiel:kuhn_poker").infoset_index
     rows = [index[label] for label in solver.average_policy()]
@@ -393,7 +393,7 @@ def test_infosets_that_were_never_met(game: str, record: Deep) -> None:
     if game.startswith("openspiel"):
         pytest.importorskip("pyspiel")
     solver = DeepSolver(game, record, seed=1)
-    solver.step(4)
+    solver.iterate(4)
     policy = solver.average_policy()
     assert isinstance(policy, NetworkPolicy)
     assert len(policy) == 12
@@ -444,9 +444,9 @@ BY_NETWORKS = tiered(
 def test_infosets_that_are_new_ask_the_networks(record: Deep) -> None:
     """One at a time when they enter: what one batch says of all of them."""
     solver = DeepSolver("leduc", record, seed=2)
-    solver.step(2)
+    solver.iterate(2)
     state, first = solver.state, solver.source.table.first
-    last = solver.last_policy_of(solver.setting, state)
+    last = solver.last_policy_of(solver.problem, state)
     for row, label in enumerate(last):
         found = state.strategy[first[row] : first[row + 1]]
         np.testing.assert_allclose(found, list(last[label].values()), rtol=0, atol=1e-4)
@@ -474,6 +474,6 @@ def test_hands_are_dealt_in_rules() -> None:
     record = DEEP_CFR(traversals=2, **TABLE)
     ours = DeepSolver("kuhn", record, seed=1)
     theirs = DeepSolver(as_histories(make_game("kuhn")), record, seed=1)
-    ours.step(5)
-    theirs.step(5)
+    ours.iterate(5)
+    theirs.iterate(5)
     assert bits(ours.state) == bits(theirs.state)

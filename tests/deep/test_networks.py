@@ -84,7 +84,7 @@ def test_a_network_is_updated_as_often_as_it_is_said(
 
     monkeypatch.setattr(module, "make_network", Counting)
     solver = DeepSolver(KUHN, SD_CFR(traversals=5, updates=601, batch=8), seed=1)
-    solver.step(1)
+    solver.iterate(1)
     assert sum(updates) == 2 * 601
 
 
@@ -116,7 +116,7 @@ def test_the_network_of_the_average_too() -> None:
             learner=learner, features=np.eye(12), strategy_updates=3000, learning_rate=3e-3, **SMALL
         )
         solver = DeepSolver(KUHN, record(learner="table"), seed=1)
-        solver.step(4)
+        solver.iterate(4)
         state = solver.state
         if learner == "network":
             # The samples of the table.
@@ -179,7 +179,7 @@ def test_a_loss_that_is_not_finite() -> None:
     )
     before = bits(bad.state)
     with pytest.raises(TrainingError, match="iteration 3, advantage network of player 0: the loss"):
-        bad.step(1)
+        bad.iterate(1)
     assert bits(bad.state) == before
     assert bad.iteration == 2
 

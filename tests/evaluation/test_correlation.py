@@ -314,7 +314,7 @@ def iterates(name: str, iterations: int) -> tuple[Any, list[tuple[float, Any]]]:
     plan = []
     for _ in range(iterations):
         plan.append((1 / iterations, solver.current_policy()))
-        solver.step()
+        solver.iterate()
     return game, plan
 
 

@@ -16,7 +16,7 @@ from tensorcfr.evaluation import Evaluation, profile
 from tensorcfr.formats import Batch, Batched, ByLine, Situation, find_policy
 from tensorcfr.kernels.pass_arrays import plain_numbers
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.state import made_strategies
+from tensorcfr.solvers.solver_state import strategies_from_weights
 
 TOLERANCE = 1e-12
 SUITS: dict[str, dict[str, Any]] = {
@@ -41,7 +41,7 @@ def rules_of(name: str) -> RandomSuits:
 def random_policy(game: CompiledGame, seed: int) -> Policy:
     """Random strategies, which are alike where the game merges suits."""
     numbers = np.random.default_rng(seed).random(game.n_numbers)
-    return Policy(game, made_strategies(game.chunks, plain_numbers(numbers), 0.0, None))
+    return Policy(game, strategies_from_weights(game.chunks, plain_numbers(numbers), 0.0, None))
 
 
 def by_label(label: str, actions: int) -> np.ndarray:

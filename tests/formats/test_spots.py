@@ -9,7 +9,7 @@ import pytest
 
 from tensorcfr import compile_game
 from tensorcfr.errors import FormatError
-from tensorcfr.formats import find_rules, parse_spot, read_spot, save_spot, spot_text
+from tensorcfr.formats import parse_spot, read_spot, resolve_rules, save_spot, spot_text
 from tensorcfr.games.holdem import Holdem
 
 SPOT = """\
@@ -55,7 +55,7 @@ def test_a_spot_is_the_game_of_its_options(tmp_path: Path) -> None:
     game = compile_game(path)
     assert game.name == "holdem Td9d6hQc"
     # Without the file, its text finds it again.
-    assert find_rules(game.recipe.source).rules.betting == expected.betting  # type: ignore[attr-defined]
+    assert resolve_rules(game.recipe.source).rules.betting == expected.betting  # type: ignore[attr-defined]
     saved = save_spot(game, tmp_path / "again.toml")
     assert read_spot(saved).betting == expected.betting
     assert compile_game(saved).digest == game.digest

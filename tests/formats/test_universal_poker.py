@@ -16,10 +16,10 @@ from tensorcfr import CompiledGame, Solution, Solver, compile_game, solve
 from tensorcfr.compilers.sizes.counted import count_betting
 from tensorcfr.errors import ImperfectRecallError, MissingExtraError, UnknownGameError
 from tensorcfr.formats.openspiel import OpenSpielGame
-from tensorcfr.formats.universal_poker import DEFAULTS, MOST_RAISES, poker_of
+from tensorcfr.formats.universal_poker import DEFAULTS, MAX_RAISES, poker_of
 from tensorcfr.games import make_game
 from tensorcfr.rules import Chance, Deal, Decision, Game, Terminal
-from tensorcfr.uncompiled.game import UncompiledGame
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 KEYS = ("numRounds", "blind", "firstPlayer", "numSuits", "numRanks", "numHoleCards")
 KEYS += ("numBoardCards", "raiseSize", "maxRaises")
@@ -139,10 +139,10 @@ def assert_equal(text: str, tolerance: float) -> CompiledGame:
     games = [ours, *(compile_game(given, cut=deal) for deal in range(1, len(deals) + 1))]
     solvers = [Solver(game, "cfr", threads=1 + nth % 2) for nth, game in enumerate(games)]
     for count in (1, 1, 1, 7):
-        two.step(count)
+        two.iterate(count)
         expected = two.evaluate()
         for one in solvers:
-            one.step(count)
+            one.iterate(count)
             found = one.evaluate()
             assert farthest(one.average_policy(), two.average_policy()) <= 1e-10
             np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=tolerance)
@@ -211,7 +211,7 @@ NO_LIMITS = {"blind": "100 50", "firstPlayer": "2 1", "numRanks": "3"}
                 *("bettingAbstraction=fc", "bettingAbstraction=fchpa", "numRanks=5,numRanks=5"),
             )
         ),
-        f"universal_poker(betting=limit,maxRaises=1 {MOST_RAISES + 1})",
+        f"universal_poker(betting=limit,maxRaises=1 {MAX_RAISES + 1})",
     ],
 )
 def test_what_stays_as_it_is(text: str) -> None:

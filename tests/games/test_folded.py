@@ -26,8 +26,8 @@ from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
-from tensorcfr.games.holdem.cards import CARDS, HANDS, read_cards
-from tensorcfr.games.holdem.folded import Folded
+from tensorcfr.games.holdem.bunching import Bunching
+from tensorcfr.games.holdem.deck import CARDS, HANDS, read_cards
 from tensorcfr.model.arrays import there
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames
@@ -63,7 +63,7 @@ def counted(ranges: list[np.ndarray], out: set[int]) -> float:
 def test_shares_are_those_of_all_deals(texts: tuple[str, ...], tolerance: float) -> None:
     """Of one and two players to rounding; of three within four standard errors of a sample."""
     ranges = [read_range(text) for text in texts]
-    folded = Folded(HANDS, ranges, BOARD)
+    folded = Bunching(HANDS, ranges, BOARD)
     every = counted(ranges, {*BOARD})
     cards = read_cards("AcKcKdQh2cQs8s", "")
     for size in range(5):
@@ -74,7 +74,7 @@ def test_shares_are_those_of_all_deals(texts: tuple[str, ...], tolerance: float)
 
 
 def test_what_suits_make_alike_is_alike_to_the_bit() -> None:
-    folded = Folded(HANDS, [read_range("random,!top 20%")] * 3, read_cards("Td9d6d", ""))
+    folded = Bunching(HANDS, [read_range("random,!top 20%")] * 3, read_cards("Td9d6d", ""))
     assert len(folded.symmetries) == 24
     hands = HANDS[(~np.isin(HANDS, read_cards("Td9d6d", ""))).all(axis=1)]
     # Clubs, hearts and spades are alike: so are AcKc and AhKh, and all others of their kind.
@@ -82,7 +82,7 @@ def test_what_suits_make_alike_is_alike_to_the_bit() -> None:
     assert len(kinds) == 6
     alike = {min(map(tuple, np.sort(kinds[:, hand], axis=1).tolist())) for hand in hands}
     assert len(np.unique(folded.share(hands))) <= len(alike) < 350
-    one_suit = Folded(HANDS, [read_range("AcKc,QQ")], BOARD)
+    one_suit = Bunching(HANDS, [read_range("AcKc,QQ")], BOARD)
     assert len(one_suit.symmetries) == 6  # Those that leave clubs.
 
 
@@ -203,7 +203,7 @@ def test_ranges_of_a_subgame() -> None:
     part = CardSubgames(spot).part(("check", "check", "Js"), everything, 0, 0.0)
     assert part is not None
     board = (*spot.board, CARDS.index("Js"))
-    for player, kept in enumerate(part.rules.kept):
+    for player, kept in enumerate(part.rules.part_hands):
         expected = spot.weights_on(player, board)[kept]
         np.testing.assert_array_equal(part.rules.weights[player], expected)
     part = CardSubgames(spot).part(("check",), everything, 0, 0.0)

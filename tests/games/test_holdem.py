@@ -722,7 +722,7 @@ def test_every_hand_of_a_river() -> None:
     paid = 100.0 * np.sign(own[:, None] - other) * ~shared
     expected = paid @ bettor / (~shared @ bettor)
     np.testing.assert_allclose(bet.values[:, 1], expected, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(bet.met, ~shared @ bettor, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(bet.opponent_weight, ~shared @ bettor, rtol=0, atol=1e-12)
     grid = root.grid(root.strategy, grid_place)
     assert grid.shape == (13, 13, 2)
     assert np.isnan(grid[12, 12]).all()  # No deuces.
@@ -753,7 +753,7 @@ def test_every_hand_of_a_turn(tmp_path: Path) -> None:
         if card in ("Td", "9d", "6h", "Qc"):
             continue
         table = hand_table(solution, f"check check {card}")
-        pairs = float(table.weight @ table.met)
+        pairs = float(table.weight @ table.opponent_weight)
         total, weight = total + pairs * float(table.share @ table.value), weight + pairs
     check = float(second.share @ (second.strategy[:, 0] * second.values[:, 0]))
     assert -total / weight == pytest.approx(

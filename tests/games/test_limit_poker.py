@@ -52,8 +52,8 @@ def test_equal_hand_by_hand(name: str) -> None:
     rules = LimitPoker(**SMALL[name])
     one, other = Solver(compile_game(rules), "cfr"), Solver(compile_game(rules, cut=False), "cfr")
     for count in (1, 1, 1, 7):
-        one.step(count)
-        other.step(count)
+        one.iterate(count)
+        other.iterate(count)
         assert farthest(one.average_policy(), other.average_policy()) <= 1e-9
         found, expected = one.evaluate(), other.evaluate()
         np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-11)

@@ -25,7 +25,7 @@ from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
-from tensorcfr.games.holdem.cards import HAND_NUMBER, HANDS, read_cards
+from tensorcfr.games.holdem.deck import HAND_NUMBER, HANDS, read_cards
 from tensorcfr.games.holdem.runouts import holdem_runouts
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker
@@ -69,8 +69,8 @@ def test_equal_hand_by_hand(name: str) -> None:
     assert size.chunks.entries == game.chunks.n_entries
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
     for count in (1, 1, 1, 7):
-        one.step(count)
-        other.step(count)
+        one.iterate(count)
+        other.iterate(count)
         assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
         found, expected = one.evaluate(), other.evaluate()
         np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=1e-12)
@@ -259,7 +259,7 @@ def test_boards_that_tell_suits_apart() -> None:
     game, flat = compile_game(rules), compile_game(rules, cut=False)
     one, other = Solver(game, "cfr"), Solver(flat, "cfr")
     for solver in (one, other):
-        solver.step(3)
+        solver.iterate(3)
     assert farthest(one.average_policy(), other.average_policy()) <= 1e-12
     np.testing.assert_allclose(one.evaluate().values, other.evaluate().values, rtol=0, atol=1e-12)
 

@@ -18,10 +18,10 @@ from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.games import make_game
-from tensorcfr.games.holdem.cards import CARDS, RANKS, read_cards
+from tensorcfr.games.holdem.deck import CARDS, RANKS, read_cards
 from tensorcfr.games.omaha import Omaha, read_range
-from tensorcfr.games.omaha.ranges import every_hand, suit_classes
-from tensorcfr.games.omaha.strength import omaha_strengths
+from tensorcfr.games.omaha.omaha_ranges import every_hand, suit_classes
+from tensorcfr.games.omaha.omaha_strength import omaha_strengths
 
 # ------------------------------------------------------------------------------------- strengths
 
@@ -329,9 +329,9 @@ def test_a_river_equals_the_reference(rake: float) -> None:
     solver = Solver(game, algorithm, precision="float64")
     reference = ReferenceCFR(by_hand, **options)
     for mark in EARLY_MARKS:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         worst, where = difference(solver.average_policy(), reference.average_policy())
         assert worst <= 1e-12, (mark, where)
 

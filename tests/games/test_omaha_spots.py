@@ -17,16 +17,16 @@ from support.fake_cluster import FakeClient, play_cluster
 from tensorcfr import Locks, Policy, Solution, Solver, compile_game, evaluate, resolve, solve
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.analysis import SolvedSpot, solve_boards
-from tensorcfr.cluster.solver import ClusterSolver
+from tensorcfr.cluster.cluster_solver import ClusterSolver
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options, save_spot, spot_text
-from tensorcfr.games.holdem.cards import read_cards
+from tensorcfr.games.holdem.deck import read_cards
 from tensorcfr.games.holdem.strength import CATEGORIES
 from tensorcfr.games.omaha import Omaha, read_range
-from tensorcfr.games.omaha import groups as omaha_groups
-from tensorcfr.games.omaha.ranges import every_hand
-from tensorcfr.games.omaha.strength import omaha_strengths
+from tensorcfr.games.omaha import omaha_groups as omaha_groups
+from tensorcfr.games.omaha.omaha_ranges import every_hand
+from tensorcfr.games.omaha.omaha_strength import omaha_strengths
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQc",
@@ -62,15 +62,15 @@ def test_threads_files_and_workers_keep_the_bits(
     game, record = turn(), ALGORITHMS["dcfr"]
     assert game.chunks.n_chunks
     plain = Solver(game, record, precision=precision)
-    plain.step(6)
+    plain.iterate(6)
     threaded = Solver(game, record, precision=precision, threads=2)
     on_disk = Solver(game, record, precision=precision, state_dir=tmp_path)
     for other in (threaded, on_disk):
-        other.step(6)
+        other.iterate(6)
         same_bits(plain, other)
     play_cluster(monkeypatch)
     with ClusterSolver(game, record, cluster=FakeClient(2), precision=precision) as there:
-        there.step(6)
+        there.iterate(6)
         same_bits(plain, there)
 
 

@@ -20,7 +20,7 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
-from tensorcfr.games.holdem.cards import CARDS, RANKS, hand_label, read_cards
+from tensorcfr.games.holdem.deck import CARDS, RANKS, hand_label, read_cards
 from tensorcfr.games.holdem.ranges import read_range
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.games.short_deck import BY_EQUITY, ShortDeck, ShortOmaha
@@ -186,9 +186,9 @@ def test_a_turn_equals_the_reference(name: str) -> None:
     solver = Solver(compile_game(rules), algorithm, precision="float64")
     reference = ReferenceCFR(as_game(HandByHand(rules)), **options)
     for mark in EARLY_MARKS:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         worst, where = difference(solver.average_policy(), reference.average_policy())
         assert worst <= 1e-12, (mark, where)
 

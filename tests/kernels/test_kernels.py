@@ -30,7 +30,7 @@ from tensorcfr.kernels.meeting import MEETING
 from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, multiply, nothing
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.rules import Chance, Decision, Payoff, Terminal
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_state import State
 
 
 class Wide(Game):
@@ -166,7 +166,7 @@ def test_iteration(name: str) -> None:
     solver, twin = Solver(game, CFR), Solver(game, CFR).state
     bounds = [naive_bounds(game, player) for player in range(game.n_players)]
     for _ in range(3):
-        solver.step()
+        solver.iterate()
         for player in range(game.n_players):
             naive_iteration(game, twin, player, bounds[player])
         for field in ("reach", "cumulative", "regret"):
@@ -191,7 +191,7 @@ def test_lanes_beyond_one_tile() -> None:
     found = [g[game.sequences(by_label[f"{card}p"])][0] for card in range(cards)]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-15)
     solver = Solver(game, DCFR)
-    solver.step(3)
+    solver.iterate(3)
     assert np.isfinite(solver.state.regret).all()
 
 

@@ -121,10 +121,10 @@ def test_solvers_free_what_they_make(counted: None) -> None:
         Solver(compile_game(game, cut=2), "cfr+"),
     )
     for solver in solvers:
-        solver.step(2)
+        solver.iterate(2)
         solver.evaluate()
         before = arrays_left()
-        solver.step(20)
+        solver.iterate(20)
         solver.evaluate()
         assert arrays_left() == before
 
@@ -135,7 +135,7 @@ def test_a_pass_over_chunks_counts_none(monkeypatch: pytest.MonkeyPatch) -> None
     # Compiled anew: code from the cache cannot be looked at.
     kernel = numba.njit(**jit._KERNEL)(chunks.run_passes.py_func)
     monkeypatch.setattr(chunks, "run_passes", kernel)
-    Solver(compile_game("kuhn", cut=1), "cfr+").step(1)
+    Solver(compile_game("kuhn", cut=1), "cfr+").iterate(1)
     (code,) = kernel.inspect_llvm().values()
     passes = re.search(r"\ndefine [^\n]*10run_passes\d.*?\n}", code, re.DOTALL)
     assert passes is not None

@@ -36,7 +36,7 @@ from tensorcfr.plots import (
 )
 from tensorcfr.plots.charts import KUHN_STAGES, _family, _percent
 from tensorcfr.plots.style import line_style
-from tensorcfr.sweep import Row, read_sweep, sweep
+from tensorcfr.sweep import SweepRow, read_sweep, sweep
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")
@@ -53,14 +53,14 @@ def names(figure: Figure) -> list[matplotlib.text.Annotation]:
 
 
 @pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+def rows(tmp_path_factory: pytest.TempPathFactory) -> list[SweepRow]:
     path = tmp_path_factory.mktemp("sweep") / "sweep.csv"
     return sweep(path, ["kuhn", "matching_pennies"], ["cfr", "cfr+", "lcfr", "lp"], iters=300)
 
 
-def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[Row]:
+def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[SweepRow]:
     """One row per seed and checkpoint."""
-    base = Row(
+    base = SweepRow(
         game="kuhn",
         algorithm="external_sampling",
         parameters="",
@@ -98,7 +98,7 @@ def seeds(values: list[list[float]], *, last: list[int] | None = None) -> list[R
 
 
 class TestSweepCurves:
-    def test_a_panel_per_game_and_effort(self, rows: list[Row]) -> None:
+    def test_a_panel_per_game_and_effort(self, rows: list[SweepRow]) -> None:
         figure = sweep_curves(rows, x=("iterations", "nodes", "seconds"))
         assert len(figure.axes) == 6
         lines = [line for line in figure.axes[0].get_lines() if len(line.get_xdata()) > 1]
@@ -109,7 +109,7 @@ class TestSweepCurves:
         assert {ax.get_xscale() for ax in figure.axes} == {"log"}
 
     @pytest.mark.full
-    def test_game_metric_unit_machine(self, rows: list[Row]) -> None:
+    def test_game_metric_unit_machine(self, rows: list[SweepRow]) -> None:
         figure = sweep_curves(rows, title="Two games")
         said = texts(figure)
         for text in (
@@ -126,7 +126,7 @@ class TestSweepCurves:
         assert figure.axes[2].get_title(loc="left") == "Matching pennies"
 
     @pytest.mark.full
-    def test_names_are_where_they_can_be_read(self, rows: list[Row]) -> None:
+    def test_names_are_where_they_can_be_read(self, rows: list[SweepRow]) -> None:
         figure = sweep_curves([row for row in rows if row.game == "kuhn"])
         figure.draw_without_rendering()
         assert [name.get_text() for name in names(figure)] == ["cfr", "cfr+", "lcfr"] * 2
@@ -134,7 +134,7 @@ class TestSweepCurves:
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
         assert all(box.x1 <= figure.bbox.x1 for box in boxes)
 
-    def test_an_exact_solution_is_a_time(self, rows: list[Row]) -> None:
+    def test_an_exact_solution_is_a_time(self, rows: list[SweepRow]) -> None:
         figure = sweep_curves([row for row in rows if row.game == "kuhn"])
         (exact,) = [row for row in rows if row.key == ("kuhn", "lp", None, 0)]
         assert f"lp: exact after {exact.seconds:.2g} s" in texts(figure)
@@ -143,7 +143,7 @@ class TestSweepCurves:
         assert exact.seconds in [line.get_xdata()[0] for line in seconds.get_lines()]
         assert seconds.get_xlim()[1] > exact.seconds
 
-    def test_nothing_above_0(self, rows: list[Row]) -> None:
+    def test_nothing_above_0(self, rows: list[SweepRow]) -> None:
         # cfr starts at the equilibrium of matching pennies and stays there.
         figure = sweep_curves([row for row in rows if row.key[:2] == ("matching_pennies", "cfr")])
         assert not figure.axes[0].get_lines()
@@ -176,7 +176,7 @@ class TestSweepCurves:
         line = figure.axes[0].get_lines()[0]
         assert list(line.get_xdata()) == [11, 9600]
 
-    def test_from_the_file(self, rows: list[Row], tmp_path: Path) -> None:
+    def test_from_the_file(self, rows: list[SweepRow], tmp_path: Path) -> None:
         path = tmp_path / "sweep.csv"
         sweep(path, ["kuhn"], ["cfr"], iters=5)
         picture = tmp_path / "sweep.svg"
@@ -184,7 +184,7 @@ class TestSweepCurves:
         assert picture.stat().st_size > 1000
         assert "tensorcfr" in texts(sweep_curves(read_sweep(path)))
 
-    def test_what_cannot_be_drawn(self, rows: list[Row]) -> None:
+    def test_what_cannot_be_drawn(self, rows: list[SweepRow]) -> None:
         with pytest.raises(ValueError, match="there is nothing to draw"):
             sweep_curves([])
         with pytest.raises(ValueError, match="there is no x axis"):
@@ -365,7 +365,7 @@ class TestStrategyChart:
         assert _percent(probability) == text
 
 
-def test_without_matplotlib(rows: list[Row], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib(rows: list[SweepRow], monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("matplotlib")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -403,7 +403,7 @@ class TestRecognisedGames:
         assert nodes["Call Call Chance outcome:0"].hands == ("1", "2", "3", "4", "5")
 
     def test_one_node_of_a_large_game(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tensorcfr.analysis import public_nodes as module
+        from tensorcfr.analysis import named_nodes as module
 
         whole = public_nodes(LEDUC)
         monkeypatch.setattr(module, "LAZY_LABELS_FROM", 0)

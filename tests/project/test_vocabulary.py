@@ -11,7 +11,7 @@ import pytest
 from scripts import vocabulary
 from scripts._pages import page_with
 from support.paths import ROOT
-from tensorcfr.cli.guide import WANTED
+from tensorcfr.cli.guide import TASKS
 
 SPOT = """
 board = "QsJh2h8d3c"
@@ -98,7 +98,7 @@ def test_what_is_wanted_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "from tensorcfr.subgames import Match\n",
         space,
     )
-    for _, command, python in WANTED:
+    for _, command, python in TASKS:
         if " view " not in command:
             exec(python, space)
     assert space["start"].policy.to_pandas().shape[1] == 4

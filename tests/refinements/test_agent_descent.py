@@ -45,7 +45,7 @@ def test_equals_the_slow_one(name: str, options: dict[str, float]) -> None:
     game, slow = compile_game(rules), SlowDescent(build_tree(as_game(rules)), record.options)
     solution = None
     for _ in range(6):
-        slow.step()
+        slow.iterate()
         if solution is None:
             solution = solve(game, record, iters=1)
         else:
@@ -87,7 +87,7 @@ def test_a_weight_beyond_floats_is_named() -> None:
     """It was an OverflowError; the solver stays as it was before the iteration."""
     solver = AgentSolver(compile_game("kuhn"), MMD_AGENT(average_power=300))
     with pytest.raises(ValueError, match=r"mmd-agent\(.*its weight is not finite at iteration 11$"):
-        solver.step(20)
+        solver.iterate(20)
     assert np.isfinite(solver.state.cumulative).all()
     for power in (20.0, 2.0, 0.0, 1.5):
         assert MMD_AGENT(average_power=power).weight(7) == 7**power

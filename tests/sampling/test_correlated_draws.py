@@ -43,7 +43,7 @@ STILL = Algorithm("still", LocalRule("still", still), formula="", source="")
 def visits(game: CompiledGame, record: Sampling, iterations: int, seed: int) -> np.ndarray:
     """How often every infoset was visited, float64 (infosets,)."""
     solver = SampledSolver(game, record, seed=seed)
-    solver.step(iterations)
+    solver.iterate(iterations)
     uniform = np.ones(game.n_sequences)
     form = game.form
     for infoset in range(game.n_infosets):
@@ -145,7 +145,7 @@ def test_it_is_chance_sampling_on_those_numbers() -> None:
     solver = SampledSolver(game, CHANCE_SAMPLING(draws="golden"), seed=3)
     position = solver.state.generator.copy()
     begin = [int(position[0]), int(position[len(position) // 2])]
-    solver.step(iterations)
+    solver.iterate(iterations)
     numbers = [
         ((first + k * GOLDEN) % 2**64 >> 11) * 2.0**-53
         for k in range(1, iterations + 1)

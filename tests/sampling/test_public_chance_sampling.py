@@ -131,7 +131,7 @@ def test_without_public_chance_it_is_a_sweep(spec: str, variant: Algorithm) -> N
     sweep = Solver(game, variant)
     walk = SampledSolver(game, PUBLIC_CHANCE_SAMPLING(variant=variant, prune=False))
     for solver in (sweep, walk):
-        solver.step(20)
+        solver.iterate(20)
     assert walk.nodes_touched == sweep.nodes_touched
     assert walk.decision_nodes_touched == sweep.decision_nodes_touched
     for array in ("regret", "strategy", "cumulative"):
@@ -147,7 +147,7 @@ def test_what_is_cut_changes_nothing() -> None:
         SampledSolver(game, PUBLIC_CHANCE_SAMPLING(prune=prune)) for prune in (True, False)
     )
     for solver in (cut, whole):
-        solver.step(200)
+        solver.iterate(200)
     assert cut.nodes_touched < whole.nodes_touched == 400 * game.n_histories
     for array in ("regret", "strategy", "cumulative"):
         np.testing.assert_array_equal(getattr(cut.state, array), getattr(whole.state, array))
@@ -238,9 +238,9 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 def test_steps_draw_what_one_run_draws() -> None:
     one, other = (SampledSolver(LEDUC, PUBLIC_CHANCE_SAMPLING, seed=(2, 1)) for _ in range(2))
-    one.step(7)
+    one.iterate(7)
     for _ in range(7):
-        other.step()
+        other.iterate()
     for a, b in zip(one.state, other.state, strict=True):
         np.testing.assert_array_equal(a, b)
     assert (one.state.generator != random.seeded((2, 1))).any()

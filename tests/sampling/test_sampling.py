@@ -52,7 +52,7 @@ from tensorcfr.algorithms import (
 from tensorcfr.games import make_game
 from tensorcfr.kernels import random
 from tensorcfr.kernels.sampling_plays import follow_plays
-from tensorcfr.solvers import Status, sampling
+from tensorcfr.solvers import Status, sampling_base
 from tensorcfr.solvers.traversal import TableLayout, history_traversal
 
 LEDUC = compile_game("leduc")
@@ -120,7 +120,9 @@ OWN_DRAWS: dict[str, tuple[Sampling, Traversal]] = {
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel runs as Python: for some hundred samples that takes less time than compiling."""
-    monkeypatch.setattr(sampling, "follow_plays", getattr(follow_plays, "py_func", follow_plays))
+    monkeypatch.setattr(
+        sampling_base, "follow_plays", getattr(follow_plays, "py_func", follow_plays)
+    )
 
 
 @pytest.mark.parametrize("case", OWN_DRAWS)
@@ -144,7 +146,7 @@ def test_robust_sampling_of_all_actions_is_external_sampling(interpreted: None) 
         SampledSolver(KUHN, EXTERNAL_SAMPLING),
     )
     for solver in (found, expected):
-        solver.step(50)
+        solver.iterate(50)
     np.testing.assert_array_equal(found.state.regret, expected.state.regret)
     np.testing.assert_array_equal(found.state.cumulative, expected.state.cumulative)
 
@@ -211,7 +213,7 @@ def test_optimistic_averages_are_exact_where_own_reach_is_constant() -> None:
     played = []
     for _ in range(200):
         played.append(solver.current_policy().probabilities)
-        solver.step()
+        solver.iterate()
     state = solver.state
     for label in ("J", "Q", "K", "Jp", "Kb"):
         infoset = KUHN.infoset_index[label]
@@ -250,7 +252,7 @@ def test_baselines_reduce_variance() -> None:
     """Of the regrets' estimates, over all plays, once the baselines are about what they should."""
     game, tree = small("kuhn")
     learned = SampledSolver(game, OUTCOME_SAMPLING(baseline=0.05))
-    learned.step(20_000)
+    learned.iterate(20_000)
     state = learned.state
     strategy = {
         label: state.strategy[game.sequences(game.infoset_index[label])].tolist()
@@ -276,8 +278,8 @@ def test_baselines_reduce_variance() -> None:
 def test_a_whole_traversal_is_a_sweep(name: str, variant: Algorithm) -> None:
     game = built(name)[0].without_merging()
     sweep, walk = Solver(game, variant), SampledSolver(game, WHOLE_TRAVERSAL(variant=variant))
-    sweep.step(20)
-    walk.step(20)
+    sweep.iterate(20)
+    walk.iterate(20)
     for array in ("regret", "strategy", "cumulative"):
         expected = getattr(sweep.state, array)
         several = np.repeat(False, game.n_sequences)
@@ -290,7 +292,7 @@ def test_players_who_learn_together_meet_one_deal() -> None:
     """Kuhn has one card of each rank, so the hands that learn in one iteration differ."""
     for seed in range(12):
         solver = SampledSolver(KUHN, CHANCE_SAMPLING(alternating=False), seed=seed)
-        solver.step(1)
+        solver.iterate(1)
         hands = {
             (player, label[0])
             for player, label, at in zip(
@@ -307,7 +309,7 @@ def test_what_is_cut_is_not_touched_and_changes_nothing() -> None:
     cut = SampledSolver(LEDUC, WHOLE_TRAVERSAL)
     whole = SampledSolver(LEDUC, WHOLE_TRAVERSAL(prune=False))
     for solver in (cut, whole):
-        solver.step(50)
+        solver.iterate(50)
     assert whole.nodes_touched == 50 * 2 * LEDUC.n_histories
     assert whole.decision_nodes_touched == 50 * 2 * LEDUC.n_decision_nodes
     assert cut.nodes_touched < 0.8 * whole.nodes_touched
@@ -400,7 +402,7 @@ def test_going_on_gives_the_same_bits(record: Any, tmp_path: Path) -> None:
 def test_steps_add_up() -> None:
     solver = SampledSolver(KUHN, "external_sampling", seed=5)
     for _ in range(30):
-        solver.step()
+        solver.iterate()
     solution = solve(KUHN, "external_sampling", iters=30, seed=5)
     assert same(solver, solution)
     assert solver.evaluate() == solution.evaluation
@@ -418,9 +420,9 @@ def test_stop_rules() -> None:
 
 def test_a_restart_forgets_the_average() -> None:
     solver = SampledSolver(KUHN, CHANCE_SAMPLING(restart_base=2))
-    solver.step(3)
+    solver.iterate(3)
     assert solver.state.cumulative[0] == 2.0
-    solver.step(1)
+    solver.iterate(1)
     assert solver.state.cumulative[0] == 1.0
 
 

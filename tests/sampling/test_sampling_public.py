@@ -133,7 +133,7 @@ def test_the_same_seed_gives_the_bits_of_the_histories(record: Sampling, spec: s
     game = compile_game(spec)
     hands, histories = (SampledSolver(g, record, seed=6) for g in (game, as_histories(game)))
     for solver in (hands, histories):
-        solver.step(300)
+        solver.iterate(300)
     for name, array in hands.state._asdict().items():
         np.testing.assert_array_equal(array, getattr(histories.state, name), err_msg=name)
     assert never_expanded(game)
@@ -220,7 +220,7 @@ def test_bluff_with_two_dice_each() -> None:
     tracemalloc.start()
     solver = SampledSolver(game, EXTERNAL_SAMPLING, seed=1)
     before = solver.evaluate().exploitability
-    solver.step(5_000)
+    solver.iterate(5_000)
     assert solver.nodes_touched > 5_000 * 500
     after = solver.evaluate()
     assert after.exploitability < 0.85 * before

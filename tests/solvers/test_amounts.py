@@ -20,8 +20,8 @@ from tensorcfr.formats import policy_table, save_policy
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.games.limit_poker import LimitPoker
 from tensorcfr.solvers import base, driver
-from tensorcfr.solvers.arguments import own_amount
 from tensorcfr.solvers.solution import Status
+from tensorcfr.solvers.solver_arguments import to_game_unit
 
 KUHN = compile_game("kuhn")
 SPOT: dict[str, Any] = {
@@ -50,10 +50,10 @@ class TestAmounts:
         ],
     )
     def test_in_the_game_s_own_unit(self, amount: Any, chips: float) -> None:
-        assert own_amount("target", amount, RULES) == pytest.approx(chips, rel=1e-15)
+        assert to_game_unit("target", amount, RULES) == pytest.approx(chips, rel=1e-15)
 
     def test_blinds_are_known_where_they_are_posted(self) -> None:
-        assert own_amount("target", "10 mbb", LimitPoker(blinds=(50, 100))) == 1.0
+        assert to_game_unit("target", "10 mbb", LimitPoker(blinds=(50, 100))) == 1.0
 
     @pytest.mark.parametrize(
         ("game", "amount", "message"),
@@ -67,7 +67,7 @@ class TestAmounts:
     )
     def test_wrong_amounts(self, game: Any, amount: str, message: str) -> None:
         with pytest.raises(ValueError, match=re.escape(message)):
-            own_amount("target", amount, game)
+            to_game_unit("target", amount, game)
 
     def test_a_negative_target(self) -> None:
         with pytest.raises(ValueError, match=r"target must be an exploitability >= 0, not -1.0"):
@@ -192,7 +192,7 @@ class TestRun:
         solver = Solver(KUHN, "dcfr")
         first = solver.run(20)
         second = solver.run(iters=30)
-        solver.step(5)
+        solver.iterate(5)
         for solution, count in ((first, 20), (second, 50)):
             expected = solve(KUHN, "dcfr", iters=count)
             for one, other in zip(solution.state, expected.state, strict=True):

@@ -129,8 +129,8 @@ def test_with_locks() -> None:
 def test_evaluating_the_last_iterate_changes_nothing(precision: str) -> None:
     one, other = (Solver(LEDUC, CFR_PLUS, precision=precision) for _ in range(2))
     for _ in range(5):
-        one.step(3)
-        other.step(3)
+        one.iterate(3)
+        other.iterate(3)
         found = one.evaluate_current()
         expected = evaluate(LEDUC, one.current_policy())
         assert found.nash_conv == pytest.approx(

@@ -76,10 +76,10 @@ from tensorcfr.model.chunks import buckets_by_part
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
-from tensorcfr.solvers import state as states
-from tensorcfr.solvers.base import Setting
+from tensorcfr.solvers import solver_state as states
+from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.passes import bytes_of_passes
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
 from tensorcfr.storage.game import pack_game
@@ -171,8 +171,8 @@ def test_rules_of_every_kind(name: str, interpreted: None) -> None:
     chunked = Solver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
     flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
     for count in (1, 1, 3, 5):
-        chunked.step(count)
-        flat.step(count)
+        chunked.iterate(count)
+        flat.iterate(count)
         assert same_strategies(chunked, flat) <= TOLERANCE
         for found, expected in (
             (chunked.evaluate(), flat.evaluate()),
@@ -195,8 +195,8 @@ def test_shapes_of_many_chunks(game: PublicTreeGame, cut: int, path: str) -> Non
         chunked = Solver(compile_game(game, cut=cut), CFR)
         flat = Solver(compile_game(game), CFR)
         for _ in range(3):
-            chunked.step()
-            flat.step()
+            chunked.iterate()
+            flat.iterate()
             assert same_strategies(chunked, flat) <= TOLERANCE
         assert chunked.evaluate().nash_conv == pytest.approx(flat.evaluate().nash_conv, abs=1e-12)
 
@@ -215,8 +215,8 @@ def test_cut_for_the_cache(spec: str, limit: int, monkeypatch: pytest.MonkeyPatc
     flat = Solver(compile_game(rules), CFR)
     chunked = Solver(compile_game(rules, cut=True), CFR)
     for count in (1, 3):
-        chunked.step(count)
-        flat.step(count)
+        chunked.iterate(count)
+        flat.iterate(count)
         assert same_strategies(chunked, flat) <= TOLERANCE
     sizes = chunked.game.chunks.shapes.sequences  # type: ignore[attr-defined]
     assert sizes.max(initial=0) <= 2 * limit + 400  # The limit is one of sequences without entries.
@@ -283,8 +283,8 @@ def test_states_that_repeat(cut: int, symmetry: bool, interpreted: None) -> None
         check_found(game)
         chunked, flat = Solver(game, CFR), Solver(compile_game(rules), CFR)
         for count in (1, 2):
-            chunked.step(count)
-            flat.step(count)
+            chunked.iterate(count)
+            flat.iterate(count)
             assert same_strategies(chunked, flat) <= TOLERANCE
 
 
@@ -349,8 +349,8 @@ def test_chunks_that_look_alike(
     check_found(game)
     chunked, flat = Solver(game, CFR), Solver(game.flat(), CFR)
     for _ in range(4):
-        chunked.step()
-        flat.step()
+        chunked.iterate()
+        flat.iterate()
         assert same_strategies(chunked, flat) <= TOLERANCE
         assert chunked.evaluate().values == pytest.approx(flat.evaluate().values, abs=1e-12)
 
@@ -545,9 +545,9 @@ def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
     assert label["1x2"] == 0.25
     # A solver that goes on leaves the strategies alone that it gave away.
     solver = Solver(fresh(), CFR, precision=precision, locks=locks)
-    solver.step(4)
+    solver.iterate(4)
     lent, whole = solver.average_policy(), solver.average_policy()
-    solver.step(3)
+    solver.iterate(3)
     assert lent["2 1x2"] == part
     assert whole["1"] == solution.policy["1"]
     assert whole["2 1x2"] == part
@@ -582,10 +582,10 @@ def wide() -> CutGame:
 )
 def test_threads_change_no_bit(algorithm: Algorithm, precision: str) -> None:
     expected = Solver(wide(), algorithm, precision=precision)
-    expected.step(12)
+    expected.iterate(12)
     for threads in (2, 3, 8):
         solver = Solver(wide(), algorithm, precision=precision, threads=threads)
-        solver.step(12)
+        solver.iterate(12)
         assert solver.state.regret.tobytes() == expected.state.regret.tobytes()
         assert solver.state.cumulative.tobytes() == expected.state.cumulative.tobytes()
         assert solver.evaluate() == expected.evaluate()
@@ -598,7 +598,7 @@ def test_single_precision(algorithm: Algorithm) -> None:
     single = Solver(wide(), algorithm, precision="float32")
     double = Solver(wide(), algorithm)
     for solver in (single, double):
-        solver.step(50)
+        solver.iterate(50)
     assert single.state.regret.dtype == np.float32
     found, expected = single.evaluate(), double.evaluate()
     np.testing.assert_allclose(found.values, expected.values, rtol=0, atol=2e-5)
@@ -617,7 +617,7 @@ def test_16_bits(algorithm: Algorithm) -> None:
         Solver(wide(), algorithm, precision="int16", threads=threads) for threads in (1, 3)
     )
     for solver in (double, short, threaded):
-        solver.step(50)
+        solver.iterate(50)
     assert short.state.regret.dtype == short.state.cumulative.dtype == np.int16
     for name, array in short.state._asdict().items():
         assert array.tobytes() == getattr(threaded.state, name).tobytes(), name
@@ -630,7 +630,7 @@ def test_16_bits(algorithm: Algorithm) -> None:
     second = Solver(wide(), algorithm, state=short.state, iteration=50)
     assert second.precision == "int16"
     for solver in (short, second):
-        solver.step(5)
+        solver.iterate(5)
     assert short.state.regret.tobytes() == second.state.regret.tobytes()
 
 
@@ -643,9 +643,9 @@ def test_the_state_depends_on_the_iteration_alone(
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     algorithm, game = KEPT.get(name) or CFR, in_chunks(rules, cut=2)
     whole, single = (Solver(game, algorithm, precision=precision) for _ in range(2))
-    whole.step(5)
+    whole.iterate(5)
     for _ in range(5):
-        single.step()
+        single.iterate()
         single.evaluate()
     for field, array in whole.state._asdict().items():
         assert array.tobytes() == getattr(single.state, field).tobytes(), field
@@ -682,7 +682,7 @@ def test_state_in_files(precision: str, tmp_path: Path) -> None:
     plain = solve(wide(), CFR, iters=9, precision=precision)
     begun = solve(wide(), CFR, iters=5, precision=precision, state_dir=place, checkpoint=at)
     assert list(place.iterdir()) == []
-    assert mapped_bytes(begun.state) == bytes_kept(wide().chunks, CFR, precision)
+    assert mapped_bytes(begun.state) == state_bytes(wide().chunks, CFR, precision)
     with pytest.raises(FileSizeError):
         Solution.load(at, game=wide(), memory_limit=100_000)
     mapped_too = Solution.load(at, game=wide(), memory_limit=100_000, state_dir=place)
@@ -697,21 +697,21 @@ def test_wrong_strategies_of_a_state_are_found(monkeypatch: pytest.MonkeyPatch) 
     """In all parts, a few of which are looked at together."""
     monkeypatch.setattr(states, "BLOCK", 500)
     solver = Solver(wide(), PCFR_PLUS)
-    solver.step(3)
-    setting = Setting(wide(), solver.algorithm)
-    assert Solver.wrong_state(setting, solver.state) is None
+    solver.iterate(3)
+    of = Problem(wide(), solver.algorithm)
+    assert Solver.wrong_state(of, solver.state) is None
     played = np.flatnonzero((solver.state.strategy > 0.1) & (solver.state.strategy < 0.9))
     for number in (played[0], played[len(played) // 2], played[-1]):
         before = solver.state.strategy[number]
         solver.state.strategy[number] = before + 0.05
         # The first number of its infoset: the others are wrong with it.
-        wrong = Solver.wrong_state(setting, solver.state)
+        wrong = Solver.wrong_state(of, solver.state)
         found = re.match(r"strategy\[(\d+)\] is ", wrong or "")
         assert found is not None
         assert abs(int(found[1]) - number) < 100
         solver.state.strategy[number] = before
     solver.state.cumulative[played[-1]] = -1.0
-    assert Solver.wrong_state(setting, solver.state) == f"cumulative[{played[-1]}] is -1.0"
+    assert Solver.wrong_state(of, solver.state) == f"cumulative[{played[-1]}] is -1.0"
 
 
 def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -733,12 +733,12 @@ def test_no_room_for_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_going_on() -> None:
     """Seven iterations and six more, judged in between, are thirteen, bit for bit."""
     whole, first = Solver(wide(), CFR), Solver(wide(), CFR)
-    whole.step(13)
-    first.step(7)
+    whole.iterate(13)
+    first.iterate(7)
     first.evaluate()
     second = Solver(wide(), CFR, state=first.state, iteration=first.iteration)
     for solver in (first, second):
-        solver.step(6)
+        solver.iterate(6)
         assert solver.iteration == 13
         assert solver.state.regret.tobytes() == whole.state.regret.tobytes()
         assert solver.state.cumulative.tobytes() == whole.state.cumulative.tobytes()
@@ -786,7 +786,7 @@ def test_memory_is_told(name: str, threads: int, precision: str, interpreted: No
 def test_files_are_no_memory(tmp_path: Path, interpreted: None) -> None:
     """A state in files may be larger than the memory; scratch may not."""
     game = in_chunks("leduc(ranks=4)", cut=2, symmetry=False)
-    limit = bytes_of_passes(game.chunks, CFR) - bytes_kept(game.chunks, CFR)
+    limit = bytes_of_passes(game.chunks, CFR) - state_bytes(game.chunks, CFR)
     for state_dir, most in ((None, limit), (tmp_path, limit - 1)):
         with pytest.raises(MemoryLimitError):
             Solver(game, CFR, memory_limit=most, state_dir=state_dir)
@@ -849,7 +849,7 @@ def test_values_at_public_nodes(seed: int, symmetry: bool, kind: str, interprete
                     (rows.best, expected.best[own]),
                     (rows.regret, expected.regret[own]),
                     (rows.own_reach, expected.own_reach[infoset]),
-                    (rows.others_reach, expected.others_reach[infoset]),
+                    (rows.counterfactual_reach, expected.counterfactual_reach[infoset]),
                     (rows.loss, expected.loss[infoset]),
                 ):
                     np.testing.assert_allclose(mine[at], theirs, atol=1e-12)
@@ -903,7 +903,7 @@ def test_cut_at_labels() -> None:
     assert "solved in 1 chunks of 1 shapes" in game.summary()
     flat, chunked = Solver(compile_game("kuhn"), CFR), Solver(game, CFR)
     for solver in (flat, chunked):
-        solver.step(10)
+        solver.iterate(10)
     assert same_strategies(chunked, flat) <= TOLERANCE
 
 
@@ -971,10 +971,10 @@ def test_a_solve_goes_on() -> None:
 def test_a_policy_stays_as_it_was() -> None:
     """It is laid out when it is looked at, or when the solver goes on."""
     solver = Solver(wide(), CFR)
-    solver.step(5)
+    solver.iterate(5)
     expected = solver.average_probabilities()
     policy, by_part = solver.average_policy(), solver.average_policy()
-    solver.step(5)
+    solver.iterate(5)
     np.testing.assert_array_equal(policy.probabilities, expected)
     trunk = slice(0, wide().chunks.trunk.n_sequences)
     np.testing.assert_array_equal(by_part.at(trunk), expected[trunk])
@@ -993,8 +993,8 @@ def test_averages_that_begin_anew(precision: str, interpreted: None) -> None:
     tolerance = TOLERANCE if precision == "float64" else 2e-3
     kept = []
     for _ in range(9):
-        chunked.step()
-        flat.step()
+        chunked.iterate()
+        flat.iterate()
         assert same_strategies(chunked, flat) <= tolerance
         kept.append((chunked.average_policy(), chunked.average_probabilities()))
     for policy, expected in kept:
@@ -1005,7 +1005,7 @@ def test_averages_that_begin_anew(precision: str, interpreted: None) -> None:
 def test_averages_in_a_larger_unit(precision: str, interpreted: None) -> None:
     """Which weights that grow ask for: the strategies have the same bits."""
     solver = Solver(compile_game("liars_dice(faces=3)", cut=2), CFR_PLUS, precision=precision)
-    solver.step(4)
+    solver.iterate(4)
     before, evaluation = solver.average_probabilities(), solver.evaluate()
     policy = solver.average_policy()
     weights = solver.state.averages.trunk[0]
@@ -1044,8 +1044,8 @@ def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) ->
     )
     assert same_strategies(chunked, flat) <= TOLERANCE
     for _ in range(3):
-        flat.step()
-        chunked.step()
+        flat.iterate()
+        chunked.iterate()
         assert same_strategies(chunked, flat) <= TOLERANCE
 
 
@@ -1203,8 +1203,8 @@ def test_locks(game: PublicTreeGame, seed: int, cut: int, name: str) -> None:
         chunked = Solver(compile_game(game, cut=cut, symmetry=False), algorithm, locks=locks)
         flat = Solver(whole, algorithm, locks=locks)
         for count in (1, 1, 3):
-            chunked.step(count)
-            flat.step(count)
+            chunked.iterate(count)
+            flat.iterate(count)
             assert same_strategies(chunked, flat) <= TOLERANCE
             for found, expected in (
                 (chunked.evaluate(), flat.evaluate()),
@@ -1234,6 +1234,6 @@ def test_averages_of_infosets_that_are_locked_in_part(monkeypatch: pytest.Monkey
     chunked = compile_game("nl_leduc(stack=3)", symmetry=False, cut=1)
     found, expected = (Solver(game, CFR_PLUS, locks=locks) for game in (chunked, whole))
     for solver in (found, expected):
-        solver.step(6)
+        solver.iterate(6)
     assert same_strategies(found, expected) <= TOLERANCE
     assert farthest(found.average_policy(), expected.average_policy()) <= TOLERANCE

@@ -26,16 +26,16 @@ from tensorcfr._util import cluster as connections
 from tensorcfr._util.machine import versions
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS
-from tensorcfr.cluster import solver as cluster_solver
+from tensorcfr.cluster import cluster_solver as cluster_solver
 from tensorcfr.cluster import worker as share_worker
 from tensorcfr.cluster import workers as cluster_workers
-from tensorcfr.cluster.solver import ClusterSolver, traffic_of
+from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.cut_game import CutGame
 from tensorcfr.model.shares import divide, share_of
 from tensorcfr.payoff.multiply import scratch_size
-from tensorcfr.solvers.state import State, bytes_kept
+from tensorcfr.solvers.solver_state import State, state_bytes
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.sweep import sweep
 
@@ -145,8 +145,8 @@ def test_rules_of_every_kind(name: str, fakes: None) -> None:
     here = Solver(game, RULES[name])
     with ClusterSolver(game, RULES[name], cluster=FakeClient(3)) as there:
         for count in (1, 4):
-            here.step(count)
-            there.step(count)
+            here.iterate(count)
+            there.iterate(count)
             assert_alike(there, here)
 
 
@@ -166,7 +166,7 @@ def test_all_published_rules(name: str, fakes: None) -> None:
     here = Solver(game, record)
     with ClusterSolver(game, record, cluster=FakeClient(2)) as there:
         for solver in (here, there):
-            solver.step(6)
+            solver.iterate(6)
         assert_alike(there, here)
 
 
@@ -199,8 +199,8 @@ def test_random_games(
             cut, CFR, cluster=workers, locks=locks, precision=precision, threads=threads
         ) as there:
             for count in (1, 1, 3):
-                here.step(count)
-                there.step(count)
+                here.iterate(count)
+                there.iterate(count)
                 assert_alike(there, here)
 
 
@@ -211,16 +211,16 @@ def test_going_on(options: dict[str, Any], precision: str, fakes: None) -> None:
     """From a state to the same bits; and the state of a cluster goes on in one process."""
     game, record = cut_game(), CFR(**options)
     whole = Solver(game, record, precision=precision)
-    whole.step(9)
+    whole.iterate(9)
     first = Solver(game, record, precision=precision)
-    first.step(2)
+    first.iterate(2)
     with ClusterSolver(
         game, record, cluster=FakeClient(), precision=precision, state=first.state, iteration=2
     ) as there:
-        there.step(4)
+        there.iterate(4)
         second = Solver(game, record, precision=precision, state=there.state, iteration=6)
-        there.step(3)
-        second.step(3)
+        there.iterate(3)
+        second.iterate(3)
         assert_alike(there, whole)
     assert_alike(second, whole)
     assert_alike(there, whole)  # Closed, it is a solver of this process.
@@ -241,11 +241,11 @@ def test_games_of_cards(rules: CardGame, tmp_path: Path, fakes: None) -> None:
     here = Solver(game, CFR)
     with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
         for _ in range(2):
-            here.step()
-            there.step()
+            here.iterate()
+            there.iterate()
             assert_alike(there, here)
     filed = Solver(game, CFR, state_dir=tmp_path)
-    filed.step(2)
+    filed.iterate(2)
     assert_alike(filed, here)
 
 
@@ -255,7 +255,7 @@ def test_warm_starts(fakes: None) -> None:
     here = Solver(game, CFR_PLUS, state=begun)
     with ClusterSolver(game, CFR_PLUS, cluster=FakeClient(3), state=begun) as there:
         for solver in (here, there):
-            solver.step(3)
+            solver.iterate(3)
         assert_alike(there, here)
 
 
@@ -266,8 +266,8 @@ def test_snapshots_in_files(tmp_path: Path, fakes: None) -> None:
     with ClusterSolver(game, CFR, cluster=FakeClient(), state_dir=tmp_path) as there:
         kept = []
         for _ in range(3):
-            here.step(2)
-            there.step(2)
+            here.iterate(2)
+            there.iterate(2)
             assert_same(there.state, here.state)
             kept.append((there.average_policy(), here.average_policy().probabilities))
         for found, expected in kept:
@@ -275,7 +275,7 @@ def test_snapshots_in_files(tmp_path: Path, fakes: None) -> None:
         assert there._spare_snapshot is not None
         arrays = [*there._snapshot_state, *there._spare_snapshot]
         # And the floor of one of them.
-        assert mapped_bytes(arrays) == 2 * bytes_kept(game.chunks, CFR) + 8
+        assert mapped_bytes(arrays) == 2 * state_bytes(game.chunks, CFR) + 8
     assert list(tmp_path.iterdir()) == []
 
 
@@ -289,7 +289,7 @@ def test_traffic_is_what_is_told(name: str, fakes: None) -> None:
         again = sum(8 * len(share.down[0]) for share in shares) * RULES[name].alternating
         for count in (1, 1, 1) if name in ("restarts", "growth") else (1, 4):
             before = there.traffic.down, there.traffic.up
-            there.step(count)
+            there.iterate(count)
             assert there.traffic.down - before[0] == count * told.down + again
             assert there.traffic.up - before[1] == count * told.up
 
@@ -301,7 +301,7 @@ def test_traffic_of_snapshots_and_evaluations(fakes: None) -> None:
         first = int(game.chunks.first[0])
         whole = sum(array[first:].nbytes for array in (there.state.regret, there.state.cumulative))
         assert there.traffic.snapshots == whole
-        there.step()
+        there.iterate()
         assert there.state.regret.any()
         assert there.traffic.snapshots == 2 * whole
         before = there.traffic.down, there.traffic.up
@@ -319,16 +319,16 @@ def test_a_solver_that_is_closed(fakes: None) -> None:
     """It is at the last snapshot, in this process, and goes on to the same bits."""
     game = cut_game()
     here, there = Solver(game, CFR), ClusterSolver(game, CFR, cluster=FakeClient(2))
-    there.step(3)
+    there.iterate(3)
     assert there.state.regret.any()
-    there.step(2)
+    there.iterate(2)
     assert there.iteration == 5
     there.close()
     assert there.iteration == 3
-    here.step(3)
+    here.iterate(3)
     assert_alike(there, here)
     for solver in (here, there):
-        solver.step(4)
+        solver.iterate(4)
     assert_alike(there, here)
 
 
@@ -336,7 +336,7 @@ def test_seconds_are_counted_once(fakes: None) -> None:
     with ClusterSolver(cut_game(), CFR, cluster=FakeClient(2)) as there:
         began = time.perf_counter()
         for _ in range(3):
-            there.step(10)
+            there.iterate(10)
         assert 0.0 < there.seconds <= time.perf_counter() - began
 
 
@@ -363,7 +363,7 @@ def test_snapshots_take_a_twentieth_of_the_time(
     with ClusterSolver(game, CFR, cluster=workers) as there:
         began = workers.calls
         for _ in range(60):
-            there.step()
+            there.iterate()
         snapshots = there.traffic.snapshots // each - 1  # The first one sets the shares.
         # Each is a call of each worker.
         assert 0.03 < 2 * snapshots / (workers.calls - began) <= 0.05
@@ -374,14 +374,14 @@ def test_snapshots_take_a_twentieth_of_the_time(
 
 def test_workers_that_are_lost(monkeypatch: pytest.MonkeyPatch, fakes: None) -> None:
     """One after the other, with snapshots in between; nobody is waited for in vain."""
-    monkeypatch.setattr(cluster_solver, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(cluster_solver, "MIN_SECONDS", 0.0)
     monkeypatch.setattr(cluster_solver, "SNAPSHOT_SHARE", 1.0)
     game = cut_game()
     here = solve(game, CFR, iters=32, checkpoints=1)
     workers = FakeClient(2, tuple(range(40, 900, 23)))
     there = solve(game, CFR, iters=32, checkpoints=1, cluster=workers)
     # More than it takes to give up, but for the snapshots.
-    assert workers.lost > cluster_solver.MOST_LOSSES
+    assert workers.lost > cluster_solver.MAX_LOSSES
     assert_same(there.state, here.state)
     assert there.evaluation == here.evaluation
     assert [(p.iteration, p.nash_conv) for p in there.trace] == [
@@ -407,8 +407,8 @@ def test_losses_within_snapshots_in_files(
     here = Solver(game, CFR)
     with ClusterSolver(game, CFR, cluster=workers, state_dir=tmp_path) as there:
         for _ in range(3):
-            here.step(2)
-            there.step(2)
+            here.iterate(2)
+            there.iterate(2)
             # Within the second of several pieces.
             workers._losses = (workers.calls + 4,)
             assert_same(there.state, here.state)
@@ -444,7 +444,7 @@ def test_every_worker_has_a_share(fakes: None) -> None:
     workers = Hiring(3)
     with ClusterSolver(cut_game(), CFR, cluster=workers) as there:
         assert sorted(workers.hired) == workers.addresses
-        there.step()
+        there.iterate()
 
 
 def test_shares_of_lost_workers_go_to_those_that_have_fewest(
@@ -454,10 +454,10 @@ def test_shares_of_lost_workers_go_to_those_that_have_fewest(
     workers = Hiring(4, (30, 31), replaced=False)
     game, here = cut_game(), Solver(cut_game(), CFR)
     with ClusterSolver(game, CFR, cluster=workers) as there:
-        there.step(4)
+        there.iterate(4)
         assert workers.lost == 2
         assert sorted(workers.hired[4:]) == sorted(workers.addresses)
-        here.step(4)
+        here.iterate(4)
         assert_alike(there, here)
 
 
@@ -466,7 +466,7 @@ def test_a_replacement_is_waited_for(monkeypatch: pytest.MonkeyPatch, fakes: Non
     monkeypatch.setattr(cluster_workers, "REPLACEMENT_SECONDS", 60.0)
     with ClusterSolver(cut_game(), CFR, cluster=workers) as there:
         workers.asked, workers.late = 0, ["fake://late"]
-        there.step(4)
+        there.iterate(4)
         assert workers.hired[2:] == ["fake://late"]
 
 

@@ -18,7 +18,7 @@ from support.slow_triggers import SlowTriggers
 from support.tiers import tiered
 from tensorcfr import MemoryLimitError, Solution, compile_game, exploitability, solve
 from tensorcfr.algorithms import EFCCE, EFCE, Correlated
-from tensorcfr.correlated import solver
+from tensorcfr.correlated import correlated_solver
 from tensorcfr.evaluation import correlation_gap
 
 TWINS: dict[str, Any] = {
@@ -44,7 +44,7 @@ def test_equals_the_slow_one(name: str, kind: str) -> None:
     first = solve(game, kind, iters=10, checkpoints=())
     solution = solve(game, start=first, iters=20, checkpoints=())
     for _ in range(30):
-        twin.step()
+        twin.iterate()
     for (_, played), expected in zip(solution.joint_play, twin.played, strict=True):
         for label in game.infoset_labels:
             own = list(played[label].values())
@@ -166,12 +166,12 @@ def test_triggers_are_counted_before_they_are_listed(name: str, kind: Correlated
     rules = as_game(TWINS[name]())
     slow = SlowTriggers(tree := build_tree(rules), sees=kind is EFCE)
     n_actions = {label: len(infoset.actions) for label, infoset in tree.infosets.items()}
-    counts, regrets = solver.count_triggers(game := compile_game(rules), kind)
+    counts, regrets = correlated_solver.count_triggers(game := compile_game(rules), kind)
     slow_counts = {label: len(slow.triggers(label)) for label in n_actions}
     assert dict(zip(game.infoset_labels, counts.tolist(), strict=True)) == slow_counts
     swaps = sum(n**2 for n in n_actions.values()) if slow.sees else 0
     assert regrets == swaps + sum(n_actions[label] * n for label, n in slow_counts.items())
-    triggers = solver.triggers_of(game, kind)
+    triggers = correlated_solver.triggers_of(game, kind)
     assert np.diff(triggers.first).tolist() == counts.tolist()
     assert triggers.swap[-1] == regrets
 
@@ -181,7 +181,7 @@ def test_a_large_game_is_refused_before_triggers_are_listed(
 ) -> None:
     """It took nine minutes to list those of Bluff with two dice and one, which need 3.7 TiB."""
     game = compile_game("liars_dice")
-    monkeypatch.setattr(solver, "triggers_of", None)
+    monkeypatch.setattr(correlated_solver, "triggers_of", None)
     said = r"efce on liars_dice \([\d,]+ sequences\) needs at least 9.0 GiB, the limit is 1.0 MiB"
     with pytest.raises(MemoryLimitError, match=said):
         solve(game, "efce", iters=2, memory_limit="1MiB")

@@ -76,8 +76,8 @@ def test_rules_of_every_kind(rule: str, interpreted: None) -> None:
     assert depth(games[1].chunks) == 2
     one, other = (Solver(game, RULES[rule]) for game in games)
     for count in (1, 1, 3):
-        one.step(count)
-        other.step(count)
+        one.iterate(count)
+        other.iterate(count)
         assert farthest(other.average_policy(), one.average_policy()) <= TOLERANCE
         assert farthest(other.current_policy(), one.current_policy()) <= TOLERANCE
         np.testing.assert_allclose(
@@ -91,8 +91,8 @@ def test_states_that_come_back_deeper() -> None:
     rules = "bluff(dice=(2, 1), faces=4)"
     one, other = (Solver(compile_game(rules, cut=cut), CFR()) for cut in (False, (2, 4)))
     assert depth(other.game.chunks) == 2
-    one.step(3)
-    other.step(3)
+    one.iterate(3)
+    other.iterate(3)
     assert farthest(other.average_policy(), one.average_policy()) <= TOLERANCE
 
 
@@ -119,7 +119,7 @@ def test_games_of_cards(name: str, symmetry: bool) -> None:
     assert [depth(one.game.chunks) for one in others] == list(range(rounds, 1, -1))
     for count in (1, 1, 1, 7):
         for one in (once, *others):
-            one.step(count)
+            one.iterate(count)
         for one in others:
             assert farthest(one.average_policy(), once.average_policy()) <= TOLERANCE
             found, expected = one.evaluate(), once.evaluate()
@@ -144,8 +144,8 @@ def three_deals(**options: Any) -> Any:
 
 def test_any_number_of_threads_gives_the_same_bits() -> None:
     one, three = Solver(three_deals(), "cfr+"), Solver(three_deals(), "cfr+", threads=3)
-    one.step(7)
-    three.step(7)
+    one.iterate(7)
+    three.iterate(7)
     assert one.evaluate() == three.evaluate()
     for name, array in one.state._asdict().items():
         np.testing.assert_array_equal(array, getattr(three.state, name))

@@ -18,11 +18,11 @@ from tensorcfr.formats import save_spot
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.locks import Locks
 from tensorcfr.solvers.base import IterativeSolver
-from tensorcfr.solvers.choose import asked_algorithm, choose
+from tensorcfr.solvers.choose import choose, resolve_algorithm
 from tensorcfr.solvers.request import SolveRequest
 from tensorcfr.subgames import Match, resolve
 from tensorcfr.subgames.resolving import REFINED
-from tensorcfr.viewer.desk import Desk, Running
+from tensorcfr.viewer.session import Running, Session
 
 TURN: dict[str, Any] = {
     "board": "QsJh2h8d",
@@ -42,8 +42,8 @@ KUHN = compile_game("kuhn")
 
 def look_and_lock(game: CompiledGame) -> None:
     """The viewer's second solve, in the thread of the test."""
-    desk = Desk(solve(game, "cfr-d", iters=0))
-    desk._solve(Locks(game, {}), None, Running(1))
+    session = Session(solve(game, "cfr-d", iters=0))
+    session._solve(Locks(game, {}), None, Running(1))
 
 
 def play(game: CompiledGame) -> None:
@@ -60,7 +60,7 @@ DOORS: dict[str, Callable[[CompiledGame, Path], object]] = {
     "auto": lambda game, _: solve(game, "auto", iters=1),
     "with rake": lambda *_: solve(compile_game("holdem", **RAKED), iters=1),
     "auto with rake": lambda *_: solve(compile_game("holdem", **RAKED), "auto", iters=1),
-    "Solver": lambda game, _: Solver(game).step(1),
+    "Solver": lambda game, _: Solver(game).iterate(1),
     "buckets": lambda game, _: solve(abstract_hands(game, buckets_by_strength(game, 2)), iters=1),
     "resolve": lambda game, _: resolve(game, Policy.uniform(game), "check", iters=1),
     "resolve rules": lambda game, _: resolve(SPOT, Policy.uniform(game), "check", iters=1),
@@ -94,14 +94,14 @@ def test_every_door_runs_the_same_on_a_spot(
     door: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran: list[Record] = []
-    steps = IterativeSolver.step
+    steps = IterativeSolver.iterate
 
     def step(solver: IterativeSolver, iterations: int = 1) -> None:
         if iterations:
             ran.append(solver.algorithm)
         steps(solver, iterations)
 
-    monkeypatch.setattr(IterativeSolver, "step", step)
+    monkeypatch.setattr(IterativeSolver, "iterate", step)
     DOORS[door](compile_game(SPOT), save_spot(SPOT, tmp_path / "spot.toml"))
     assert ran
     # Resolving, and play where the solver acts first, with a floor that falls.
@@ -127,4 +127,4 @@ def test_what_is_named_runs() -> None:
     assert choose(spot, target=1e-9) == ON_SPOTS
     assert solve(spot, start=solve(spot, "dcfr", iters=1), iters=1).algorithm == DCFR
     with pytest.raises(ValueError, match="''"):
-        asked_algorithm("", spot)
+        resolve_algorithm("", spot)

@@ -22,9 +22,9 @@ from support.interpreted import interpret
 from support.tiers import tiered
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS
-from tensorcfr.cluster.solver import ClusterSolver
+from tensorcfr.cluster.cluster_solver import ClusterSolver
 from tensorcfr.kernels import chunks, iteration
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_state import State
 
 WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} | {
     "delayed": CFR(delay=2),
@@ -70,14 +70,14 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
     """However the iterations are divided, and with whatever between, the bits are the same."""
     make = maker(kind, record, precision, at)
     whole = make()
-    whole.step(LAST)
+    whole.iterate(LAST)
     expected = bits(whole)
     judged = whole.evaluate()
     whole.close()
     for steps in ((1,) * LAST, (4, 5), (8, 1)):
         solver, done = make(), 0
         for count in steps:
-            solver.step(count)
+            solver.iterate(count)
             done += count
             solver.evaluate()
             solver.evaluate_current()
@@ -86,11 +86,11 @@ def check_divisions(kind: str, record: Algorithm, precision: str, at: Path) -> N
         assert solver.evaluate() == judged
         solver.close()
     first = make()
-    first.step(4)
+    first.iterate(4)
     kept = State(*(array.copy() for array in first.state))
     first.close()
     second = make(state=kept, iteration=4)
-    second.step(LAST - 4)
+    second.iterate(LAST - 4)
     assert bits(second) == expected
     second.close()
 
@@ -136,7 +136,7 @@ def test_a_solve_by_the_clock(monkeypatch: pytest.MonkeyPatch, interpreted: None
     """``solve`` divides iterations by the clock; the state is that of one step."""
     game = compile_game("kuhn(cards=4)", cut=1)
     whole = Solver(game, CFR, precision="int16")
-    whole.step(40)
+    whole.iterate(40)
     solution = solve(game, CFR, iters=40, precision="int16")
     found = {name: array.tobytes() for name, array in solution.state._asdict().items()}
     assert found == bits(whole)
@@ -162,7 +162,7 @@ def test_a_thread_that_fails(
 
     monkeypatch.setattr(module, name, fails)
     with pytest.raises(MemoryError, match="no room for scratch"):
-        solver.step(2)
+        solver.iterate(2)
 
 
 def test_a_rule_that_cannot_be_compiled() -> None:
@@ -184,7 +184,7 @@ def test_a_directory_is_for_one_solver(tmp_path: Path, interpreted: None) -> Non
     """The second is told of the first; once that is closed or gone, there is room again."""
     game = compile_game("kuhn(cards=4)", cut=1)
     first = Solver(game, CFR, state_dir=tmp_path)
-    first.step(3)
+    first.iterate(3)
     before = bits(first)
     with pytest.raises(BlockingIOError, match=f"in use by process {os.getpid()} on"):
         Solver(game, CFR, state_dir=tmp_path)
@@ -193,8 +193,8 @@ def test_a_directory_is_for_one_solver(tmp_path: Path, interpreted: None) -> Non
     assert bits(first) == before
     first.close()
     second = Solver(game, CFR, state_dir=tmp_path)
-    second.step(3)
-    first.step(1)  # Its arrays are its own.
+    second.iterate(3)
+    first.iterate(1)  # Its arrays are its own.
     assert bits(second) == before
     del second
     gc.collect()

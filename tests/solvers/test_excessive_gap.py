@@ -58,9 +58,9 @@ def test_equals_the_slow_one(name: str) -> None:
                 excused = mark > LAST_EXACT and worst <= ROUNDINGS * rounding
                 assert worst <= TOLERANCE or excused, f"iteration {mark}, {label!r}: off by {worst}"
         if mark < 50:
-            solver.step()
+            solver.iterate()
             for slow in (twin, *multiplied):
-                slow.step()
+                slow.iterate()
     np.testing.assert_allclose(solver.state.numbers[:2], twin.mu, rtol=1e-12)
     assert solver.state.numbers[kernels.TAU] == pytest.approx(twin.tau, rel=1e-12)
     assert twin.gap(twin.plans, twin.mu) >= 0.0
@@ -72,7 +72,7 @@ def test_the_gap_bounds_nash_conv(name: str) -> None:
     game = compile_game(name)
     twin, solver = SlowGap(build_tree(as_game(make_game(name)))), GapSolver(game, "egt")
     for _ in range(6):
-        solver.step(20)
+        solver.iterate(20)
         mu = solver.state.numbers
         bound = sum(mu[p] * plex.widest() for p, plex in enumerate(twin.plexes))
         assert 0.0 < solver.evaluate().nash_conv <= bound

@@ -10,7 +10,7 @@ import pytest
 from tensorcfr import compile_game, team_game
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_D, EFCE, EXTERNAL_SAMPLING, LP, Record
 from tensorcfr.solvers.base import IterativeSolver, solver_class, solver_for
-from tensorcfr.uncompiled.game import UncompiledGame
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame
 
 OUTER = (
     "cluster",

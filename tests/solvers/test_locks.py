@@ -112,9 +112,9 @@ def check(game: CompiledGame, rules: Game, variant: str, locks: Given, marks: An
     if not reference.average_policy():  # All that there is is locked.
         return
     for mark in marks:
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while reference.t < mark:
-            reference.step()
+            reference.iterate()
         if not reference.has_average:
             # Chance that plays a lock of 0 leads to no regret; an own action of 0 does.
             continue
@@ -149,8 +149,8 @@ def test_the_pace_of_free_actions(name: str, floor: float) -> None:
     other = compile_game(ChanceLocked(as_game(make_game(name)), solver.locks))
     reference = Solver(other, record)
     for _ in range(20):
-        solver.step()
-        reference.step()
+        solver.iterate()
+        reference.iterate()
     found = unlocked(solver.average_policy(), solver.locks)
     for label, probabilities in reference.average_policy().items():
         np.testing.assert_allclose(found[label], list(probabilities.values()), rtol=0, atol=1e-12)
@@ -265,7 +265,7 @@ def test_other_rules(name: str, algorithm: Any, twin: Any) -> None:
     solver = Solver(game, algorithm, locks=locks)
     for _ in range(12):
         np.testing.assert_allclose(solver.state.strategy, slow.strategy, rtol=0, atol=1e-12)
-        solver.step()
+        solver.iterate()
         slow.iterate()
     np.testing.assert_allclose(solver.state.regret, slow.regret, rtol=0, atol=1e-12)
 

@@ -42,7 +42,7 @@ def test_all_figures_follow_the_last_iterate(name: str, tmp_path: Path) -> None:
     assert curve[-1] == solution.exploitability < 0.5 * curve[0]
     for point in solution.trace:
         solver = Solver(game, OFF)
-        solver.step(point.iteration)
+        solver.iterate(point.iteration)
         assert point.exploitability == solver.evaluate_current().exploitability
         assert solver.evaluate() == solver.evaluate_current()
     assert "of the last iterate: no iteration is in the average" in solution.summary()
@@ -74,10 +74,10 @@ def test_sampled_solvers_follow_the_last_iterate(record: Sampling, tmp_path: Pat
 
 def test_sampling_rules_follows_the_last_iterate() -> None:
     solver = SampledSolver("kuhn", EXTERNAL_SAMPLING(delay=10**9), seed=1)
-    solver.step(300)
+    solver.iterate(300)
     last = solver.current_policy().to_dict()
     assert solver.average_policy().to_dict() == last
-    assert solver.policy_of(solver.setting, solver.state).to_dict() == last
+    assert solver.policy_of(solver.problem, solver.state).to_dict() == last
     assert last["K"]["bet"] != 0.5
 
 
@@ -108,10 +108,10 @@ def test_the_best_is_called_the_last_iterate() -> None:
 
 def test_a_policy_of_the_last_iterate_is_detached_from_the_solver() -> None:
     solver = Solver(compile_game("nl_leduc(stack=2)", cut=1), OFF)
-    solver.step(3)
+    solver.iterate(3)
     policy = solver.average_policy()
     kept = solver.current_policy().to_dict()
-    solver.step(3)
+    solver.iterate(3)
     assert policy.to_dict() == kept
 
 

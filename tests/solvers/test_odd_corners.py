@@ -125,7 +125,7 @@ def test_odd_games_equal_the_reference(rules: Game, algorithm: Algorithm) -> Non
         alternating=algorithm.alternating,
     )
     for _ in range(20):
-        reference.step()
+        reference.iterate()
     for label, expected in reference.average_policy().items():
         np.testing.assert_allclose(list(solution.policy[label].values()), expected, atol=1e-12)
     policy = {label: list(row.values()) for label, row in solution.policy.items()}
@@ -139,10 +139,10 @@ def test_a_decision_problem_is_solved() -> None:
 
 def test_payoffs_that_cancel_are_a_tie() -> None:
     solver = Solver(compile_game(Cancelling()), CFR)
-    solver.step(3)
+    solver.iterate(3)
     assert solver.current_policy()["blind"] == {"x": 0.5, "y": 0.5}
     solver = Solver(compile_game(CancellingHands()), CFR)
-    solver.step(3)
+    solver.iterate(3)
     assert all(row == {"x": 0.5, "y": 0.5} for row in solver.current_policy().values())
 
 
@@ -184,11 +184,11 @@ class TestArguments:
         with pytest.raises(ValueError, match="iters must be a whole number"):
             solve(KUHN, iters=iters)
         with pytest.raises(ValueError, match="iterations must be a whole number"):
-            Solver(KUHN).step(iters)
+            Solver(KUHN).iterate(iters)
 
     def test_steps_forward_only(self) -> None:
         with pytest.raises(ValueError, match="iterations must be a whole number >= 0, not -1"):
-            Solver(KUHN).step(-1)
+            Solver(KUHN).iterate(-1)
         with pytest.raises(ValueError, match=r"checkpoints must be iterations from 1, not 1\.5"):
             solve(KUHN, iters=5, checkpoints=[1.5])  # type: ignore[list-item]
 
@@ -217,10 +217,10 @@ class TestArguments:
     def test_weights_that_single_precision_cannot_hold(self) -> None:
         """The sum of ``t ** 10`` passes 3.4e38 at iteration 3,960; before, the average was nan."""
         solver = Solver(KUHN, CFR_PLUS(average_power=10), precision="float32")
-        solver.step(3000)
+        solver.iterate(3000)
         kept = solver.state.cumulative.copy()
         with pytest.raises(ValueError, match="by iteration 5,000 the sum of its weights is too"):
-            solver.step(2000)
+            solver.iterate(2000)
         assert solver.iteration == 3000
         np.testing.assert_array_equal(solver.state.cumulative, kept)
 

@@ -24,9 +24,9 @@ from tensorcfr import compile_game as compiled
 from tensorcfr.algorithms import CFR, CFR_PLUS, PCFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.kernels.tiles import LONGEST, TILE_ROWS
-from tensorcfr.solvers.arguments import PRECISIONS
 from tensorcfr.solvers.solver import bytes_needed
-from tensorcfr.solvers.state import State
+from tensorcfr.solvers.solver_arguments import PRECISIONS
+from tensorcfr.solvers.solver_state import State
 
 pytestmark = pytest.mark.compiled
 
@@ -78,7 +78,7 @@ def bits(state: State) -> dict[str, bytes]:
 
 def stepped(name: str, algorithm: Any, iterations: int, **options: Any) -> Solver:
     solver = Solver(game(name), algorithm, **options)
-    solver.step(iterations)
+    solver.iterate(iterations)
     return solver
 
 
@@ -116,15 +116,15 @@ def test_threads_are_a_number_from_one(threads: Any) -> None:
 def test_a_forked_child_steps_on() -> None:
     """It has none of its parent's threads: waiting for them, it would hang."""
     solver, alone = (Solver(game("leduc"), "cfr", threads=threads) for threads in (2, 1))
-    solver.step(3)
-    alone.step(6)
+    solver.iterate(3)
+    alone.iterate(6)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12: threads and a fork.
         child = os.fork()
     if child == 0:
         status = 1
         try:
-            solver.step(3)
+            solver.iterate(3)
             status = int(solver.state.regret.tobytes() != alone.state.regret.tobytes())
         finally:
             os._exit(status)
@@ -135,7 +135,7 @@ def test_a_forked_child_steps_on() -> None:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     assert ended == (child, 0)
-    solver.step(3)
+    solver.iterate(3)
     assert solver.state.regret.tobytes() == alone.state.regret.tobytes()
 
 
@@ -178,7 +178,7 @@ def test_single_precision(spec: str, path: str, algorithm: str) -> None:
     single = Solver(generic(spec, path), algorithm, precision="float32")
     double = Solver(generic(spec, path), algorithm)
     for solver in (single, double):
-        solver.step(50)
+        solver.iterate(50)
     for name in ("regret", "cumulative", "strategy", "reach", "memory"):
         assert getattr(single.state, name).dtype == np.float32
     found, expected = single.evaluate(), double.evaluate()
@@ -247,7 +247,7 @@ def test_going_on(name: str, algorithm: str, threads: int, precision: str) -> No
         game(name), record, state=first.state, iteration=first.iteration, threads=threads
     )
     for solver in (first, second):
-        solver.step(6)
+        solver.iterate(6)
         assert solver.iteration == 13
         assert bits(solver.state) == bits(whole.state)
     assert second.state.regret.dtype == np.dtype(precision)
@@ -258,13 +258,13 @@ def test_a_solver_takes_no_more_than_was_said() -> None:
     bluff = compiled("bluff(dice=(2, 1))")
     for _ in range(2):  # Python and numba keep small objects of the first rounds.
         first = Solver(bluff, "cfr+")
-        first.step(2)
+        first.iterate(2)
         first.evaluate()
     del first
     tracemalloc.start()
     try:
         solver = Solver(bluff, "cfr+")
-        solver.step(2)
+        solver.iterate(2)
         solver.evaluate()
         peak = tracemalloc.get_traced_memory()[1]
     finally:

@@ -254,7 +254,7 @@ class TestSolver:
     def test_steps_add_up(self) -> None:
         solver = Solver(LEDUC, "cfr+")
         for _ in range(25):
-            solver.step()
+            solver.iterate()
         solution = solve(LEDUC, "cfr+", iters=25)
         np.testing.assert_array_equal(
             solver.average_policy().probabilities, solution.policy.probabilities

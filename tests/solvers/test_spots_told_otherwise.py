@@ -57,7 +57,7 @@ class Swapped(Holdem):
 def averages(rules: Holdem, algorithm: Algorithm, **options: Any) -> Strategies:
     """Average strategies after some iterations, by label."""
     solver = Solver(compile_game(rules, **options), algorithm, precision="float64")
-    solver.step(ITERATIONS)
+    solver.iterate(ITERATIONS)
     return {label: dict(row) for label, row in solver.average_policy().items()}
 
 

@@ -88,11 +88,11 @@ def test_sums_of_games_of_cards(name: str) -> None:
 
 def test_sums_of_a_solver_are_copies() -> None:
     solver = Solver(compile_game("nl_leduc(stack=2)"), "cfr")
-    solver.step(2)
+    solver.iterate(2)
     check_sums(solver, solver.run(iters=0))
     before = solver.sums
     kept = dict(before)
-    solver.step(3)
+    solver.iterate(3)
     assert dict(before) == kept
 
 

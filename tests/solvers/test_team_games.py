@@ -48,9 +48,9 @@ def test_cfr_equals_the_slow_one(name: str) -> None:
     game, twin = team_game(compile_game(rules), teams), SlowTeamCFR(tree, teams)
     solver = TeamSolver(game, "cfr+")
     for mark in (1, 2, 3) if "leduc" in name else (1, 2, 3, 10):
-        solver.step(mark - solver.iteration)
+        solver.iterate(mark - solver.iteration)
         while twin.t < mark:
-            twin.step()
+            twin.iterate()
         for side in range(2):
             found = towards_terminals(game, solver.average_probabilities(), side)
             np.testing.assert_allclose(found, twin.average(side), rtol=0, atol=1e-12)

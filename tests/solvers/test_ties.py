@@ -83,8 +83,8 @@ def assert_exact(game: Any, tree: Game | Tree, algorithm: Algorithm, iterations:
     """Average strategies of all iterations equal those in exact fractions."""
     solver, exact = Solver(compile_game(game), algorithm), ExactCFR(tree, plus=algorithm != CFR)
     for _ in range(iterations):
-        solver.step()
-        exact.step()
+        solver.iterate()
+        exact.iterate()
         found = solver.average_policy()
         for label, expected in exact.average().items():
             assert list(found[label].values()) == pytest.approx(
@@ -121,7 +121,7 @@ def test_goofspiel_of_four_cards(order: int, algorithm: Algorithm) -> None:
     game = Shuffled(rules, order, lambda u: 1e6 * u)
     solver, found = Solver(compile_game(game), algorithm), []
     for _ in range(5):
-        solver.step()
+        solver.iterate()
         found.append(solver.evaluate().nash_conv / 1e6)
     expected = [float(number) for number in CURVES[algorithm].split()]
     np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
@@ -142,8 +142,8 @@ def test_games_of_openspiel(name: str, algorithm: Algorithm) -> None:
     solver, exact = Solver(compile_game(game), algorithm), ExactCFR(tree_of(game))
     exact.plus = algorithm != CFR
     for _ in range(5):
-        solver.step()
-        exact.step()
+        solver.iterate()
+        exact.iterate()
         assert solver.evaluate().nash_conv == pytest.approx(float(exact.nash_conv()), abs=TOLERANCE)
     if (name, algorithm) == (SPIEL[0], CFR):
         assert exact.nash_conv().as_integer_ratio() == (1, 6)
@@ -188,7 +188,7 @@ class OtherSuits(LeducOfCards):
 def averages(game: CompiledGame, algorithm: Algorithm = CFR) -> dict[str, dict[str, float]]:
     """Average strategies after 20 iterations."""
     solver = Solver(game, algorithm)
-    solver.step(20)
+    solver.iterate(20)
     return {label: dict(row) for label, row in solver.average_policy().items()}
 
 

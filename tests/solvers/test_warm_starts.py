@@ -15,7 +15,7 @@ from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.base import Setting
+from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
 OTHERS = ("cfr", "cfr+", "lcfr", "dcfr", "dcfr+", "pcfr+", "pdcfr+")
@@ -39,7 +39,7 @@ def test_begins_with_the_strategies(algorithm: str) -> None:
         assert first[label] == pytest.approx(probabilities, abs=1e-15)
     # The average begins empty: after one iteration it is what that iteration played.
     assert not solver.state.cumulative.any()
-    solver.step()
+    solver.iterate()
     for label in ("J", "Q", "K"):
         assert solver.average_policy()[label] == pytest.approx(policy[label], abs=1e-12)
 
@@ -89,7 +89,7 @@ def test_equal_to_the_reference_from_there(alternating: bool) -> None:
     record = CFR_PLUS(alternating=alternating)
     policy = random_policy(game, 2)
     state = warm_state(game, record, policy)
-    to = Setting(game, record).merged_numbers
+    to = Problem(game, record).merged_numbers
     regret = state.regret if to is None else state.regret[to]
     assert len(state.regret) == game.n_sequences
     solver = Solver(game, record, state=state)
@@ -98,8 +98,8 @@ def test_equal_to_the_reference_from_there(alternating: bool) -> None:
         twin.regrets[label] = regret[game.sequences(infoset)].tolist()
         twin.strategy[label] = list(policy[label].values())
     for _ in range(50):
-        solver.step()
-        twin.step()
+        solver.iterate()
+        twin.iterate()
         assert difference(solver.average_policy(), twin.average_policy())[0] <= 1e-12
 
 
@@ -109,9 +109,9 @@ def test_from_regrets_is_the_same_way(name: str) -> None:
     game = compile_game(name)
     begun = solve(game, "cfr", iters=20)
     warm, whole = solve(game, "cfr", iters=15, warm_start=begun), Solver(game, "cfr")
-    whole.step(20)
+    whole.iterate(20)
     before = whole.state.cumulative.copy()
-    whole.step(15)
+    whole.iterate(15)
     assert warm.state is not None
     np.testing.assert_array_equal(warm.state.regret, whole.state.regret)
     np.testing.assert_array_equal(warm.state.strategy, whole.state.strategy)

@@ -148,7 +148,7 @@ def test_labels_that_are_made_on_demand_are_not_kept(tmp_path: Path) -> None:
 def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path: Path) -> None:
     game = compiled(name)
     solver = Solver(game, DCFR, precision=precision)
-    solver.step(5)
+    solver.iterate(5)
     kept = solver.state._make(array.copy() for array in solver.state)
     solution = replace(solve(game, DCFR, iters=5), state=kept)
     again = Solution.load(solution.save(tmp_path / "s"))
@@ -157,8 +157,8 @@ def test_a_solution_goes_on_to_the_same_bits(name: str, precision: str, tmp_path
     assert again.state.regret.shape == (game.solver_form.n_sequences,)
     assert again.policy.probabilities.shape == (game.n_sequences,)
     on = Solver(again.game, DCFR, state=again.state, iteration=5)
-    on.step(3)
-    solver.step(3)
+    on.iterate(3)
+    solver.iterate(3)
     for one, other in zip(on.state, solver.state, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -109,8 +109,8 @@ def compare(name: str, method: str, **options: Any) -> None:
     slow = resolve(flat, blueprint, at, method=method, **options)
     fast = resolve(game, in_chunks(blueprint, game), at, method=method, **options)
     for one, other in zip(slow.subgames, fast.subgames, strict=True):
-        assert (one.at.split(), one.player, one.hands) == (
-            other.at.split(),
+        assert (one.public_node.split(), one.player, one.hands) == (
+            other.public_node.split(),
             other.player,
             other.hands,
         )
@@ -145,7 +145,7 @@ def test_the_resolve_gadget_equals_a_slow_reference(
     at, opponent = ["x", "y x"], 1 - player
     found = resolve(game, blueprint, at, player=player, algorithm="lp")
     for one in found.subgames:
-        slow = Spot(HandByHand(rules_of(game)), tuple(one.at.split()))
+        slow = Spot(HandByHand(rules_of(game)), tuple(one.public_node.split()))
         weights = slow.weights(dict(blueprint), opponent).sum(axis=1)
         for policy, fast in ((blueprint, one.alternative), (found.policy, one.values)):
             expected = slow.best(dict(policy), opponent) / weights
@@ -307,7 +307,7 @@ def test_t1_an_equilibrium_keeps_its_values() -> None:
         shares = np.zeros(len(dealt))
         for hand, cards in enumerate(rules.hands[opponent]):
             met = ~(rules.hands[one.player] == cards).any(axis=1)
-            kept = rules.kept[opponent][hand]
+            kept = rules.part_hands[opponent][hand]
             shares[kept] = rules.weights[opponent][hand] * rules.weights[one.player][met].sum()
         worth = shares[dealt] @ one.alternative[dealt] / shares.sum()
         assert one.solution.value[opponent] == pytest.approx(worth, abs=EXACT)
@@ -327,8 +327,8 @@ def test_a_gadget_equals_its_flat_game(opponent: int) -> None:
     algorithm = CFR_PLUS(floor=0.01)
     fast, slow = Solver(gadget, algorithm), Solver(gadget.flat(), algorithm)
     for _ in range(2):
-        fast.step(3)
-        slow.step(3)
+        fast.iterate(3)
+        slow.iterate(3)
         assert farthest(fast.average_policy(), slow.average_policy()) <= 1e-9
         for found, expected in zip(
             (fast.evaluate().values, fast.evaluate().best_responses),
@@ -438,7 +438,7 @@ def test_cfr_d_equals_the_slow_reference(name: str, monkeypatch: pytest.MonkeyPa
     rules, groups = HandByHand(CardNodes.of(game).rules), ways_to_cards(game)
     record = CFR_D(subgame_iterations=3, resolve_iterations=4)
     solver = DecomposedSolver(game, record(variant=CFR_D.variant(alternating=False)))
-    solver.step(2)
+    solver.iterate(2)
     slow = cfr_d(rules, groups, 2, inner=3, resolving=4, alternating=False)
     policy = solver.average_policy()
     differences = []
@@ -465,7 +465,7 @@ def test_cfr_d_with_merged_hands_and_boards_equals_that_without() -> None:
         game = compile_game(rules, symmetry=symmetry)
         assert game.merges_hands == symmetry
         solver = DecomposedSolver(game, record(variant=CFR_D.variant(alternating=False)))
-        solver.step(3)
+        solver.iterate(3)
         found.append((solver.evaluate().best_responses, solver.evaluate_current().best_responses))
     np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-9)
 

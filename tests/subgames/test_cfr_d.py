@@ -32,7 +32,7 @@ from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.cut_game import CutGame
-from tensorcfr.solvers.state import bytes_kept
+from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
 from tensorcfr.subgames.roots import find_roots
@@ -124,7 +124,7 @@ def check_reference(
     solver = DecomposedSolver(game, record)
     with_choice = [any(has_choice(rules, steps) for steps in group) for group in groups]
     assert cut_game_of(game, cut).chunks.n_chunks == sum(with_choice)
-    solver.step(3)
+    solver.iterate(3)
     slow = cfr_d(rules, groups, 3, inner=4, resolving=6, alternating=alternating)
     policy = solver.average_policy()
     assert_same(rules, policy, slow)
@@ -157,7 +157,7 @@ def test_averages_begin_anew_where_the_slow_references_do(
     variant, inner = CFR_D.variant(restart_base=3, alternating=False), CFR_PLUS(restart_base=3)
     record = CFR_D(cut=2, subgame_iterations=4, resolve_iterations=5, variant=variant, inner=inner)
     solver = DecomposedSolver(game, record)
-    solver.step(4)
+    solver.iterate(4)
     groups = [[steps] for steps in steps_to(rules, game, 2)]
     slow = cfr_d(rules, groups, 4, inner=4, resolving=5, alternating=False, restarts={3})
     assert_same(rules, solver.average_policy(), slow)
@@ -186,7 +186,7 @@ def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
     assert game.chunks.n_chunks >= 3
     solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
     before = solver.evaluate().exploitability
-    solver.step(30)
+    solver.iterate(30)
     found = solver.evaluate()
     assert found.exploitability < before / 4
     flat = evaluate(game.flat(), laid_out(solver.average_policy(), game.flat()))
@@ -251,18 +251,18 @@ def test_memory_is_told_before(monkeypatch: pytest.MonkeyPatch, cache: int) -> N
     game = compile_game("bluff", dice=(2, 1), cut=True)
     record = CFR_D(subgame_iterations=1, resolve_iterations=1)
     solver = DecomposedSolver(game, record)
-    solver.step(1)
+    solver.iterate(1)
     solver.evaluate()  # All kernels are compiled.
     del solver
     tracemalloc.start()
     solver = DecomposedSolver(game, record)
-    solver.step(1)
+    solver.iterate(1)
     solver.evaluate()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     needed = decomposed_bytes(game, record)
     assert 0.6 * needed < peak < needed
-    assert needed < bytes_kept(game.chunks, CFR_PLUS)
+    assert needed < state_bytes(game.chunks, CFR_PLUS)
 
 
 @FULL

@@ -31,7 +31,7 @@ from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import values
 from tensorcfr.formats import find_policy
 from tensorcfr.games import make_game
-from tensorcfr.games.cards import deal_without_replacement, dealt_to_board
+from tensorcfr.games.small_poker import deal_without_replacement, dealt_to_board
 from tensorcfr.solvers.choose import DEFAULT_ALGORITHM
 from tensorcfr.subgames import Resolution, belief, put_back, resolve, subgame, subgame_roots
 from tensorcfr.subgames.blueprints import find_blueprint, subgames_of
@@ -127,7 +127,7 @@ def test_alternative_values_equal_a_slow_reference(name: str) -> None:
     found = resolved(name, blueprint, "resolve")
     after = dict(found.policy)
     for one in found.subgames[:6]:
-        slow, opponent = spot(name, one.at), 1 - one.player
+        slow, opponent = spot(name, one.public_node), 1 - one.player
         weight = slow.weights(dict(blueprint), opponent).sum(axis=1)
         for policy, fast in ((dict(blueprint), one.alternative), (after, one.values)):
             with np.errstate(invalid="ignore"):
@@ -141,7 +141,7 @@ def test_gadgets_are_as_good_as_a_slow_linear_program(name: str) -> None:
     blueprint = random_policy(compiled(name), 0)
     for method in ("resolve", "maxmargin"):
         for one in resolved(name, blueprint, method).subgames[:4]:
-            slow, opponent = spot(name, one.at), 1 - one.player
+            slow, opponent = spot(name, one.public_node), 1 - one.player
             best = slow.best_gadget(
                 dict(blueprint), one.player, one.alternative, margin=method == "maxmargin"
             )
@@ -216,7 +216,7 @@ def test_t1_an_equilibrium_keeps_its_values(name: str) -> None:
     found = resolved(name, equilibrium(name), "resolve")
     policy = dict(equilibrium(name).policy)
     for one in found.subgames[:6]:
-        weight = spot(name, one.at).weights(policy, 1 - one.player).sum(axis=1)
+        weight = spot(name, one.public_node).weights(policy, 1 - one.player).sum(axis=1)
         worth = np.nansum(weight * np.nan_to_num(one.alternative)) / weight.sum()
         assert one.solution.value[1 - one.player] == pytest.approx(worth, abs=EXACT)
     before, after = equilibrium(name).evaluation, evaluate(compiled(name), found.policy)
@@ -249,9 +249,9 @@ def test_unsafe_resolving_is_that_of_the_subgame_with_both_ranges(name: str) -> 
     """The ranges are those of a slow reference."""
     game, blueprint = compiled(name), random_policy(compiled(name), 9)
     for one in resolved(name, blueprint, "unsafe").subgames[:4]:
-        slow = spot(name, one.at)
+        slow = spot(name, one.public_node)
         ranges = [slow.reach(dict(blueprint), player) for player in (0, 1)]
-        part = subgame(game, one.at, ranges=ranges)
+        part = subgame(game, one.public_node, ranges=ranges)
         assert one.solution.value == pytest.approx(solve(part, "lp").value, abs=EXACT)
 
 
@@ -291,7 +291,7 @@ def test_t9_the_gadget_equals_two_actions_inside_the_iteration(name: str) -> Non
     blueprint = random_policy(compiled(name), 11)
     found = resolved(name, blueprint, "resolve", algorithm="cfr+", iters=iterations)
     for one in found.subgames[:4]:
-        slow = spot(name, one.at)
+        slow = spot(name, one.public_node)
         for public, average in slow.gadget_cfr_plus(
             dict(blueprint), one.player, np.nan_to_num(one.alternative), iterations
         ).items():

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tensorcfr import Solution
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Session
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 IN_BROWSER = [
@@ -30,7 +30,7 @@ READY = "body[data-ready]"
 @contextmanager
 def served(*solutions: Solution) -> Iterator[Server]:
     """The viewer of one or two solutions; of none, the form."""
-    server = Server(Desk(*solutions) if solutions else None)
+    server = Server(Session(*solutions) if solutions else None)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -87,8 +87,8 @@ def table(page: Any) -> dict[str, dict[str, Any]]:
 
 def assert_shows(page: Any, solution: Solution, label: str) -> None:
     """The table on the screen has the numbers of Python for the node of an infoset."""
-    desk = Desk(solution)
-    node = desk.node(desk.nodes.place(label), 0)
+    session = Session(solution)
+    node = session.node(session.nodes.place(label), 0)
     shown = table(page)
     assert list(shown) == [row["infoset"] for row in node["hands"]]
     assert label in shown

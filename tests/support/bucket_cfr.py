@@ -58,7 +58,7 @@ class BucketCFR:
         self.cumulative = {name: [0.0] * n for name, n in width.items()}
         self.strategy = {name: [1 / n] * n for name, n in width.items()}
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         """One iteration."""
         self.t += 1
         players = range(self.tree.n_players)

@@ -166,9 +166,9 @@ def assert_equal(
 
 def difference_at(mark: int, solver: Solver, reference: ReferenceCFR) -> tuple[float, str]:
     """The largest difference between average strategies after ``mark`` iterations."""
-    solver.step(mark - solver.iteration)
+    solver.iterate(mark - solver.iteration)
     while reference.t < mark:
-        reference.step()
+        reference.iterate()
     return difference(solver.average_policy(), reference.average_policy())
 
 
@@ -210,7 +210,7 @@ def rounding(
     for factor in (1.0, 0.7, 1.1, 1.3, 1.9):
         reference = ReferenceCFR(Multiplied(game, factor), **options)
         for _ in range(iterations):
-            reference.step()
+            reference.iterate()
         found.append(policy(reference))
     return max(
         abs(p - q)
@@ -226,8 +226,8 @@ def check_last_iterate(variant: Variant) -> None:
     game, tree = built("kuhn, 4 cards")
     solver, reference = Solver(game, algorithm), ReferenceCFR(tree, **options)
     for _ in range(20):
-        solver.step()
-        reference.step()
+        solver.iterate()
+        reference.iterate()
         worst, where = difference(solver.current_policy(), reference.current_policy())
         rules, last = as_game(GAMES["kuhn, 4 cards"]()), ReferenceCFR.current_policy
         excused = reference.t > LAST_EXACT and worst <= ROUNDINGS * rounding(

@@ -254,7 +254,7 @@ def _sums(case: Case) -> Any:
 
 def _solver(case: Case) -> Any:
     solver = Solver(case.game, "cfr+", locks=case.locks, precision="float64")
-    solver.step(2)
+    solver.iterate(2)
     return [
         {label: list(sums) for label, sums in solver.sums.items()},
         solver.average_policy().to_dict(),
@@ -587,7 +587,7 @@ REASONS: dict[str, str] = {
         BoardReport Batch Batched ByLine Situation
     """,
     PLACES: """
-        compile_game load_game find_rules from_gambit from_openspiel parse_spot
+        compile_game load_game resolve_rules from_gambit from_openspiel parse_spot
         policy_to_gambit policy_to_openspiel policy_to_pyspiel read_efg read_nfg read_spot
         read_spot_options save_efg save_nfg save_spot spot_text to_gambit to_openspiel
         CompiledGame FlatGame TablePolicy
@@ -626,7 +626,8 @@ REASONS: dict[str, str] = {
         quantal_responses quasi_perfect
     """,
     SWEEPS: """
-        LEVELS Budget Cell Reached Row SweepProgress Table curves reached read_algorithm
+        Cell LEVELS Reached StopRules SweepProgress SweepRow SweepTable curves reached
+        read_algorithm
         read_sweep sweep
     """,
 }

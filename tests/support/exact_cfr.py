@@ -52,7 +52,7 @@ class ExactCFR:
         self.cumulative = {label: list(row) for label, row in zeros.items()}
         self.strategy = {label: matched(row) for label, row in zeros.items()}
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         """One iteration."""
         self.t += 1
         weight = Fraction(self.t if self.plus else 1)

@@ -99,7 +99,7 @@ class FakeClient:
 
 def play_cluster(patched: pytest.MonkeyPatch) -> None:
     """Let solvers take fake clients for clusters, and not wait for workers."""
-    from tensorcfr.cluster import solver as cluster_solver
+    from tensorcfr.cluster import cluster_solver as cluster_solver
     from tensorcfr.cluster import workers
 
     patched.setattr(cluster_solver, "connect", lambda cluster: cluster)

@@ -21,7 +21,7 @@ from scripts._damaged_readers import Watch
 from scripts._mutations import HOSTILE
 from tensorcfr import Solution, compile_game, load_game, save_game, solve
 from tensorcfr.storage.archive import digest_of
-from tensorcfr.uncompiled.game import UncompiledGame, UnknownRules
+from tensorcfr.uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 
 MIB = 1 << 20
 LIMIT = 100 * MIB

@@ -397,7 +397,7 @@ class InfosetCFR:
         self.cumulative = {label: [0.0] * len(i.actions) for label, i in infosets.items()}
         self.weight, self.fading, self.alternating, self.t = weight, fading, alternating, 0
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         self.t += 1
         players = range(self.tree.n_players)
         for together in [[player] for player in players] if self.alternating else [players]:

@@ -350,7 +350,7 @@ class ReferenceCFR:
         self.strategy = {label: normalized(zeros) for label, zeros in self.regrets.items()}
         self.updates = [0] * self.tree.n_players
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         """One iteration: every player is updated once."""
         self.t += 1
         players = range(self.tree.n_players)

@@ -127,7 +127,7 @@ class SlowDescent:
         """The changes of infosets, at every action."""
         return {key: [one] * len(self.strategy[key]) for key, one in self.change.items()}
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         """Player after player; all infosets of a player at once."""
         self.t += 1
         players = {label: infoset.player for label, infoset in self.tree.infosets.items()}

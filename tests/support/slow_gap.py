@@ -175,7 +175,7 @@ class SlowGap:
         plex = self.plexes[player]
         return plex.respond(gradient + mu * plex.gradient(start), mu).x
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         player = 0 if self.mu[0] > self.mu[1] else 1
         other = 1 - player
         x, y = self.plans[player], self.plans[other]

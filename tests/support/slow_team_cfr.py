@@ -148,7 +148,7 @@ class SlowTeamCFR:
     def __init__(self, tree: Tree, teams: tuple[tuple[int, ...], ...]) -> None:
         self.sides, self.t = [SlowSide(tree, team) for team in teams], 0
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         self.t += 1
         for side, other in (self.sides, self.sides[::-1]):
             side.update(other.reaches(), self.t)

@@ -90,7 +90,7 @@ class SlowTriggers:
         value(self.tree.root, 1.0)
         return found
 
-    def step(self) -> None:
+    def iterate(self) -> None:
         self.played.append({label: list(sigma) for label, sigma in self.sigma.items()})
         for player in range(self.tree.n_players):
             q = self.values(player)

@@ -299,7 +299,7 @@ def slow_passes(name: str, iters: int, *, locked: bool) -> tuple[Rows, Rows]:
         alternating=True,
     )
     for _ in range(iters):
-        slow.step()
+        slow.iterate()
     return slow.average_policy(), slow.current_policy()
 
 
@@ -605,7 +605,7 @@ def look_at_values(made: Made) -> None:
         for at, label in enumerate(rows.infosets.labels):
             expected, row = made.slow.at(label), np.array(made.rows[label])
             made.close(rows.own_reach[at], expected.own, label)
-            made.close(rows.others_reach[at], expected.others, label)
+            made.close(rows.counterfactual_reach[at], expected.others, label)
             made.close(rows.counterfactual[at], expected.value, label)
             made.close(rows.best[at], expected.best, label)
             made.close(rows.regret[at], expected.value - row @ expected.value, label)

@@ -34,10 +34,10 @@ from tensorcfr.compilers.cut import game as cut_game
 from tensorcfr.errors import SweepError
 from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (
-    Budget,
-    Row,
+    StopRules,
     SweepProgress,
-    Table,
+    SweepRow,
+    SweepTable,
     curves,
     reached,
     read_algorithm,
@@ -46,7 +46,7 @@ from tensorcfr.sweep import (
     sweep,
 )
 from tensorcfr.sweep.cells import cells, spec_of
-from tensorcfr.sweep.table import COLUMNS, HEADING, _line
+from tensorcfr.sweep.sweep_table import COLUMNS, HEADING, _line
 
 unix = pytest.mark.skipif(sys.platform == "win32", reason="signals and limits of Unix")
 
@@ -69,7 +69,7 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ran
 
 
-def keys(rows: list[Row]) -> list[tuple[str, str, int | None]]:
+def keys(rows: list[SweepRow]) -> list[tuple[str, str, int | None]]:
     """Game, algorithm and seed of every cell; none of these sweeps repeats a solve."""
     assert all(row.repeat == 0 for row in rows)
     return list(dict.fromkeys(row.key[:3] for row in rows))
@@ -174,9 +174,9 @@ class TestBudgets:
         assert not path.exists()
 
     def test_share(self) -> None:
-        assert Budget(iters=10, nodes=100).share(1, 50, 3.0) == 0.5
-        assert Budget(time_limit=2.0).share(10**6, 10**9, 3.0) == 1.0
-        assert str(Budget(nodes=4 * 10**9, target=1e-6)) == "nodes=4000000000, target=1e-06"
+        assert StopRules(iters=10, nodes=100).share(1, 50, 3.0) == 0.5
+        assert StopRules(time_limit=2.0).share(10**6, 10**9, 3.0) == 1.0
+        assert str(StopRules(nodes=4 * 10**9, target=1e-6)) == "nodes=4000000000, target=1e-06"
 
 
 class TestNames:
@@ -441,7 +441,7 @@ class TestAgain:
     def test_two_sweeps_do_not_write_one_file(self, path: Path) -> None:
         wanted = cells(["kuhn"], ["cfr"], [0])
         with (
-            Table(path, wanted, Budget(iters=1)),
+            SweepTable(path, wanted, StopRules(iters=1)),
             pytest.raises(ValueError, match="another sweep is writing this file"),
         ):
             sweep(path, ["kuhn"], ["cfr"], iters=1)
@@ -488,9 +488,9 @@ class TestWhatBreaks:
                 left -= written
                 return int(written)
 
-        open_table = Table._open
+        open_table = SweepTable._open
         with monkeypatch.context() as patch:
-            patch.setattr(Table, "_open", lambda self: Disk(open_table(self)))
+            patch.setattr(SweepTable, "_open", lambda self: Disk(open_table(self)))
             with pytest.raises(OSError, match="No space left on device") as full:
                 sweep(path, ["matching_pennies", "kuhn"], ["cfr"], iters=10**4)
         assert full.value.filename == str(path)
@@ -632,7 +632,7 @@ class TestProgress:
         assert told[0].share > 2 / 3
 
 
-ROW = Row(
+ROW = SweepRow(
     game="kuhn",
     algorithm="cfr",
     parameters="",
@@ -652,7 +652,7 @@ ROW = Row(
 )
 
 
-def drawn(seed: int, exploitabilities: list[float], *, each: int = 100) -> list[Row]:
+def drawn(seed: int, exploitabilities: list[float], *, each: int = 100) -> list[SweepRow]:
     return [
         replace(
             ROW,

@@ -11,8 +11,8 @@ from support.random_games import random_game
 from tensorcfr import Decision, Game, MemoryLimitError, SampledSolver, Terminal, compile_game
 from tensorcfr.algorithms import EXTERNAL_SAMPLING, OUTCOME_SAMPLING, ROBUST_SAMPLING
 from tensorcfr.formats.openspiel import OpenSpielGame
-from tensorcfr.solvers import sources
-from tensorcfr.uncompiled.tree import GrowingTree
+from tensorcfr.solvers import history_sources
+from tensorcfr.uncompiled.growing_tree import GrowingTree
 
 ROOMY = 10**8
 SHARE = 50_000
@@ -39,8 +39,8 @@ def test_what_is_forgotten_changes_nothing(
     game: Any, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = SampledSolver(game, record, seed=4, memory_limit=ROOMY)
-    whole.step(200)
-    monkeypatch.setattr(sources, "SHARE_OF_HISTORIES", SHARE / ROOMY)
+    whole.iterate(200)
+    monkeypatch.setattr(history_sources, "SHARE_OF_HISTORIES", SHARE / ROOMY)
     forgot, most = [], 0
     forget = GrowingTree.forget
 
@@ -52,7 +52,7 @@ def test_what_is_forgotten_changes_nothing(
     monkeypatch.setattr(GrowingTree, "forget", noting)
     small = SampledSolver(game, record, seed=4, memory_limit=ROOMY)
     for _ in range(20):
-        small.step(10)
+        small.iterate(10)
         assert small.source.tree is not None
         most = max(most, small.source.tree.bytes_held)
     assert sum(forgot) > 10
@@ -72,7 +72,7 @@ def test_states_that_are_given_up_come_back(limit: int, monkeypatch: pytest.Monk
         solver = SampledSolver(
             "openspiel:leduc_poker", "outcome_sampling", seed=2, memory_limit=limit
         )
-        solver.step(400)
+        solver.iterate(400)
         tree = solver.source.tree
         assert tree is not None
         histories = tree._open.values()
@@ -111,11 +111,11 @@ def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions(
     tree = solver.source.tree
     assert tree is not None
     assert (len(tree.frames.log), len(tree.frames.path), tree.frames.width) == (1024, 16, 4)
-    solver.step(1)
+    solver.iterate(1)
     assert len(tree.frames.path) >= 40
     assert tree.frames.width == 10
     theirs = SampledSolver(compile_game(ladder), "external_sampling", seed=1)
-    theirs.step(1)
+    theirs.iterate(1)
     for _ in range(2):
         regrets = solver.state.regret
         for label, row in solver.source.table.rows.items():
@@ -125,10 +125,10 @@ def test_traversals_wait_for_a_longer_log_a_longer_path_and_more_actions(
         mine, other = solver.average_policy(), theirs.average_policy()
         for label in other:
             assert mine[label] == pytest.approx(other[label], abs=1e-12)
-        solver.step(29)
-        theirs.step(29)
+        solver.iterate(29)
+        theirs.iterate(29)
     dice = SampledSolver("liars_dice(faces=5)", "external_sampling", seed=1)
-    dice.step(30)
+    dice.iterate(30)
     assert dice.source.tree is not None
     assert len(dice.source.tree.frames.log) > 1024
 
@@ -138,10 +138,10 @@ def test_an_iteration_that_does_not_fit_is_undone() -> None:
     game = "liars_dice(faces=4)"
     solver = SampledSolver(game, "external_sampling", seed=1, memory_limit=150_000)
     with pytest.raises(MemoryLimitError):
-        solver.step(100)
+        solver.iterate(100)
     assert 0 < solver.iteration < 100
     through = SampledSolver(game, "external_sampling", seed=1)
-    through.step(solver.iteration)
+    through.iterate(solver.iteration)
     for name in ("clock", "touched", "generator"):
         assert np.array_equal(getattr(solver.state, name), getattr(through.state, name))
     # The infosets that the iteration had entered stay.

@@ -33,7 +33,7 @@ from tensorcfr.errors import ImperfectRecallError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.infoset import Infoset
-from tensorcfr.solvers import Status, sources
+from tensorcfr.solvers import Status, history_sources
 from tensorcfr.uncompiled import TablePolicy, UncompiledGame
 from tensorcfr.uncompiled.dealt import as_histories
 
@@ -179,8 +179,8 @@ def test_a_damaged_state_is_refused(
     solution = solve("kuhn", "external_sampling", iters=5, seed=1)
     kept = {**solution.state._asdict(), name: change(np.array(getattr(solution.state, name)))}
     try:
-        state = SampledSolver.restore(solution.setting, kept)
-        said = SampledSolver.wrong_state(solution.setting, state)
+        state = SampledSolver.restore(solution.problem, kept)
+        said = SampledSolver.wrong_state(solution.problem, state)
     except ValueError as error:
         said = str(error)
     assert said is not None
@@ -211,10 +211,10 @@ def test_policies_of_rules_are_tables_and_files(format: str, tmp_path: Path) -> 
 
 def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
     solver = SampledSolver("leduc", "external_sampling", seed=1)
-    solver.step(2)
+    solver.iterate(2)
     policy = solver.average_policy()
     before = policy.to_dict()
-    solver.step(20)
+    solver.iterate(20)
     later = set(solver.average_policy()) - set(before)
     assert later
     assert policy.to_dict() == before
@@ -233,10 +233,10 @@ def test_a_policy_keeps_to_the_infosets_that_were_met_before_it() -> None:
 
 def test_a_full_table_loses_nothing() -> None:
     through = SampledSolver("leduc", "external_sampling", seed=4)
-    through.step(100)
+    through.iterate(100)
     limited = SampledSolver("leduc", "external_sampling", seed=4, memory_limit=200_000)
     with pytest.raises(MemoryLimitError) as caught:
-        limited.step(100)
+        limited.iterate(100)
     done = limited.iteration
     assert 0 < done < 100
     assert limited.bytes_held <= limited.memory_limit
@@ -244,10 +244,10 @@ def test_a_full_table_loses_nothing() -> None:
     words = f"beyond {done} iterations, with {held} infosets held, .* the limit is 195.3 KiB"
     assert caught.match(words)
     with pytest.raises(MemoryLimitError, match=words):
-        limited.step()
+        limited.iterate()
     assert len(limited.average_policy()) == held
     limited.memory_limit = 10**9
-    limited.step(100 - done)
+    limited.iterate(100 - done)
     for name, array in through.state._asdict().items():
         assert np.array_equal(array, getattr(limited.state, name)), name
 
@@ -264,8 +264,8 @@ def test_solve_hands_over_what_it_has_when_the_table_is_full(tmp_path: Path) -> 
 def gone_on(solver: SampledSolver) -> None:
     """Check that a solver on Leduc poker goes on as if nothing had been undone."""
     whole = SampledSolver("leduc", "external_sampling", seed=4)
-    whole.step(40)
-    solver.step(40 - solver.iteration)
+    whole.iterate(40)
+    solver.iterate(40 - solver.iteration)
     for name, array in whole.state._asdict().items():
         assert np.array_equal(array, getattr(solver.state, name)), name
 
@@ -273,7 +273,7 @@ def gone_on(solver: SampledSolver) -> None:
 def test_an_iteration_ends_when_its_time_is_over() -> None:
     solver = SampledSolver("leduc", "external_sampling", seed=4)
     solver.deadline = 0.0
-    solver.step(40)
+    solver.iterate(40)
     assert solver.iteration < 5
     solver.deadline = math.inf
     gone_on(solver)
@@ -282,9 +282,9 @@ def test_an_iteration_ends_when_its_time_is_over() -> None:
 def test_an_iteration_ends_when_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:
     solver = SampledSolver("leduc", "external_sampling", seed=4, memory_limit=30 << 20)
     grown = itertools.count(0, 20 << 20)
-    monkeypatch.setattr(sources, "taken", lambda: next(grown))
+    monkeypatch.setattr(history_sources, "taken", lambda: next(grown))
     with pytest.raises(MemoryLimitError, match="the limit is 30"):
-        solver.step(40)
+        solver.iterate(40)
     assert solver.iteration < 5
     monkeypatch.undo()
     solver.memory_limit = 1 << 30
@@ -296,18 +296,18 @@ def test_the_state_that_is_handed_over_is_told() -> None:
     its policy take is told, and more only by some room ahead; an iteration ends that leaves less.
     """
     solver = SampledSolver("leduc", "external_sampling", seed=4)
-    solver.step(100)
+    solver.iterate(100)
     table = solver.source.table
     state = sum(array.nbytes for array in solver.state)
     assert state + 8 * table.n_sequences < table.bytes_in_state < 2 * state
     # The process leaves room for half of it, and for all that the table counts.
     solver.memory_limit, solver.source._grown = 1 << 30, 0
-    after = solver.memory_limit + sources.NOISE - table.bytes_in_state // 2
+    after = solver.memory_limit + history_sources.NOISE - table.bytes_in_state // 2
     grown = itertools.chain([0], itertools.repeat(after))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sources, "taken", lambda: next(grown))
+        patched.setattr(history_sources, "taken", lambda: next(grown))
         with pytest.raises(MemoryLimitError):
-            solver.step(100)
+            solver.iterate(100)
 
 
 @pytest.mark.full
@@ -318,7 +318,7 @@ def test_the_table_takes_what_it_says() -> None:
     solver = SampledSolver(game, "outcome_sampling", seed=1)
     gc.collect()
     tracemalloc.start()
-    solver.step(600)
+    solver.iterate(600)
     both = tracemalloc.get_traced_memory()[0]
     assert both < solver.bytes_held
     solver.source.tree = None
@@ -438,11 +438,11 @@ def test_an_error_of_the_rules_undoes_its_iteration() -> None:
     bad = Broken(("x", "r", "r"), Terminal((np.inf, 0.0)))
     broken = SampledSolver(bad, "external_sampling", seed=3)
     with pytest.raises(GameError):
-        broken.step(100)
-    good.step(broken.iteration)
+        broken.iterate(100)
+    good.iterate(broken.iteration)
     bad.at = ("?",)
     for solver in (good, broken):
-        solver.step(20)
+        solver.iterate(20)
     assert np.array_equal(good.state.regret, broken.state.regret)
     assert np.array_equal(good.state.generator, broken.state.generator)
 
@@ -468,14 +468,14 @@ def test_rules_that_fail_anywhere_lose_nothing(algorithm: Any) -> None:
     """In the traversal of either player, where infosets were changed twice in the iteration."""
     good = SampledSolver(Failing(), algorithm, seed=3)
     begun = good.game.rules.asked
-    good.step(30)
+    good.iterate(30)
     last = good.game.rules.asked
     assert last > begun + 30
     for at in range(begun + 1, last + 1, 2):
         solver = SampledSolver(Failing(at), algorithm, seed=3)
         with pytest.raises(RuntimeError, match="the rules fail"):
-            solver.step(30)
-        solver.step(30 - solver.iteration)
+            solver.iterate(30)
+        solver.iterate(30 - solver.iteration)
         for name, array in good.state._asdict().items():
             assert np.array_equal(array, getattr(solver.state, name)), name
 

@@ -44,7 +44,7 @@ from tensorcfr.games import make_game
 from tensorcfr.kernels.alias import make_alias_tables
 from tensorcfr.solvers.traversal import history_traversal
 from tensorcfr.uncompiled.dealt import as_histories
-from tensorcfr.uncompiled.histories import alias_table
+from tensorcfr.uncompiled.lazy_histories import alias_table
 
 RECORDS: dict[str, Sampling] = {
     "external": EXTERNAL_SAMPLING,
@@ -120,8 +120,8 @@ def check_same(theirs: SampledSolver, ours: SampledSolver, *, exact: bool) -> No
     """Step both, and compare visits, draws and numbers."""
     game = theirs.game
     for _ in range(3):
-        theirs.step(ITERATIONS // 3)
-        ours.step(ITERATIONS // 3)
+        theirs.iterate(ITERATIONS // 3)
+        ours.iterate(ITERATIONS // 3)
         assert ours.nodes_touched == theirs.nodes_touched
         assert ours.decision_nodes_touched == theirs.decision_nodes_touched
         state, other = ours.state, theirs.state
@@ -197,8 +197,8 @@ def test_openspiel_is_sampled_as_its_compiled_histories() -> None:
     game = pyspiel.load_game("liars_dice(numdice=1)")
     theirs = SampledSolver(compile_game(game), "outcome_sampling", seed=SEED)
     ours = SampledSolver(game, "outcome_sampling", seed=SEED)
-    theirs.step(ITERATIONS)
-    ours.step(ITERATIONS)
+    theirs.iterate(ITERATIONS)
+    ours.iterate(ITERATIONS)
     assert ours.nodes_touched == theirs.nodes_touched
     assert np.array_equal(ours.state.generator, theirs.state.generator)
 

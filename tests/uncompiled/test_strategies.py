@@ -8,9 +8,9 @@ import pytest
 
 from tensorcfr.model.arrays import CHANCE
 from tensorcfr.uncompiled import UncompiledGame
-from tensorcfr.uncompiled.histories import Histories
-from tensorcfr.uncompiled.infosets import InfosetTable
-from tensorcfr.uncompiled.strategies import strategy_of
+from tensorcfr.uncompiled.history_strategies import strategy_of
+from tensorcfr.uncompiled.infoset_table import InfosetTable
+from tensorcfr.uncompiled.lazy_histories import Histories
 
 
 class ByNumber:

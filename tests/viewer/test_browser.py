@@ -23,8 +23,8 @@ from support.browsing import (
 from tensorcfr import Decision, Payoff, PublicTreeGame, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.server import Server
+from tensorcfr.viewer.session import Session
 
 pytestmark = IN_BROWSER
 
@@ -228,23 +228,23 @@ def test_two_cards_of_a_full_deck_are_13_by_13(page: Any) -> None:
 @pytest.mark.full
 def test_a_game_is_looked_at_while_it_is_solved(page: Any) -> None:
     game = compile_game("leduc")
-    desk = Desk(solve(game, iters=0))
-    server = Server(desk)
+    session = Session(solve(game, iters=0))
+    server = Server(session)
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
-        desk.solve({}, 10_000_000)
+        session.solve({}, 10_000_000)
         open_page(page, server.url)
         page.wait_for_selector("#solving:has-text('iteration')")
         page.wait_for_selector("#curve polyline")  # It is drawn while the solve runs.
         page.click("#stop")
         page.wait_for_selector("#solving:has-text('stopped')")
-        assert desk.solutions[0].solution.iterations > 0
+        assert session.solutions[0].solution.iterations > 0
         # The page fetches the node again once it knows that the solve has ended.
         page.wait_for_load_state("networkidle")
-        assert_shows(page, desk.solutions[0].solution, "Js")
+        assert_shows(page, session.solutions[0].solution, "Js")
     finally:
-        desk.stop()
+        session.stop()
         server.stop()
         thread.join()
         server.server_close()
@@ -267,7 +267,7 @@ def test_a_page_for_sharing(page: Any, tmp_path: Path) -> None:
     open_page(page, path.as_uri())
     click_to(page, "raise")
     shown = table(page)
-    for row in Desk(solution).node(2, 0)["hands"]:
+    for row in Session(solution).node(2, 0)["hands"]:
         assert shown[row["infoset"]]["p"] == pytest.approx(row["p"], rel=1e-5)
         assert shown[row["infoset"]]["ev"] == pytest.approx(row["ev"], rel=1e-5)
     assert page.is_hidden("#locks")
@@ -332,7 +332,9 @@ def test_two_solutions_are_named(page: Any) -> None:
     game = compile_game("kuhn")
     first, second = solve(game, iters=5), solve(game, iters=500)
     nodes = [values(game, one.policy).at_node(0) for one in (first, second)]
-    reaches, means = zip(*((one.reach, one.mean / one.others_reach) for one in nodes), strict=True)
+    reaches, means = zip(
+        *((one.reach, one.mean / one.counterfactual_reach) for one in nodes), strict=True
+    )
     worth = [float(reach @ mean / reach.sum()) for reach, mean in zip(reaches, means, strict=True)]
     bets = [
         float(one.reach @ one.probability[:, one.infosets.actions[0].index("bet")]) for one in nodes

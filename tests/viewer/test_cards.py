@@ -10,10 +10,10 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.analysis.colours import AGGRESSIVE, PASSIVE, action_colours
+from tensorcfr.analysis.action_colours import AGGRESSIVE, PASSIVE, action_colours
 from tensorcfr.games.holdem.groups import draws, made_hands
-from tensorcfr.viewer import cards as module
-from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer import card_nodes as module
+from tensorcfr.viewer.session import Session
 
 TURN: dict[str, Any] = {
     "board": "Td9d6hQd",
@@ -32,18 +32,18 @@ def turn() -> Solution:
 
 
 @pytest.fixture(scope="module")
-def desk(turn: Solution) -> Desk:
-    return Desk(turn)
+def session(turn: Solution) -> Session:
+    return Session(turn)
 
 
-def at(desk: Desk, line: str) -> int:
-    return desk.nodes.place(line or "start")
+def at(session: Session, line: str) -> int:
+    return session.nodes.place(line or "start")
 
 
 @pytest.mark.parametrize("line", ["", "check", "check allin", "check check 7s"])
-def test_a_node_is_the_table_of_its_line(desk: Desk, turn: Solution, line: str) -> None:
+def test_a_node_is_the_table_of_its_line(session: Session, turn: Solution, line: str) -> None:
     spot = SolvedSpot(turn)
-    table, node = spot.table(line), desk.node(at(desk, line), 0)
+    table, node = spot.table(line), session.node(at(session, line), 0)
     here = node["path"][-1]
     assert here["board"] == list(table.board)
     assert [stop["label"] for stop in node["path"][1:]] == line.split()
@@ -64,9 +64,9 @@ def test_a_node_is_the_table_of_its_line(desk: Desk, turn: Solution, line: str) 
         np.testing.assert_allclose(shown, weights, atol=1e-12)
 
 
-def test_chips_on_the_way(desk: Desk) -> None:
+def test_chips_on_the_way(session: Session) -> None:
     """Pot 100; all-in of 150 on the turn; half the pot after two checks."""
-    path = desk.node(at(desk, "check allin"), 0)["path"]
+    path = session.node(at(session, "check allin"), 0)["path"]
     assert [stop["chips"] for stop in path] == [
         {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0)},
         {"pot": 100.0, "call": 0.0, "behind": (150.0, 150.0)},
@@ -78,14 +78,14 @@ def test_chips_on_the_way(desk: Desk) -> None:
         ["fold", "call"],
     ]
     assert path[2]["colours"] == [PASSIVE["fold"], PASSIVE["call"]]
-    river = desk.node(at(desk, "check check 7s bet50"), 0)["path"][-1]["chips"]
+    river = session.node(at(session, "check check 7s bet50"), 0)["path"][-1]["chips"]
     assert river == {"pot": 150.0, "call": 50.0, "behind": (100.0, 150.0)}
 
 
-def test_equities(desk: Desk, turn: Solution) -> None:
+def test_equities(session: Session, turn: Solution) -> None:
     spot = SolvedSpot(turn)
     for line in ("", "check", "check check 7s"):
-        table, found = spot.table(line), desk.extra("equity", at(desk, line), 0)
+        table, found = spot.table(line), session.extra("equity", at(session, line), 0)
         own = found["hands"][table.player]
         for hand, equity in zip(table.hands, table.equity.tolist(), strict=True):
             assert own[hand] == pytest.approx(equity, abs=1e-12, nan_ok=True)
@@ -93,9 +93,9 @@ def test_equities(desk: Desk, turn: Solution) -> None:
         assert sum(found["means"]) == pytest.approx(1.0, abs=1e-12)
 
 
-def test_runouts(desk: Desk, turn: Solution) -> None:
+def test_runouts(session: Session, turn: Solution) -> None:
     expected = SolvedSpot(turn).runouts("check check *", equity=True)
-    found = desk.extra("runouts", at(desk, "check check"), 0)
+    found = session.extra("runouts", at(session, "check check"), 0)
     assert found["player"] == expected.player
     assert tuple(found["actions"]) == expected.actions
     assert list(found["cards"]) == [card for (card,) in expected.cards]
@@ -104,30 +104,30 @@ def test_runouts(desk: Desk, turn: Solution) -> None:
             np.testing.assert_allclose(card["p"], expected.frequency[k], atol=1e-12)
             assert card["equity"][expected.player] == pytest.approx(expected.equity[k], abs=1e-12)
     # All-in and called: nobody acts after the card.
-    called = desk.extra("runouts", at(desk, "allin call"), 0)
+    called = session.extra("runouts", at(session, "allin call"), 0)
     assert called["player"] is None
     assert all(card["p"] is None for card in called["cards"].values())
     with pytest.raises(ValueError, match="no card is dealt"):
-        desk.extra("runouts", at(desk, "check"), 0)
+        session.extra("runouts", at(session, "check"), 0)
     with pytest.raises(ValueError, match="has no odds"):
-        desk.extra("odds", 0, 0)
+        session.extra("odds", 0, 0)
 
 
 @pytest.mark.parametrize("line", ["", "check", "check check", "allin call", "allin fold"])
-def test_a_whole_node_has_what_takes_longer(desk: Desk, line: str) -> None:
-    number = at(desk, line)
-    whole, node = desk.whole_node(number, 0), desk.node(number, 0)
+def test_a_whole_node_has_what_takes_longer(session: Session, line: str) -> None:
+    number = at(session, line)
+    whole, node = session.whole_node(number, 0), session.node(number, 0)
     extras = whole.pop("extras")
     assert whole.keys() == node.keys()
     kinds = {"decision": {"equity"}, "chance": {"equity", "runouts"}, "terminal": set[str]()}
     assert extras.keys() == kinds[node["kind"]]
     for name, found in extras.items():
-        np.testing.assert_equal(found, desk.extra(name, number, 0))
+        np.testing.assert_equal(found, session.extra(name, number, 0))
 
 
-def test_too_many_boards_have_no_equity(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BOARDS", 40)
-    found = desk.extra("equity", 0, 0)
+def test_too_many_boards_have_no_equity(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_BOARDS", 40)
+    found = session.extra("equity", 0, 0)
     assert found == {"hands": None, "means": [None, None], "boards": 48}
 
 
@@ -135,15 +135,15 @@ def test_locks_of_classes_are_shown_by_hand(turn: Solution) -> None:
     """One lock for a class, one for all hands on every river."""
     given = {"KK": {"allin": 1}, "* check check *": {"check": 1}}
     locked = solve(turn.game, "dcfr", iters=2, precision="float32", locks=given)
-    desk = Desk(turn, locked)
-    rows = {row["hand"]: row["lock"] for row in desk.node(0, 1)["hands"]}
+    session = Session(turn, locked)
+    rows = {row["hand"]: row["lock"] for row in session.node(0, 1)["hands"]}
     assert {lock and lock["allin"] for hand, lock in rows.items() if hand[0] + hand[2] == "KK"} == {
         1.0
     }
     assert {lock for hand, lock in rows.items() if hand[0] + hand[2] != "KK"} == {None}
-    river = desk.node(at(desk, "check check 2c"), 1)["hands"]
+    river = session.node(at(session, "check check 2c"), 1)["hands"]
     assert all(row["lock"]["check"] == 1.0 for row in river)
-    assert not any(row["lock"] for row in desk.node(0, 0)["hands"])
+    assert not any(row["lock"] for row in session.node(0, 0)["hands"])
 
 
 def slow_equity(rules: Any, hand: int) -> float:
@@ -165,10 +165,10 @@ def test_before_the_flop() -> None:
     game = compile_game(
         "limit_poker", ranks="JQKA", suits=4, deals=(3,), bets=(2, 2), raises=(1, 1), blinds=(1, 2)
     )
-    desk = Desk(solve(game, "dcfr", iters=3, precision="float32"))
-    assert desk.about()["seats"] == ("big blind", "small blind")
-    spot = SolvedSpot(desk.solutions[0].solution)
-    node = desk.node(0, 0)
+    session = Session(solve(game, "dcfr", iters=3, precision="float32"))
+    assert session.about()["seats"] == ("big blind", "small blind")
+    spot = SolvedSpot(session.solutions[0].solution)
+    node = session.node(0, 0)
     assert node["path"][0]["chips"] == {"pot": 3, "call": 1, "behind": None}
     assert node["path"][0]["board"] == []
     assert "made" not in node["ranges"][0][0]
@@ -178,7 +178,7 @@ def test_before_the_flop() -> None:
         (a, s), (b, t) = row["hand"][:2], row["hand"][2:]
         classes.setdefault(a + b + "so"[s != t], set()).add(round(row["p"][0], 12))
     assert {len(own) for own in classes.values()} == {1}  # Hands of a class are solved as one.
-    equity = desk.extra("equity", 0, 0)
+    equity = session.extra("equity", 0, 0)
     means, own = equity["means"], equity["hands"][table.player]
     for h in (0, 40, 119):
         counted = slow_equity(spot.rules, h)
@@ -186,14 +186,14 @@ def test_before_the_flop() -> None:
         assert own[table.hands[h]] == pytest.approx(counted, abs=1e-12)
     assert means[table.player] == pytest.approx(table.mean(table.equity), abs=1e-12)
     assert means == pytest.approx([0.5, 0.5], abs=1e-12)
-    deal = desk.node(at(desk, "call check"), 0)
+    deal = session.node(at(session, "call check"), 0)
     assert (deal["kind"], deal["left_out"], deal["children"]) == ("chance", 560, [])
     assert deal["path"][-1]["deals"] == 3
     line = "call check AhKdJc"
     for text in (line, "call check JcAhKd"):
-        assert desk.node(desk.nodes.search(text)[0]["node"], 0)["name"] == line
+        assert session.node(session.nodes.search(text)[0]["node"], 0)["name"] == line
     with pytest.raises(ValueError, match="560 sets of cards"):
-        desk.extra("runouts", deal["id"], 0)
+        session.extra("runouts", deal["id"], 0)
 
 
 def test_colours_of_actions() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.viewer.cards import LISTED
-from tensorcfr.viewer.desk import Desk
+from tensorcfr.viewer.card_nodes import LISTED
+from tensorcfr.viewer.session import Session
 
 LINE = "check"
 
@@ -23,10 +23,10 @@ def river() -> Solution:
 
 
 def test_groups_are_those_of_the_table(river: Solution) -> None:
-    desk, table = Desk(river), SolvedSpot(river).table(LINE)
-    desk.solutions[0].get()
-    at = desk.nodes.place(LINE)
-    node, equity = desk.node(at, 0), desk.extra("equity", at, 0)
+    session, table = Session(river), SolvedSpot(river).table(LINE)
+    session.solutions[0].get()
+    at = session.nodes.place(LINE)
+    node, equity = session.node(at, 0), session.extra("equity", at, 0)
     for by in ("pairs", "suits", "made"):
         said = {row["name"]: row for row in node["groups"][by] if row["reach"] > 0}
         expected = table.groups(by)
@@ -49,8 +49,8 @@ def test_groups_are_those_of_the_table(river: Solution) -> None:
 
 def test_the_likely_hands_of_each_group_are_listed(river: Solution) -> None:
     """So many of each that a page holds no more, whatever the range."""
-    desk = Desk(river)
-    node = desk.node(desk.nodes.place(LINE), 0)
+    session = Session(river)
+    node = session.node(session.nodes.place(LINE), 0)
     table = SolvedSpot(river).table(LINE)
     listed = {row["hand"] for row in node["hands"]}
     assert len(listed) == len(node["hands"]) < len(table.hands) / 3
@@ -69,8 +69,8 @@ def test_the_likely_hands_of_each_group_are_listed(river: Solution) -> None:
 
 def test_a_place_of_the_grid_is_a_range(river: Solution) -> None:
     """A lock by what the page calls it is one of all its hands."""
-    desk = Desk(river)
-    node = desk.node(desk.nodes.place(LINE), 0)
+    session = Session(river)
+    node = session.node(session.nodes.place(LINE), 0)
     cell = next(row for row in node["groups"]["cell"] if row["name"] == "AA double-suited")
     locked = solve(river.game, iters=2, locks={f"{cell['range']} {LINE}": {"check": 1.0}})
     table = SolvedSpot(locked).table(LINE)

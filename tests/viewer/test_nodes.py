@@ -29,11 +29,11 @@ from tensorcfr import (
 )
 from tensorcfr.analysis import values
 from tensorcfr.model.arrays import CHANCE
-from tensorcfr.viewer import nodes as module
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.desk import BusyError, Desk, nodes_of
-from tensorcfr.viewer.nodes import HandNodes, InfosetNodes, plain
+from tensorcfr.viewer import shown_nodes as module
 from tensorcfr.viewer.page import PageSize, build_page
+from tensorcfr.viewer.session import BusyError, Session, nodes_of
+from tensorcfr.viewer.shown_nodes import HandNodes, InfosetNodes, plain
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -63,11 +63,11 @@ def reaches(game: CompiledGame, policy: Policy) -> np.ndarray:
     return reach
 
 
-def walk(desk: Desk, index: int = 0) -> list[dict[str, Any]]:
+def walk(session: Session, index: int = 0) -> list[dict[str, Any]]:
     """All nodes, from the root by the children's numbers."""
-    left, found = [desk.nodes.root], []
+    left, found = [session.nodes.root], []
     while left:
-        node = desk.node(left.pop(), index)
+        node = session.node(left.pop(), index)
         json.dumps(plain(node), allow_nan=False)
         found.append(node)
         left += [child["id"] for child in node["children"] if child["id"] is not None]
@@ -78,14 +78,14 @@ def walk(desk: Desk, index: int = 0) -> list[dict[str, Any]]:
 def test_public_nodes(name: str) -> None:
     solution = solved(SOURCES[name])
     game, policy = solution.game, solution.policy
-    desk = Desk(solution)
-    assert isinstance(desk.nodes, HandNodes)
+    session = Session(solution)
+    assert isinstance(session.nodes, HandNodes)
     table = values(game, policy)
     tree, reach = game.tree, reaches(game, policy)
     by_infoset = np.bincount(
         tree.infoset[tree.infoset >= 0], reach[tree.infoset >= 0], game.n_infosets
     )
-    found = walk(desk)
+    found = walk(session)
     assert len(found) == game.public.tree.n_nodes  # type: ignore[union-attr]
     met = []
     utility = np.zeros(2)
@@ -100,7 +100,7 @@ def test_public_nodes(name: str) -> None:
             assert row["reach"] == pytest.approx(by_infoset[infoset], abs=1e-14)
             assert row["loss"] == pytest.approx(table.loss[infoset], abs=1e-12)
             if row["ev"] is not None:
-                best, others = table.best[at].max(), table.others_reach[infoset]
+                best, others = table.best[at].max(), table.counterfactual_reach[infoset]
                 regret = best / others - row["ev"]
                 assert row["conditional_regret"] == pytest.approx(regret, abs=1e-12)
                 np.testing.assert_allclose(row["q"], table.expected[at], atol=1e-12)
@@ -190,7 +190,7 @@ def test_a_game_in_chunks_is_shown_as_its_flat_game_is(name: str) -> None:
     options: dict[str, Any] = {"algorithm": "cfr"}
     if has_cards:
         options = {"algorithm": "dcfr", "precision": "float32"}
-    check_against_flat(Desk(solve(compile_game(**CUT[name]), iters=7, **options)))
+    check_against_flat(Session(solve(compile_game(**CUT[name]), iters=7, **options)))
 
 
 @pytest.mark.parametrize("options", [{"cut": 1}, {"cut": False}, {"cut": (1, 2)}], ids=str)
@@ -198,9 +198,9 @@ def test_a_node_that_is_not_there(options: dict[str, Any]) -> None:
     """The first node that is asked for is -1: it was an IndexError of a game in chunks."""
     game = compile_game("kuhn(cards=4)", **options)
     for number in (-1, -2, 10**9, 10**30):
-        desk = Desk(solve(game, "cfr", iters=1))
+        session = Session(solve(game, "cfr", iters=1))
         with pytest.raises(ValueError, match=f"kuhn.* has no public node {number}$"):
-            desk.node(number, 0)
+            session.node(number, 0)
     if options["cut"]:
         nodes = game.nodes
         assert list(nodes.decisions(0))
@@ -208,10 +208,10 @@ def test_a_node_that_is_not_there(options: dict[str, Any]) -> None:
             nodes.label(-1)
 
 
-def check_against_flat(desk: Desk) -> None:
+def check_against_flat(session: Session) -> None:
     """Every node, its twin found by the steps that lead there."""
-    solution = desk.solutions[0].solution
-    assert isinstance(desk.nodes, HandNodes)
+    solution = session.solutions[0].solution
+    assert isinstance(session.nodes, HandNodes)
     game = solution.game.flat()
     policy = solution.policy.moved_to(game)
     flat, other = nodes_of(game), replace(solution, game=game, policy=policy, state=None)
@@ -222,10 +222,10 @@ def check_against_flat(desk: Desk) -> None:
         node = flat.node(left.pop(), other)
         by_path[tuple(step["label"] for step in node["path"])] = node
         left += [child["id"] for child in node["children"]]
-    found = walk(desk)
-    assert len(found) == len(by_path) == desk.nodes.count
+    found = walk(session)
+    assert len(found) == len(by_path) == session.nodes.count
     assert [node["id"] for node in found] != []
-    assert sorted(desk.nodes.first(10_000)) == sorted(node["id"] for node in found)
+    assert sorted(session.nodes.first(10_000)) == sorted(node["id"] for node in found)
     met = 0
     for node in found:
         twin = by_path[tuple(step["label"] for step in node["path"])]
@@ -258,15 +258,15 @@ def check_against_flat(desk: Desk) -> None:
             assert node["utility"] == pytest.approx(twin["utility"], abs=1e-9)
     assert met == sum(len(twin["hands"]) for twin in by_path.values())
     line = max((node["name"] for node in found if node["hands"]), key=len)
-    hit = desk.nodes.search(line)[0]
-    assert desk.node(hit["node"], 0)["name"] == line
+    hit = session.nodes.search(line)[0]
+    assert session.node(hit["node"], 0)["name"] == line
     hand = next(node for node in found if node["name"] == line)["hands"][0]
-    assert desk.nodes.search(hand["infoset"])[0]["node"] == hit["node"]
+    assert session.nodes.search(hand["infoset"])[0]["node"] == hit["node"]
     for text in ("nothing", "nothing of the kind"):
-        assert desk.nodes.search(text) == []
+        assert session.nodes.search(text) == []
     for number in (-1, 10**9):
         with pytest.raises(ValueError, match="has no public node"):
-            desk.node(number, 0)
+            session.node(number, 0)
 
 
 def test_solutions_without_averages_in_chunks_and_with_locks(
@@ -276,14 +276,14 @@ def test_solutions_without_averages_in_chunks_and_with_locks(
     game = compile_game("kuhn", cut=1)
     exact = solve(game.flat(), "lp")
     exact = replace(exact, game=game, policy=exact.policy.moved_to(game))
-    check_against_flat(Desk(exact))
+    check_against_flat(Session(exact))
     locked = solve(game, iters=30, locks={"K": {"bet": 1}})
-    desk = Desk(exact, locked)
-    rows = {row["infoset"]: row["lock"] for row in desk.node(0, 1)["hands"]}
+    session = Session(exact, locked)
+    rows = {row["infoset"]: row["lock"] for row in session.node(0, 1)["hands"]}
     assert rows == {"J": None, "Q": None, "K": {"pass": 0.0, "bet": 1.0}}
     # Free of the lock.
     gains = evaluate(game, locked.policy).gains
-    assert desk.about()["solutions"][1]["gains"] == pytest.approx(gains, abs=1e-14)
+    assert session.about()["solutions"][1]["gains"] == pytest.approx(gains, abs=1e-14)
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_solutions_without_averages_in_chunks_and_with_locks(
 def test_infosets(source: Any) -> None:
     solution = solved(source)
     game = solution.game
-    desk = Desk(solution)
-    assert isinstance(desk.nodes, InfosetNodes)
-    found = walk(desk)
+    session = Session(solution)
+    assert isinstance(session.nodes, InfosetNodes)
+    found = walk(session)
     assert sorted(node["id"] for node in found) == list(range(-1, game.n_infosets))
     table = values(game, solution.policy)
     for node in found:
@@ -306,56 +306,56 @@ def test_infosets(source: Any) -> None:
         # The way here goes through the owner's infosets, each below the one before.
         assert node["path"][0]["id"] == -1
         for above, below in zip(node["path"][1:], node["path"][2:], strict=False):
-            children = [child["id"] for child in desk.node(above["id"], 0)["children"]]
+            children = [child["id"] for child in session.node(above["id"], 0)["children"]]
             assert below["id"] in children
 
 
 def test_many_infosets_below_one_action(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CHILDREN", 1)
-    desk = Desk(solved("goofspiel(cards=3)"))
-    labels = [child["label"] for child in desk.node(-1, 0)["children"]]
+    monkeypatch.setattr(module, "MAX_CHILDREN", 1)
+    session = Session(solved("goofspiel(cards=3)"))
+    labels = [child["label"] for child in session.node(-1, 0)["children"]]
     assert len(labels) <= 4
-    some = next(n for n in range(desk.nodes.count) if len(desk.node(n, 0)["children"]) > 3)
-    assert any("more" in child["label"] for child in desk.node(some, 0)["children"])
+    some = next(n for n in range(session.nodes.count) if len(session.node(n, 0)["children"]) > 3)
+    assert any("more" in child["label"] for child in session.node(some, 0)["children"])
 
 
 def test_search() -> None:
-    desk = Desk(solved("leduc"))
-    (first, *others) = desk.nodes.search("Jh cc/Js")
+    session = Session(solved("leduc"))
+    (first, *others) = session.nodes.search("Jh cc/Js")
     assert first["infoset"] == "Jh cc/Js"
     assert others
     assert all("Jh cc/Js" in one["infoset"] for one in others)
-    rows = desk.node(first["node"], 0)["hands"]
+    rows = session.node(first["node"], 0)["hands"]
     assert "Jh cc/Js" in [row["infoset"] for row in rows]
-    assert desk.nodes.search("jh CC")[0]["infoset"].startswith("Jh cc")
-    assert desk.nodes.search("  ") == desk.nodes.search("zz") == []
-    assert desk.nodes.place("Jh cc/Js") == first["node"]
+    assert session.nodes.search("jh CC")[0]["infoset"].startswith("Jh cc")
+    assert session.nodes.search("  ") == session.nodes.search("zz") == []
+    assert session.nodes.place("Jh cc/Js") == first["node"]
     with pytest.raises(ValueError, match="no infoset or line 'zz'"):
-        desk.nodes.place("zz")
+        session.nodes.place("zz")
 
 
 def test_search_in_large_games_takes_the_whole_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_SEARCHED", 0)
-    desk = Desk(solved("leduc"))
-    assert [one["infoset"] for one in desk.nodes.search("Jh cc/Js")] == ["Jh cc/Js"]
-    assert desk.nodes.search("Jh cc/") == []
+    monkeypatch.setattr(module, "MAX_SEARCHED", 0)
+    session = Session(solved("leduc"))
+    assert [one["infoset"] for one in session.nodes.search("Jh cc/Js")] == ["Jh cc/Js"]
+    assert session.nodes.search("Jh cc/") == []
 
 
 def test_a_node_is_there_before_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
     solution = solved("kuhn")
-    desk, go_on = Desk(solution), Event()
-    of = desk.solutions[0]
+    session, go_on = Session(solution), Event()
+    of = session.solutions[0]
 
     def wait(solution: Solution) -> Any:
         assert go_on.wait(20)
         return values(solution.game, solution.policy)
 
     monkeypatch.setattr(of, "_work", wait)
-    early = desk.node(0, 0, 0.01)
+    early = session.node(0, 0, 0.01)
     assert not early["values"]
     assert all("ev" not in row and row["p"] and row["reach"] for row in early["hands"])
     go_on.set()
-    late = desk.node(0, 0)
+    late = session.node(0, 0)
     assert late["values"]
     table = values(solution.game, solution.policy).table().to_dict()
     for row in late["hands"]:
@@ -364,14 +364,14 @@ def test_a_node_is_there_before_its_values(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probabilities are there all the same, and the note says why the rest is not."""
-    desk = Desk(solved("kuhn"))
-    of = desk.solutions[0]
+    session = Session(solved("kuhn"))
+    of = session.solutions[0]
 
     def fail(solution: Solution) -> Any:
         raise ArithmeticError("too large")
 
     monkeypatch.setattr(of, "_work", fail)
-    node = desk.node(0, 0)
+    node = session.node(0, 0)
     assert node["note"] == "expected values could not be computed: too large"
     policy = of.solution.policy
     assert {row["infoset"]: row["p"] for row in node["hands"]} == {
@@ -381,8 +381,8 @@ def test_values_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "free_memory", lambda: 0)
-    desk = Desk(solved("kuhn"))
-    node = desk.node(0, 0)
+    session = Session(solved("kuhn"))
+    node = session.node(0, 0)
     assert "not enough memory" in node["note"]
     assert node["hands"][0]["p"]
     assert "ev" not in node["hands"][0]
@@ -390,31 +390,31 @@ def test_no_memory_for_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestDesk:
-    def finish(self, desk: Desk) -> None:
-        while desk.running is not None and not desk.running.is_over:
+    def finish(self, session: Session) -> None:
+        while session.running is not None and not session.running.is_over:
             pass
 
     def test_solving_again_with_locks(self) -> None:
         game = compile_game("kuhn")
         first = solve(game, iters=100)
-        desk = Desk(first)
-        desk.solve({"K": {"bet": 1}}, 200)
-        self.finish(desk)
+        session = Session(first)
+        session.solve({"K": {"bet": 1}}, 200)
+        self.finish(session)
         twin = solve(game, first.algorithm, iters=200, locks={"K": {"bet": 1}})
-        again = desk.solutions[1].solution
+        again = session.solutions[1].solution
         np.testing.assert_array_equal(again.policy.probabilities, twin.policy.probabilities)
-        about = desk.about()
+        about = session.about()
         assert about["version"] == 1
         assert about["solutions"][1]["values"] == list(twin.value)
         assert about["solutions"][1]["locks"] == {"K": {"pass": 0.0, "bet": 1.0}}
         # Free opponents gain at least as much as those who play the lock.
         assert sum(about["solutions"][1]["gains"]) >= twin.nash_conv - 1e-12
-        rows = desk.node(0, 1)["hands"]
+        rows = session.node(0, 1)["hands"]
         locks = {row["infoset"]: row["lock"] for row in rows}
         assert locks == {"J": None, "Q": None, "K": {"pass": 0.0, "bet": 1.0}}
 
     def test_refusals(self) -> None:
-        desk = Desk(solved("kuhn"))
+        session = Session(solved("kuhn"))
         for locks, iterations, message in (
             ({"Z": {"bet": 1}}, 10, "no infoset 'Z'"),
             ({"K": {"bet": 2}}, 10, "no distribution"),
@@ -425,50 +425,50 @@ class TestDesk:
             ({}, True, "iterations must be"),
         ):
             with pytest.raises((TypeError, ValueError), match=message):
-                desk.solve(locks, iterations)
+                session.solve(locks, iterations)
         for number, index in ((9, 0), (-1, 0), (0, 1), (0, -1)):
             with pytest.raises(ValueError, match=r"there is no|has no"):
-                desk.node(number, index)
+                session.node(number, index)
         with pytest.raises(ValueError, match="second solution is for leduc"):
-            Desk(solved("kuhn"), solved("leduc(ranks=2)"))
+            Session(solved("kuhn"), solved("leduc(ranks=2)"))
 
     def test_what_is_not_solved_gives_way_to_the_result(self) -> None:
         game = compile_game("kuhn")
-        desk = Desk(solve(game, "cfr", iters=0))
-        desk.solve({}, 30)
-        self.finish(desk)
-        assert len(desk.solutions) == 1
+        session = Session(solve(game, "cfr", iters=0))
+        session.solve({}, 30)
+        self.finish(session)
+        assert len(session.solutions) == 1
         twin = solve(game, "cfr", iters=30)
-        found = desk.solutions[0].solution.policy.probabilities
+        found = session.solutions[0].solution.policy.probabilities
         np.testing.assert_array_equal(found, twin.policy.probabilities)
 
     def test_a_solve_that_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        desk = Desk(solved("kuhn"))
+        session = Session(solved("kuhn"))
 
         def fail(*given: Any, **options: Any) -> Any:
             raise MemoryError
 
         with monkeypatch.context() as patch:
-            patch.setattr("tensorcfr.viewer.desk.solve", fail)
-            desk.solve({}, 30)
-            self.finish(desk)
-        assert desk.status() == {"version": 0, "running": None, "error": "MemoryError"}
-        assert len(desk.solutions) == 1
+            patch.setattr("tensorcfr.viewer.session.solve", fail)
+            session.solve({}, 30)
+            self.finish(session)
+        assert session.status() == {"version": 0, "running": None, "error": "MemoryError"}
+        assert len(session.solutions) == 1
         # The next one is not refused.
-        desk.solve({}, 30)
-        self.finish(desk)
-        assert desk.status() == {"version": 1, "running": None, "error": None}
+        session.solve({}, 30)
+        self.finish(session)
+        assert session.status() == {"version": 1, "running": None, "error": None}
 
     def test_one_solve_at_a_time_which_can_be_stopped(self) -> None:
-        desk = Desk(solved("kuhn"))
-        desk.solve({}, 10_000_000)
+        session = Session(solved("kuhn"))
+        session.solve({}, 10_000_000)
         with pytest.raises(BusyError):
-            desk.solve({}, 1)
-        assert desk.status()["running"]["iterations"] == 10_000_000
-        desk.stop()
-        self.finish(desk)
-        assert desk.solutions[1].solution.iterations < 10_000_000
-        assert desk.status() == {"version": 1, "running": None, "error": None}
+            session.solve({}, 1)
+        assert session.status()["running"]["iterations"] == 10_000_000
+        session.stop()
+        self.finish(session)
+        assert session.solutions[1].solution.iterations < 10_000_000
+        assert session.status() == {"version": 1, "running": None, "error": None}
 
 
 class TestPage:
@@ -486,7 +486,7 @@ class TestPage:
             assert word not in text.replace("http://www.w3.org/2000/svg", "")
         few = save_html(solution, tmp_path / "few.html", most=2).read_text()
         assert len(few) < len(text)
-        both = save_html(solution, tmp_path / "both.html", other=solved("kuhn"))
+        both = save_html(solution, tmp_path / "both.html", second=solved("kuhn"))
         assert both.stat().st_size > path.stat().st_size
 
     def test_a_part(self, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tensorcfr.games import SPOTS
 from tensorcfr.games.holdem import grid_label, grid_place
 from tensorcfr.games.holdem.spot import PLAYERS
 from tensorcfr.viewer import save_html
-from tensorcfr.viewer.cards import LISTED
+from tensorcfr.viewer.card_nodes import LISTED
 from tensorcfr.viewer.page import PageSize
 
 pytestmark = IN_BROWSER

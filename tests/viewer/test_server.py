@@ -19,8 +19,8 @@ import pytest
 
 from tensorcfr import compile_game, solve
 from tensorcfr.viewer import view
-from tensorcfr.viewer.desk import Desk
-from tensorcfr.viewer.server import HOST, MOST_BODY, MOST_WAITING, Server
+from tensorcfr.viewer.server import HOST, MAX_BODY, MAX_WAITING, Server
+from tensorcfr.viewer.session import Session
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def running(served: Server) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with running(Server(Desk(solve(compile_game("kuhn"), iters=50)))) as served:
+    with running(Server(Session(solve(compile_game("kuhn"), iters=50)))) as served:
         yield served
 
 
@@ -167,7 +167,7 @@ def test_bad_requests(server: Server) -> None:
     assert refusal("/api/solve", b"\xff\xfe")[0] == 400
     assert refusal("/api/solve", b"[" * 500_000)[0] == 400  # Deeper than Python's stack.
     assert "no infoset 'Z'" in refusal("/api/solve", b'{"locks": {"Z": {}}, "iterations": 5}')[1]
-    assert refusal("/api/solve", b" " * (MOST_BODY + 1)) == (413, "too long")
+    assert refusal("/api/solve", b" " * (MAX_BODY + 1)) == (413, "too long")
     assert ask(server, "/api/solve", x_token=server.token)[0] == 405
 
 
@@ -220,13 +220,13 @@ def test_a_viewer_of_a_solution_has_no_form(server: Server) -> None:
 
 def test_too_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit is no bad request."""
-    desk = Desk(solve(compile_game("kuhn"), iters=1))
+    session = Session(solve(compile_game("kuhn"), iters=1))
 
     def fail(text: str) -> list[dict[str, Any]]:
         raise MemoryError(text)
 
-    monkeypatch.setattr(desk.nodes, "search", fail)
-    with running(Server(desk)) as served:
+    monkeypatch.setattr(session.nodes, "search", fail)
+    with running(Server(session)) as served:
         for said, expected in (("5%20GiB", "5 GiB"), ("", "out of memory")):
             answer = ask(served, f"/api/search?q={said}", x_token=served.token)
             assert answer[:2] == (507, expected)
@@ -239,12 +239,12 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     told: list[tuple[str, str]] = []
 
     class Noted(Server):
-        def __init__(self, desk: Desk, port: int = 0) -> None:
-            super().__init__(desk, port)
+        def __init__(self, session: Session, port: int = 0) -> None:
+            super().__init__(session, port)
             made.append(self)
-            desks.append(desk)
+            sessions.append(session)
 
-    desks: list[Desk] = []
+    sessions: list[Session] = []
     monkeypatch.setattr("tensorcfr.viewer.server.Server", Noted)
     monkeypatch.setattr("webbrowser.open", lambda url: told.append(("opened", url)))
     game = compile_game("kuhn")
@@ -254,20 +254,20 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
     thread.start()
     while len(told) < 2:
         pass
-    (served,), (desk,) = made, desks
+    (served,), (session,) = made, sessions
     assert told == [("told", served.url), ("opened", served.url)]
     while not (running_now := api(served, "/api/status")["running"])["iteration"]:
         pass
     assert running_now["iterations"] == 10_000_000
     served.stop()
     thread.join()
-    assert desk.running is not None
-    was_told = desk.running.is_stopped
-    desk.stop()  # In any case.
+    assert session.running is not None
+    was_told = session.running.is_stopped
+    session.stop()  # In any case.
     assert was_told
-    while not desk.running.is_over:
+    while not session.running.is_over:
         pass
-    found = desk.solutions[1].solution
+    found = session.solutions[1].solution
     assert found.locks == first.locks
     assert found.iterations < 10_000_000
 
@@ -275,7 +275,7 @@ def test_a_game_is_solved_while_it_is_looked_at(monkeypatch: pytest.MonkeyPatch)
 def test_only_this_machine(server: Server) -> None:
     assert server.socket.getsockname()[0] == "127.0.0.1"
     assert len(server.token) >= 43  # 32 random bytes.
-    other = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    other = Server(Session(solve(compile_game("kuhn"), iters=1)))
     assert other.token != server.token
     other.server_close()
 
@@ -291,10 +291,10 @@ def idle(server_port: int, count: int) -> list[socket.socket]:
 
 
 def test_connections_that_say_nothing_take_no_place(server: Server) -> None:
-    opened = idle(server.port, 3 * MOST_WAITING)
+    opened = idle(server.port, 3 * MAX_WAITING)
     try:
         assert api(server, "/api/about")["solutions"]
-        assert len(server.waiting) <= MOST_WAITING
+        assert len(server.waiting) <= MAX_WAITING
         assert opened[0].recv(1) == b""  # The oldest made room.
     finally:
         for connection in opened:
@@ -320,7 +320,7 @@ def test_a_connection_has_seconds_to_show_the_token(
 
 
 def test_it_listens_before_it_is_announced() -> None:
-    server = Server(Desk(solve(compile_game("kuhn"), iters=1)))
+    server = Server(Session(solve(compile_game("kuhn"), iters=1)))
     (early,) = idle(server.port, 1)
     with early, running(server):
         early.sendall(b"GET /api/status HTTP/1.0\r\n\r\n")

@@ -14,9 +14,9 @@ import pytest
 from tensorcfr._util.compiles import compiles_seen
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import grid_place
-from tensorcfr.games.holdem.cards import HANDS
-from tensorcfr.viewer.desk import BusyError
-from tensorcfr.viewer.start import Start
+from tensorcfr.games.holdem.deck import HANDS
+from tensorcfr.viewer.session import BusyError
+from tensorcfr.viewer.spot_form import SpotForm
 
 SPOT: dict[str, Any] = {
     "board": "Td9d6hQdQs",
@@ -28,14 +28,14 @@ SPOT: dict[str, Any] = {
 }
 
 
-def wait(start: Start) -> dict[str, Any]:
+def wait(start: SpotForm) -> dict[str, Any]:
     while (status := start.status())["building"]:
         time.sleep(0.01)
     return status
 
 
 def test_a_range_as_a_grid() -> None:
-    found = Start().range("AA:0.5,KK,AsKs,T9o")
+    found = SpotForm().range("AA:0.5,KK,AsKs,T9o")
     grid = np.array(found["grid"])
     assert found["combos"] == pytest.approx(6 * 0.5 + 6 + 1 + 12)
     expected = {"AA": 0.5, "KK": 1.0, "AKs": 0.25, "T9o": 1.0}
@@ -45,15 +45,15 @@ def test_a_range_as_a_grid() -> None:
     for hand in HANDS:
         counts[grid_place(hand)] += 1
     assert (grid * counts).sum() == pytest.approx(found["combos"])
-    assert Start().range("  ")["combos"] == 0.0
+    assert SpotForm().range("  ")["combos"] == 0.0
     with pytest.raises(ValueError, match="is not a group of hands"):
-        Start().range("AA,foo")
+        SpotForm().range("AA,foo")
     with pytest.raises(TypeError, match="a range must be a text"):
-        Start().range(None)
+        SpotForm().range(None)
 
 
 def test_the_size_is_that_of_the_game() -> None:
-    said = Start().size(SPOT)
+    said = SpotForm().size(SPOT)
     size = game_size("holdem", **SPOT)
     assert said["infosets"] == size.infosets
     assert said["public_nodes"] == size.public_nodes
@@ -73,7 +73,7 @@ def test_the_size_is_that_of_the_game() -> None:
     ],
 )
 def test_spots_that_make_no_sense(change: dict[str, Any], message: str) -> None:
-    start = Start()
+    start = SpotForm()
     with pytest.raises(ValueError, match=message):
         start.size(SPOT | change)
     with pytest.raises(ValueError, match=message):
@@ -84,10 +84,10 @@ def test_spots_that_make_no_sense(change: dict[str, Any], message: str) -> None:
 def test_only_built_in_games_are_opened() -> None:
     for source in ("/etc/passwd", "openspiel:chess", "spot.toml", "Kuhn", "kuhn(cards=3).efg"):
         with pytest.raises(ValueError, match="there is no game"):
-            Start().begin({"game": source, "iterations": 5})
+            SpotForm().begin({"game": source, "iterations": 5})
     for given in ([], {"spot": 5}, {"game": 7}):
         with pytest.raises(TypeError):
-            Start().begin(given)
+            SpotForm().begin(given)
 
 
 def test_what_the_form_cannot_take() -> None:
@@ -95,25 +95,25 @@ def test_what_the_form_cannot_take() -> None:
     river = SPOT | {"board": "Td9d6hQc2s"}
     for target in (10**400, "1", -1, float("nan"), True):
         with pytest.raises(ValueError, match="target must be a number above 0"):
-            Start().begin({"spot": river, "iterations": 5, "target": target})
+            SpotForm().begin({"spot": river, "iterations": 5, "target": target})
     for game in (5, [], {}, None):
         with pytest.raises(ValueError, match="cannot read the game"):
-            Start().size(river | {"game": game})
+            SpotForm().size(river | {"game": game})
         with pytest.raises(TypeError, match="a range must be a text"):
-            Start().range("AA", game)
+            SpotForm().range("AA", game)
     many = {"board": "Td9d6h", "stacks": 10**5, "bets": "1c", "raises": "min,2x,3x,7c"}
     with pytest.raises(ValueError, match=r"more than .* public nodes; give fewer sizes"):
-        Start().size(SPOT | many)
+        SpotForm().size(SPOT | many)
 
 
 def test_a_small_game_is_built_and_solved() -> None:
-    start = Start()
+    start = SpotForm()
     start.begin({"game": "kuhn", "iterations": 40, "target": None})
     assert wait(start)["ready"]
-    assert start.desk is not None
-    while start.desk.running is None or not start.desk.running.is_over:
+    assert start.session is not None
+    while start.session.running is None or not start.session.running.is_over:
         time.sleep(0.01)
-    assert start.desk.about()["solutions"][0]["iterations"] == 40
+    assert start.session.about()["solutions"][0]["iterations"] == 40
     json.dumps(start.status())
     start.begin({"game": "kuhn", "iterations": 0})
     status = wait(start)
@@ -121,8 +121,8 @@ def test_a_small_game_is_built_and_solved() -> None:
 
 
 def test_one_game_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = Start()
-    monkeypatch.setattr("tensorcfr.viewer.start.compile_game", lambda source: time.sleep(0.3))
+    start = SpotForm()
+    monkeypatch.setattr("tensorcfr.viewer.spot_form.compile_game", lambda source: time.sleep(0.3))
     start.begin({"game": "kuhn", "iterations": 5})
     with pytest.raises(BusyError):
         start.begin({"game": "kuhn", "iterations": 5})
@@ -131,13 +131,13 @@ def test_one_game_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_spot_is_built_and_solved_to_its_target() -> None:
     """One per cent of a pot of 20 chips."""
-    start = Start()
+    start = SpotForm()
     start.begin({"spot": SPOT | {"pot": 20}, "iterations": 5000, "target": 1.0})
     assert wait(start)["ready"], start.error
-    assert start.desk is not None
-    while start.desk.running is None or not start.desk.running.is_over:
+    assert start.session is not None
+    while start.session.running is None or not start.session.running.is_over:
         time.sleep(0.01)
-    solution = start.desk.solutions[0].solution
+    solution = start.session.solutions[0].solution
     assert solution.exploitability <= 0.2
     assert 0 < solution.iterations < 5000
 

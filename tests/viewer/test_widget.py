@@ -13,8 +13,8 @@ from support.browsing import IN_BROWSER, READY, assert_shows, click_to
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.errors import MissingExtraError
 from tensorcfr.viewer import widget
-from tensorcfr.viewer.desk import Desk
 from tensorcfr.viewer.page import build_page
+from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.widget import _frame, reply_to
 
 NOTEBOOK = """
@@ -43,10 +43,10 @@ def solution() -> Solution:
 
 
 def test_messages_are_answered_as_requests_are(solution: Solution) -> None:
-    desk = Desk(solution)
-    said = reply_to(desk, {"method": "GET", "path": "/api/search?q=Kh%20rc"})
+    session = Session(solution)
+    said = reply_to(session, {"method": "GET", "path": "/api/search?q=Kh%20rc"})
     assert said["status"] == 200
-    assert json.loads(said["text"]) == desk.nodes.search("Kh rc")
+    assert json.loads(said["text"]) == session.nodes.search("Kh rc")
     for method, path, body, status in (
         ("GET", "/api/nothing", None, 404),
         ("GET", "/api/form/about", None, 404),
@@ -57,18 +57,18 @@ def test_messages_are_answered_as_requests_are(solution: Solution) -> None:
         ("POST", "/api/solve", "[" * 100_000, 400),
         ("POST", "/api/solve", '{"locks": {}, "iterations": 0}', 400),
     ):
-        said = reply_to(desk, {"method": method, "path": path, "body": body})
+        said = reply_to(session, {"method": method, "path": path, "body": body})
         assert said["status"] == status, path
         assert said["text"]
-    assert reply_to(desk, {})["status"] == 404
+    assert reply_to(session, {})["status"] == 404
 
 
 @IN_BROWSER[0]
 @IN_BROWSER[1]
 def test_the_page_in_a_frame(page: Any, solution: Solution) -> None:
-    desk = Desk(solution)
+    session = Session(solution)
     page.expose_function(
-        "kernel", lambda asked: {"number": asked["number"]} | reply_to(desk, asked)
+        "kernel", lambda asked: {"number": asked["number"]} | reply_to(session, asked)
     )
     program = (files("tensorcfr.viewer") / "static" / "widget.js").read_text("utf-8")
     page.evaluate(NOTEBOOK, [program, build_page({"mode": "widget"})])

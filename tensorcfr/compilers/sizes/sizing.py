@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from ..._util.arguments import Limit, Number, Whole, checked
 from ..._util.memory import Budget, budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
-from ...formats.sources import find_rules, name_of
+from ...formats.game_sources import name_of, resolve_rules
 from ...rules import CardGame, Game, PublicTreeGame, Rules
 from .counted import count_betting, size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe
@@ -82,7 +82,7 @@ def game_size(
     """
     limit = free_memory() if memory_limit is None else memory_limit
     with budget(f"reading {name_of(source)}", limit) as memory:
-        name, rules, _ = find_rules(source, **parameters)
+        name, rules, _ = resolve_rules(source, **parameters)
         memory.what = f"reading {name}"
         if isinstance(rules, CardGame):
             betting = count_betting(rules, name, seconds=seconds)

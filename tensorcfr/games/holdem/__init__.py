@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from .cards import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
+from ..._util.renamed import renamed_in_module
+from .deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
 from .ranges import read_range
-from .sizes import Size, read_sizes
+from .sizes import BetSize, read_sizes
 from .spot import Holdem
 
 __all__ = [
     "CARDS",
     "HANDS",
+    "BetSize",
     "Holdem",
-    "Size",
     "grid_label",
     "grid_place",
     "hand_label",
@@ -19,3 +20,5 @@ __all__ = [
     "read_range",
     "read_sizes",
 ]
+
+__getattr__ = renamed_in_module(__name__, Size="BetSize")

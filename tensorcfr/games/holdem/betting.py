@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
-from .sizes import Size
+from .sizes import BetSize
 
 STREETS = ("flop", "turn", "river")
 FOLD, CHECK, CALL, ALL_IN = "fold", "check", "call", "allin"
@@ -21,14 +21,14 @@ Lines = tuple[tuple[str, ...], ...]
 """Lines of actions."""
 
 
-class Table(NamedTuple):
+class StreetState(NamedTuple):
     """Public state of the betting; amounts are multiples of the smallest chip."""
 
     street: int
     """Index into :data:`STREETS`."""
     put: tuple[int, int]
     """Amount that each player has put in on earlier streets of the spot."""
-    here: tuple[int, int]
+    street_put: tuple[int, int]
     """Amount that each player has put in on this street."""
     player: int
     """Player who acts; otherwise :data:`TO_DEAL`, :data:`TO_SHOW`, or ``WON - p`` after a fold that
@@ -45,13 +45,13 @@ class Table(NamedTuple):
 
 
 TO_DEAL, TO_SHOW = -1, -2
-"""Values of :attr:`Table.player` before a card is dealt, and at a showdown."""
+"""Values of :attr:`StreetState.player` before a card is dealt, and at a showdown."""
 WON = -3
-"""Value of :attr:`Table.player` after a fold that player 0 wins; ``WON - 1`` for player 1."""
+"""Value of :attr:`StreetState.player` after a fold that player 0 wins; ``WON - 1`` for player 1."""
 
 
 @dataclass(frozen=True)
-class Betting:
+class SpotBetting:
     """Betting rules of a spot.
 
     Tuples by street have an entry for the flop, the turn and the river; entries of streets before
@@ -66,11 +66,11 @@ class Betting:
     """Amount that each player has left at the start of the spot."""
     first_street: int
     """Index into :data:`STREETS` of the street on which the spot begins."""
-    bets: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
+    bets: tuple[tuple[tuple[BetSize, ...], tuple[BetSize, ...]], ...]
     """Sizes of opening bets, by street and player."""
-    raises: tuple[tuple[tuple[Size, ...], tuple[Size, ...]], ...]
+    raises: tuple[tuple[tuple[BetSize, ...], tuple[BetSize, ...]], ...]
     """Sizes of raises, by street and player."""
-    donks: tuple[tuple[Size, ...] | None, ...]
+    donks: tuple[tuple[BetSize, ...] | None, ...]
     """Sizes of donk bets, by street; None if they are the sizes of other bets."""
     add_allin: float
     """Multiple of the pot: all-in is added as a size if it is at most that large."""
@@ -87,11 +87,13 @@ class Betting:
     pot_limit: bool = False
     """True if bets and raises are limited to the pot after a call."""
 
-    def root(self) -> Table:
+    def root(self) -> StreetState:
         """Return the state at the start of the spot; player 0 acts."""
-        return Table(self.first_street, (0, 0), (0, 0), 0, added=self.added, removed=self.removed)
+        return StreetState(
+            self.first_street, (0, 0), (0, 0), 0, added=self.added, removed=self.removed
+        )
 
-    def actions(self, table: Table) -> tuple[str, ...]:
+    def actions(self, table: StreetState) -> tuple[str, ...]:
         """Return the labels of the legal actions, with bets and raises in ascending order.
 
         Labels are ``"fold"``, ``"check"``, ``"call"``, ``"bet120"``, ``"raise300"`` and
@@ -100,7 +102,7 @@ class Betting:
         Raises:
             ValueError: A line cannot be added or removed at this state.
         """
-        player, round_bets = table.player, table.here
+        player, round_bets = table.player, table.street_put
         current_bet = max(round_bets)
         all_in = self.stack - table.put[player]
         top = self._top(table, current_bet, all_in)
@@ -137,9 +139,9 @@ class Betting:
     def _label(self, amount: int, facing: bool, all_in: int) -> str:
         if amount == all_in:
             return ALL_IN
-        return f"{'raise' if facing else 'bet'}{self.said(amount)}"
+        return f"{'raise' if facing else 'bet'}{self.format_chips(amount)}"
 
-    def said(self, amount: int) -> str:
+    def format_chips(self, amount: int) -> str:
         """Format an amount in chips: ``"120"``, ``"2.5"``."""
         return f"{(amount * self.chip).normalize():f}"
 
@@ -158,11 +160,11 @@ class Betting:
             return -1
         return int(amount) if amount.is_finite() and amount == int(amount) else -1
 
-    def _pot(self, table: Table, current_bet: int) -> int:
+    def _pot(self, table: StreetState, current_bet: int) -> int:
         """Return the pot after a call."""
         return self.pot + 2 * (table.put[table.player] + current_bet)
 
-    def _top(self, table: Table, current_bet: int, all_in: int) -> int:
+    def _top(self, table: StreetState, current_bet: int, all_in: int) -> int:
         """Return the highest amount that the stack and the pot limit allow."""
         return (
             min(all_in, current_bet + self._pot(table, current_bet)) if self.pot_limit else all_in
@@ -184,11 +186,11 @@ class Betting:
             all_in_label = f"{ALL_IN!r} or " if top == all_in else ""
             raise ValueError(
                 f"{self.game}: add: {label!r} must be {all_in_label}{kind!r} and an amount from "
-                f"{self.said(current_bet + 1)} to {self.said(top)}"
+                f"{self.format_chips(current_bet + 1)} to {self.format_chips(top)}"
             )
         return amount
 
-    def _amounts(self, table: Table, current_bet: int, all_in: int) -> set[int]:
+    def _amounts(self, table: StreetState, current_bet: int, all_in: int) -> set[int]:
         """Return the amounts of bets or raises that follow from the sizes."""
         player, street = table.player, table.street
         pot, top = self._pot(table, current_bet), self._top(table, current_bet, all_in)
@@ -203,7 +205,7 @@ class Betting:
         if all_in <= current_bet + _round(self.add_allin * pot) and top == all_in:
             wanted.add(all_in)
         # A raise is at least as large as the last one, unless the limit or the stack is smaller.
-        smallest_raise = max(current_bet + current_bet - min(table.here), 1)
+        smallest_raise = max(current_bet + current_bet - min(table.street_put), 1)
         amounts_in_limits = set()
         for amount in wanted:
             amount = max(min(amount, top), min(smallest_raise, top))
@@ -213,7 +215,7 @@ class Betting:
         return self._drop_close(amounts_in_limits, current_bet, pot)
 
     def _amount(
-        self, size: Size, table: Table, current_bet: int, all_in: int, pot: int
+        self, size: BetSize, table: StreetState, current_bet: int, all_in: int, pot: int
     ) -> int | None:
         """Return the amount of one size, before limits; None if its cap on raises forbids it."""
         kind, number, limit, bets = size
@@ -251,7 +253,7 @@ class Betting:
                 distinct.append(amount)
         return set(distinct)
 
-    def next(self, table: Table, action: str) -> Table:
+    def next(self, table: StreetState, action: str) -> StreetState:
         """Return the state after an action, or after the next card is dealt (:data:`DEAL`)."""
         if table.player == TO_DEAL:
             return self._open_street(table)
@@ -259,7 +261,7 @@ class Betting:
         acted = table._replace(
             added=after(table.added, action), removed=after(table.removed, action)
         )
-        current_bet = max(table.here)
+        current_bet = max(table.street_put)
         if action == FOLD:
             return acted._replace(player=WON - opponent)
         if action == CHECK:
@@ -267,28 +269,28 @@ class Betting:
                 return acted._replace(player=1)
             return self._close_street(acted, leads=False)
         if action == CALL:
-            acted = acted._replace(here=(current_bet, current_bet))
+            acted = acted._replace(street_put=(current_bet, current_bet))
             return self._close_street(acted, leads=player == 0)
         amount = self.stack - table.put[player] if action == ALL_IN else self.amount_of(action)
-        round_bets = (amount, table.here[1]) if player == 0 else (table.here[0], amount)
-        return acted._replace(here=round_bets, player=opponent, bets=table.bets + 1)
+        round_bets = (amount, table.street_put[1]) if player == 0 else (table.street_put[0], amount)
+        return acted._replace(street_put=round_bets, player=opponent, bets=table.bets + 1)
 
-    def _close_street(self, table: Table, *, leads: bool) -> Table:
+    def _close_street(self, table: StreetState, *, leads: bool) -> StreetState:
         """Return the state at the end of a street."""
         last = table.street == len(STREETS) - 1
         return table._replace(player=TO_SHOW if last else TO_DEAL, leads=leads)
 
-    def _open_street(self, table: Table) -> Table:
+    def _open_street(self, table: StreetState) -> StreetState:
         """Return the first state of the next street, which is over at once after an all-in."""
-        put = (table.put[0] + table.here[0], table.put[1] + table.here[1])
-        opened = table._replace(street=table.street + 1, put=put, here=(0, 0), bets=0)
+        put = (table.put[0] + table.street_put[0], table.put[1] + table.street_put[1])
+        opened = table._replace(street=table.street + 1, put=put, street_put=(0, 0), bets=0)
         if put[0] < self.stack:
             return opened._replace(player=0)
         return self._close_street(opened, leads=False)
 
-    def paid(self, table: Table) -> tuple[int, int]:
+    def paid(self, table: StreetState) -> tuple[int, int]:
         """Return the amount that each player has put in since the start of the spot."""
-        return table.put[0] + table.here[0], table.put[1] + table.here[1]
+        return table.put[0] + table.street_put[0], table.put[1] + table.street_put[1]
 
 
 def after(lines: Lines, action: str) -> Lines:

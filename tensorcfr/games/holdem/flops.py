@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from ..._util.arguments import Whole, checked
-from .cards import CARDS
+from .deck import CARDS
 
 N_FLOPS = 22_100
 """Number of flops: the ways to choose 3 of 52 cards."""

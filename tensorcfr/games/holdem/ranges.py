@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.arguments import brief
-from .cards import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
+from .deck import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
 
 _GROUP = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)", re.IGNORECASE)
 _COMBO = re.compile(r"([2-9TJQKA])([cdhs])([2-9TJQKA])([cdhs])", re.IGNORECASE)
@@ -85,7 +85,7 @@ def read_range(
             have weight 0.
 
     Returns:
-        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.holdem.cards.HANDS`.
+        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.holdem.deck.HANDS`.
 
     Raises:
         ValueError: The text is not a range; names the group and its position.
@@ -215,7 +215,7 @@ def _weight(text: str, place: str) -> float:
 
 
 def _hands(group: str, place: str, order: str) -> Iterator[int]:
-    """Yield the rows of :data:`~tensorcfr.games.holdem.cards.HANDS` in a group."""
+    """Yield the rows of :data:`~tensorcfr.games.holdem.deck.HANDS` in a group."""
     if group.lower() in EVERY:
         yield from range(len(HANDS))
         return

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ..._util.jit import kernel
-from .cards import CARDS, HANDS, RANKS, SUITS, orders_of_suits
+from .deck import CARDS, HANDS, RANKS, SUITS, orders_of_suits
 
 FILE = Path(__file__).with_name("runouts.npz")
 BOARD = 5

@@ -6,7 +6,7 @@ import math
 import re
 from typing import NamedTuple
 
-from .cards import pieces
+from .deck import pieces
 
 _NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
 _FORMS = {
@@ -23,7 +23,7 @@ LARGEST = 1e9
 """Largest number in a size, equal to the limit on chips, so that every amount is finite."""
 
 
-class Size(NamedTuple):
+class BetSize(NamedTuple):
     """Size of a bet or of a raise."""
 
     kind: str
@@ -38,7 +38,7 @@ class Size(NamedTuple):
     """Largest number of raises on a street."""
 
 
-def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
+def read_sizes(text: str, what: str, *, raises: bool) -> tuple[BetSize, ...]:
     """Read the sizes in a text, separated by commas.
 
     A size is
@@ -71,7 +71,7 @@ def read_sizes(text: str, what: str, *, raises: bool) -> tuple[Size, ...]:
     return tuple(sizes)
 
 
-def _size(text: str, place: str) -> Size:
+def _size(text: str, place: str) -> BetSize:
     cap = _CAP.search(text)
     bare = text[: cap.start()] if cap else text
     bare = "100%" if bare == "pot" else bare
@@ -93,4 +93,4 @@ def _size(text: str, place: str) -> Size:
     if kind == "times" and number <= 1.0:
         raise ValueError(f"{place}: a raise must be to more than 1x the bet faced")
     share = number / 100.0 if kind == "pot" else number
-    return Size(kind, share, limit, math.inf if bets is None else bets)
+    return BetSize(kind, share, limit, math.inf if bets is None else bets)

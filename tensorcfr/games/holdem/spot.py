@@ -14,12 +14,12 @@ import numpy as np
 from ..._util.arguments import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown, Usual
 from . import betting
-from .betting import STREETS, Betting, Table
-from .cards import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
-from .folded import MOST_FOLDED, Folded
+from .betting import STREETS, SpotBetting, StreetState
+from .betting_rows import BettingRows
+from .bunching import MAX_FOLDED, Bunching
+from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
 from .ranges import read_range
-from .rows import BettingRows
-from .sizes import Size, read_sizes
+from .sizes import BetSize, read_sizes
 from .strength import CATEGORIES, CATEGORY_SHIFT, strengths
 
 PLAYERS = ("oop", "ip")
@@ -146,7 +146,7 @@ class Spot(CardGame):
             _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
         earlier: list[Any] = [None] * self.street
-        self.betting = Betting(
+        self.betting = SpotBetting(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
             stack=_multiple(f"{game}: stacks", stacks, chip),
@@ -177,8 +177,8 @@ class Spot(CardGame):
         what, width = f"{self.game}: folded", self.hands[0].shape[1]
         if width != 2:
             raise ValueError(f"{what} is for games whose hands have two cards")
-        if len(folded) > MOST_FOLDED:
-            raise ValueError(f"{what}: {len(folded)} players; at most {MOST_FOLDED} can fold")
+        if len(folded) > MAX_FOLDED:
+            raise ValueError(f"{what}: {len(folded)} players; at most {MAX_FOLDED} can fold")
         range_bytes = [
             self.read_range(text, f"{what}[{n}]").tobytes() for n, text in enumerate(folded)
         ]
@@ -217,7 +217,7 @@ class Spot(CardGame):
     unit_name = " chips"
     names_ranges = True
 
-    def chips(self, state: Table) -> Chips:
+    def chips(self, state: StreetState) -> Chips:
         """Return the pot, the chips to call, and the chips that each player has left."""
         betting, paid = self.betting, self.betting.paid(state)
         chip = float(betting.chip)
@@ -225,7 +225,7 @@ class Spot(CardGame):
         first, second = ((betting.stack - amount) * chip for amount in paid)
         return Chips((betting.pot + sum(paid)) * chip, call * chip, (first, second))
 
-    def put_in(self, state: Table) -> tuple[float, float]:
+    def put_in(self, state: StreetState) -> tuple[float, float]:
         """Return the chips that each player has put into the pot.
 
         Half of the pot at the start of the spot counts for each player.
@@ -239,11 +239,11 @@ class Spot(CardGame):
         """Game and board: ``holdem Td9d6hQc``."""
         return f"{self.game} " + "".join(CARDS[card] for card in self.board)
 
-    def root(self) -> Table:
+    def root(self) -> StreetState:
         """Return the state at the start of the spot; player 0 acts."""
         return self.betting.root()
 
-    def node(self, state: Table) -> Decision | Deal | Fold | Showdown:
+    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown:
         """Return the decision, the next deal, or the payoffs at the end."""
         if state.player >= 0:
             return Decision(state.player, None, self.betting.actions(state))
@@ -258,7 +258,7 @@ class Spot(CardGame):
             return Showdown((won, lost), (tied, tied), (lost, won))
         return Fold((won, lost) if state.player == betting.WON else (lost, won))
 
-    def next(self, state: Table, action: str | None) -> Table:
+    def next(self, state: StreetState, action: str | None) -> StreetState:
         """Return the state after an action, or after a card is dealt (None)."""
         return self.betting.next(state, betting.DEAL if action is None else action)
 
@@ -281,7 +281,7 @@ class Spot(CardGame):
         """Return the weights of a player's hands on a board, float64 (hands,).
 
         They are the weights in the range, times the factors of
-        :class:`~tensorcfr.games.holdem.folded.Folded` if players have folded.
+        :class:`~tensorcfr.games.holdem.bunching.Bunching` if players have folded.
         """
         if not self.weights_vary:
             return self.weights[player]
@@ -334,7 +334,7 @@ class Spot(CardGame):
 @lru_cache(maxsize=4)
 def _folded_effect(
     every_hand: Callable[[], np.ndarray], ranges: tuple[bytes, ...], known: tuple[int, ...]
-) -> Folded:
+) -> Bunching:
     """Return the effect of folded players, cached because the same spot is built repeatedly.
 
     Args:
@@ -342,7 +342,7 @@ def _folded_effect(
         ranges: Bytes of float64 (hands,) for each folded player.
         known: Cards of the board and dead cards.
     """
-    return Folded(every_hand(), [np.frombuffer(weights) for weights in ranges], known)
+    return Bunching(every_hand(), [np.frombuffer(weights) for weights in ranges], known)
 
 
 def _codes(hands: np.ndarray) -> np.ndarray:
@@ -389,7 +389,7 @@ class Holdem(Spot):
             dealt.
         folded: Ranges of up to four players who folded earlier, with the hands that they fold (not
             the hands that they play).  They change the probabilities of hands and boards; see
-            :mod:`tensorcfr.games.holdem.folded`.
+            :mod:`tensorcfr.games.holdem.bunching`.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
@@ -398,7 +398,7 @@ class Holdem(Spot):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """Return :data:`~tensorcfr.games.holdem.cards.HANDS`, int64 (1326, 2)."""
+        """Return :data:`~tensorcfr.games.holdem.deck.HANDS`, int64 (1326, 2)."""
         return HANDS
 
     @staticmethod
@@ -461,14 +461,18 @@ def _check_sizes(what: str, sizes: Any) -> None:
         read_sizes(sizes, what, raises=": raises" in what)
 
 
-def _sizes_of_both(what: str, sizes: Any, street: int) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+def _sizes_of_both(
+    what: str, sizes: Any, street: int
+) -> tuple[tuple[BetSize, ...], tuple[BetSize, ...]]:
     """Return the sizes of both players on a street."""
     (first, oop), (second, ip) = (_sizes_for(what, sizes, street, player) for player in range(2))
     read = partial(read_sizes, raises=what.endswith(": raises"))
     return read(oop, first), read(ip, second)
 
 
-def _donk_sizes(what: str, sizes: Any, street: int, first_street: int) -> tuple[Size, ...] | None:
+def _donk_sizes(
+    what: str, sizes: Any, street: int, first_street: int
+) -> tuple[BetSize, ...] | None:
     """Return the donk sizes of a street; None if the street has no separate ones."""
     if sizes is None or street == first_street:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ranges import read_range
-from .spot import Omaha
+from .omaha_ranges import read_range
+from .omaha_spot import Omaha
 
 __all__ = ["Omaha", "read_range"]

@@ -1,10 +1,10 @@
 """Representation of a compiled game for Monte Carlo traversals: table of infosets, trees, bytes."""
 
-from ...uncompiled.infosets import BASELINE, CUMULATIVE, REGRETS, STRATEGY
+from ...uncompiled.infoset_table import BASELINE, CUMULATIVE, REGRETS, STRATEGY
 from .history_tree import fixed_chance, history_traversal
-from .memory import bytes_of
-from .public_tree import all_hands_traversal, public_traversal
-from .table import TableLayout
+from .public_trees import all_hands_traversal, public_traversal
+from .table_layout import TableLayout
+from .traversal_memory import bytes_of
 
 __all__ = [
     "BASELINE",

@@ -14,8 +14,8 @@ from ...kernels.traversal import HISTORY_NODE, NO_BLOCK, TraversalTree
 from ...model.arrays import CHANCE, NO_PARENT, HistoryTree, frozen_array
 from ...model.flat_game import FlatGame
 from ...model.levels import levels
-from .nodes import node_records, tree_depth
-from .table import TableLayout
+from .table_layout import TableLayout
+from .traversal_nodes import node_records, tree_depth
 
 
 def history_traversal(

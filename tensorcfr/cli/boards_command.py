@@ -1,0 +1,95 @@
+"""Command ``boards``: one spot on many boards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._util.signals import exit_status
+from ..analysis import solve_boards
+from ..formats import read_spot
+from ..model.public_nodes import START
+from . import argument_parsers
+from .console import end, plain_console, progress_bar, takes
+from .spot_command import Algorithm
+from .spot_report import print_boards
+
+
+@dataclass(frozen=True)
+class BoardOptions:
+    """Options of ``boards``."""
+
+    spot: Annotated[Path, typer.Argument(help="A file with a spot; its board is ignored.")]
+    chosen: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="BOARD...",
+            help="Boards, 'Td9d6h AsKd2c', or a number of flops that represent all flops, '25'.",
+        ),
+    ]
+    table: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a row to this file (.csv) as soon as a board is solved, and skip boards "
+            "that it already has."
+        ),
+    ] = None
+    node: Annotated[
+        str, typer.Option(metavar="LINE", help="Report this line, 'check'; by default 'start'.")
+    ] = START
+    algorithm: Algorithm = None
+    target: argument_parsers.Target = None
+    threads: argument_parsers.Threads = 1
+    precision: argument_parsers.Precision = None
+    equity: Annotated[
+        bool,
+        typer.Option(hidden=True, help="Compute equities, which takes up to a second per flop."),
+    ] = True
+    memory_limit: argument_parsers.MemoryLimit = None
+
+
+@takes(BoardOptions)
+def boards(options: BoardOptions) -> None:
+    """Solve a spot on many boards, and print the strategy on each.
+
+    After an interruption, the same command with the same --table continues.
+    """
+    table = options.table
+    if table is not None and table.suffix.lower() != ".csv":
+        raise ValueError(f"--table {table}: the name of the file must end in .csv")
+    try:
+        with progress_bar(total=1.0) as move:
+
+            def solved(done: int, count: int, row: dict[str, Any]) -> None:
+                figures = f"{done} of {count} boards, {row['board']}"
+                move(description="solving", completed=done / count, figures=figures)
+
+            report = solve_boards(
+                read_spot(options.spot),
+                _chosen_boards(options.chosen),
+                line=options.node,
+                algorithm=options.algorithm and argument_parsers.read_algorithm(options.algorithm),
+                target=argument_parsers.read_target(options.target),
+                precision=options.precision,
+                threads=options.threads,
+                equity=options.equity,
+                table=table,
+                memory_limit=argument_parsers.read_memory_limit(options.memory_limit),
+                progress=solved,
+            )
+    except KeyboardInterrupt:
+        continuation = (
+            f"; finished boards are in {table}, the same command continues" if table else ""
+        )
+        end(f"interrupted{continuation}", exit_status())
+    print_boards(plain_console(), report, options.node)
+
+
+def _chosen_boards(chosen: list[str]) -> list[str] | int:
+    """Return a list of boards, or a number of flops."""
+    text = chosen[0]
+    is_number = len(chosen) == 1 and text.isascii() and text.isdigit()
+    return int(text[:9]) if is_number else chosen

@@ -1,0 +1,185 @@
+"""Sources of games: names, rules, files, objects of other libraries.
+
+All sources are listed in the tables of this module; a new source is one more line there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os.path import isfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._util.arguments import brief
+from .._util.extras import library_of
+from .._util.specs import parse_spec
+from ..errors import GameError
+from ..games import GAMES, make_game
+from ..games.holdem.spot import Spot
+from ..rules import Rules
+from .efg import read_efg
+from .gambit import rules_of_gambit
+from .nfg import read_nfg
+from .openspiel import OpenSpielGame
+from .spot_files import ENDINGS, read_spot
+from .universal_poker import poker_of
+
+LONGEST_NAME = 60
+"""Largest number of characters of a game's name, since errors repeat it; longer texts are replaced
+by a short name."""
+
+
+class ResolvedRules(NamedTuple):
+    """Rules of a game, with its name and source."""
+
+    name: str
+    """Name of the compiled game."""
+    rules: Rules
+    """Rules of the game."""
+    source: str | None
+    """Text from which :func:`resolve_rules` makes the same rules again; None if there is none."""
+
+
+PREFIXES: Mapping[str, Callable[[str], Rules]] = {"openspiel:": OpenSpielGame}
+"""Reader of a game of another library, by prefix of the text; the rest of the text names it."""
+
+SUFFIXES: Mapping[str, Callable[[str | Path], Rules]] = {
+    ".efg": read_efg,
+    ".nfg": read_nfg,
+    **dict.fromkeys(ENDINGS, read_spot),
+}
+"""Reader of a file that holds a game, by suffix of its name."""
+
+LIBRARIES: Mapping[str, Callable[[Any], Rules]] = {
+    "pyspiel": OpenSpielGame,
+    "pygambit": rules_of_gambit,
+}
+"""Reader of game objects of other packages, by package."""
+
+
+def resolve_rules(source: Any, **parameters: Any) -> ResolvedRules:
+    """Return the rules of a game from any source.
+
+    Args:
+        source: Name of a built-in game; rules of your own; path of a ``.efg`` or ``.nfg`` file, or
+            of a spot (``.toml``, ``.txt``); ``"openspiel:"`` and a name; or a game object of
+            OpenSpiel or pygambit.
+        parameters: Parameters of a built-in game.
+
+    Raises:
+        GameError: The game or a parameter does not exist.
+        FormatError: The file is not in its format; names file, line and column.
+        MissingExtraError: The library of the game is not installed; names the command that installs
+            it.
+        OSError: The file cannot be read.
+        TypeError: ``source`` is not a source of a game, or does not take parameters.
+    """
+    if isinstance(source, str) and source.partition(":")[0].endswith(".py"):
+        raise GameError(
+            f"{source}: rules of your own are given in Python, compile_game(MyGame()); commands "
+            "take the file of the solution, solve(...).save(...)"
+        )
+    if isinstance(source, str) and not is_foreign(source):
+        return find_built_in(source, **parameters)
+    if parameters:
+        raise TypeError(
+            f"parameters {', '.join(parameters)} are only for built-in games given by name"
+        )
+    if isinstance(source, Rules):
+        return ResolvedRules(source.name, source, _text_of(source))
+    library = library_of(source, LIBRARIES)
+    if (isinstance(source, str) or library == "pyspiel") and (same := poker_of(str(source))):
+        return resolve_rules(same)
+    if isinstance(source, (str, Path)):
+        return _find_text(source)
+    if library is not None:
+        rules = LIBRARIES[library](source)
+        return ResolvedRules(rules.name or library, rules, _text_of(rules))
+    if isinstance(source, (np.ndarray, list, tuple)):
+        raise TypeError(f"give payoffs as compile_game('matrix', payoffs=...), not {brief(source)}")
+    raise TypeError(
+        "source must be a name, a Game, a PublicTreeGame, a file (.efg, .nfg, .toml, .txt), or a "
+        f"game of OpenSpiel or pygambit, not {brief(source)}"
+    )
+
+
+def name_of(source: Any) -> str:
+    """Return a name for a source without reading its rules."""
+    name = source if isinstance(source, str) else getattr(source, "name", None)
+    return str(name or type(source).__name__)
+
+
+def find_built_in(text: str, **parameters: Any) -> ResolvedRules:
+    """Return the rules of a built-in game; paths and games of other libraries are not accepted.
+
+    Raises:
+        GameError: The game or a parameter does not exist.
+    """
+    rules = make_game(text, **parameters)
+    name = _built_in_name(text, parameters)
+    return ResolvedRules(_short(name, rules), rules, name)
+
+
+def is_built_in(text: str) -> bool:
+    """Return whether a text begins with the name of a built-in game."""
+    return text.partition("(")[0].strip() in GAMES
+
+
+def is_foreign(source: str) -> bool:
+    """Return whether a text names a game of another library, or a file."""
+    path = source.strip()
+    is_file = Path(path).suffix.lower() in SUFFIXES or (path not in GAMES and isfile(path))
+    return is_file or _prefix(source) is not None
+
+
+def _prefix(source: str) -> str | None:
+    """Return the prefix of a text that names a game of another library; None without one."""
+    return next((prefix for prefix in PREFIXES if source.strip().startswith(prefix)), None)
+
+
+def _find_text(source: str | Path) -> ResolvedRules:
+    """Return the rules of a text with a prefix, or of a file."""
+    if isinstance(source, str):
+        source = source.strip()
+        if (prefix := _prefix(source)) is not None:
+            rules = PREFIXES[prefix](source.removeprefix(prefix))
+            return ResolvedRules(rules.name, rules, rules.name)
+    read = SUFFIXES.get(Path(source).suffix.lower())
+    if read is None:
+        raise GameError(
+            f"{source}: the name of a game file ends in {' or '.join(SUFFIXES)}; spots of other "
+            "programs (.json, .phh) are read by read_spot_options and 'tensorcfr spot'"
+        )
+    rules = read(source)
+    text = str(source)
+    if isinstance(rules, Spot):
+        # A spot is a built-in game with parameters, so its text works without the file.
+        text = _built_in_name(rules.game, rules.options)
+    return ResolvedRules(_short(text, rules), rules, text)
+
+
+def _short(text: str, rules: Rules) -> str:
+    """Return the text of a game or, if it is long as for a spot, the name that the rules define."""
+    has_own = rules.name != type(rules).__name__
+    return rules.name if has_own and len(text) > LONGEST_NAME else text
+
+
+def _text_of(rules: Rules) -> str | None:
+    """Return the text that loads a game of OpenSpiel again; None for other rules.
+
+    Games of OpenSpiel that this library reads as built-in games have no such text either.
+    """
+    is_openspiel = isinstance(rules, OpenSpielGame) and poker_of(rules.name) is None
+    return rules.name if is_openspiel else None
+
+
+def _built_in_name(source: str, parameters: dict[str, Any]) -> str:
+    """Return a built-in game with its parameters as text: ``leduc(ranks=4)``."""
+    try:
+        base, arguments = parse_spec(source)
+    except ValueError:
+        return source  # make_game rejects it.
+    listed = [f"{key}={value!r}" for key, value in (arguments | parameters).items()]
+    return f"{base}({', '.join(listed)})" if listed else base

@@ -1,0 +1,74 @@
+"""Heads-up pot-limit Omaha after the flop, one spot at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...rules import HandGroups
+from ..holdem.deck import CARDS
+from ..holdem.spot import Spot
+from . import omaha_groups
+from .omaha_ranges import every_hand, read_range
+from .omaha_strength import omaha_strengths
+
+
+class Omaha(Spot):
+    """Pot-limit Omaha between two players from the flop, the turn or the river on.
+
+    The players hold four cards each, and play two of them with three cards of the board.  A bet or
+    raise is at most the pot after a call: larger sizes are reduced to it, and all-in is an action
+    only within this limit.  All other rules and all parameters are those of
+    :class:`~tensorcfr.games.holdem.Holdem`; ``pot`` is a size.  With full ranges each player has
+    178,365 hands on a river.
+
+    Args:
+        board: Three, four or five cards, ``"Td9d6hQc"``.
+        ranges: Ranges of player 0 and player 1, in the notation of
+            :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.
+        pot: Chips in the pot.
+        stacks: Chips that each player has left.
+        bets: Sizes of bets, ``"pot,50%"``.
+        raises: Sizes of raises, in the same notation.
+
+    Source: the usual rule of the limit, a call and then a raise by the pot (pot-limit betting).
+    """
+
+    game = "omaha"
+    pot_limit = True
+
+    @staticmethod
+    def every_hand() -> np.ndarray:
+        """Return all hands, int64 (270725, 4)."""
+        return every_hand()
+
+    @staticmethod
+    def read_range(text: str, what: str) -> np.ndarray:
+        """Read a range as :func:`~tensorcfr.games.omaha.read_range` does, float64 (270725,)."""
+        return read_range(text, what)
+
+    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
+        """Return the strength of each hand on the board, int64 (hands,).
+
+        The ranking is that of :func:`~tensorcfr.games.omaha.omaha_strength.omaha_strengths`.
+        """
+        return omaha_strengths(np.array(board, dtype=np.int64), hands)
+
+    def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
+        """Return the groups ``"pairs"``, ``"suits"`` and ``"made"``.
+
+        :mod:`tensorcfr.games.omaha.omaha_groups` defines them.
+        """
+        hands = self.hands[player]
+        return {
+            "pairs": omaha_groups.pairs(hands),
+            "suits": omaha_groups.suits(hands),
+            "made": omaha_groups.made_hands(
+                board, hands, self.strength(board, hands), self.categories
+            ),
+        }
+
+    def hand_label(self, player: int, hand: int) -> str:
+        """Return the label of a hand: ``"AsKdQh2c"``."""
+        return "".join(CARDS[card] for card in sorted(self.hands[player][hand], reverse=True))

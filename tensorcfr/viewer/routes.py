@@ -1,0 +1,154 @@
+"""Requests of the page and their handlers, for the server and for the widget."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from .._util.plain import plain
+from .session import BusyError, Session
+from .spot_form import SpotForm
+
+PATIENCE = 0.25
+"""Seconds that a request waits for expected values. The page shows the node without them, and asks
+again."""
+FORM = "/api/form/"
+"""Prefix of the paths of the form's requests."""
+LOG = logging.getLogger(__name__)
+
+
+class RefusedError(Exception):
+    """A request is rejected, with a status and a reason."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def route_of(method: str, path: str) -> Callable[[Any, Any], Any]:
+    """Return the handler of a method and a path.
+
+    Raises:
+        RefusedError: The path or the method has no handler.
+    """
+    if path not in ROUTES:
+        raise RefusedError(404, "not found")
+    expected_method, handler = ROUTES[path]
+    if method != expected_method:
+        raise RefusedError(405, "wrong method")
+    return handler
+
+
+def respond_to(
+    session: Session | None, start: SpotForm | None, method: str, path: str, body: Any = None
+) -> str:
+    """Return the answer to a request as JSON.
+
+    Args:
+        session: Session with the solutions; None if there is none yet.
+        start: Form; None if there is none.
+        method: ``"GET"`` or ``"POST"``.
+        path: Path, with the query of a GET request.
+        body: Parsed body of a POST request.
+
+    Raises:
+        RefusedError: The request has no handler.
+        Exception: The request is invalid; :func:`refusal` returns the status.
+    """
+    parts = urlsplit(path)
+    handler = route_of(method, parts.path)
+    session = start if parts.path.startswith(FORM) else session
+    if session is None:
+        raise RefusedError(404, "not found")
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    answer = plain(handler(session, query if method == "GET" else body))
+    return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
+
+
+def refusal(error: Exception, path: str) -> tuple[int, str]:
+    """Return the status and the reason of a request that failed."""
+    if isinstance(error, RefusedError):
+        return error.status, str(error)
+    if isinstance(error, BusyError):
+        return 409, str(error)
+    if isinstance(error, MemoryError):
+        return 507, str(error) or "out of memory"
+    if isinstance(error, (KeyError, TypeError, ValueError, RecursionError)):
+        return 400, str(error) or "bad request"
+    LOG.error("the viewer failed to answer %s", path, exc_info=error)
+    return 500, "internal error"
+
+
+def _node(session: Session, query: Mapping[str, str]) -> Any:
+    solution = whole_number(query.get("solution", "0"))
+    return session.node(whole_number(query["id"]), solution, PATIENCE)
+
+
+def _extra(session: Session, query: Mapping[str, str]) -> Any:
+    solution = whole_number(query.get("solution", "0"))
+    return session.extra(query["name"], whole_number(query["id"]), solution)
+
+
+def _solve(session: Session, body: Any) -> Any:
+    _checked_object(body)
+    session.solve(body.get("locks"), body.get("iterations"), body.get("target"))
+    return session.status()
+
+
+def _stop(session: Session, body: Any) -> Any:
+    session.stop()
+    return session.status()
+
+
+def _begin(start: SpotForm, body: Any) -> Any:
+    start.begin(body)
+    return start.status()
+
+
+def _reporting_mistakes(handler: Callable[[SpotForm, Any], Any]) -> Callable[[SpotForm, Any], Any]:
+    """Make a handler that reports mistakes in its answer as ``error``, because the user is still
+    typing."""
+
+    def answer(start: SpotForm, body: Any) -> Any:
+        try:
+            return handler(start, body)
+        except (MemoryError, TypeError, ValueError) as error:
+            return {"error": str(error)}
+
+    return answer
+
+
+def _checked_object(body: Any) -> Any:
+    if not isinstance(body, dict):
+        raise TypeError("expected an object")
+    return body
+
+
+ROUTES: Mapping[str, tuple[str, Callable[[Any, Any], Any]]] = {
+    "/api/about": ("GET", lambda session, request: session.about(PATIENCE)),
+    "/api/node": ("GET", _node),
+    "/api/extra": ("GET", _extra),
+    "/api/search": ("GET", lambda session, request: session.nodes.search(request["q"])),
+    "/api/status": ("GET", lambda session, request: session.status()),
+    "/api/solve": ("POST", _solve),
+    "/api/stop": ("POST", _stop),
+    f"{FORM}about": ("GET", lambda start, request: start.about()),
+    f"{FORM}status": ("GET", lambda start, request: start.status()),
+    f"{FORM}range": (
+        "POST",
+        _reporting_mistakes(lambda start, request: start.range(**_checked_object(request))),
+    ),
+    f"{FORM}size": ("POST", _reporting_mistakes(lambda start, request: start.size(request))),
+    f"{FORM}solve": ("POST", _begin),
+}
+"""Method and handler by path."""
+
+
+def whole_number(text: str) -> int:
+    """Parse a whole number of a query."""
+    if not text.lstrip("-").isdecimal() or len(text) > 18:
+        raise ValueError(f"expected a whole number, not {text[:20]!r}")
+    return int(text)

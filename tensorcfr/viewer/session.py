@@ -1,0 +1,225 @@
+"""Session of the viewer: its solutions, and a solve with locks in the background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from threading import Lock, Thread
+from typing import Any
+
+from .._util.arguments import Number
+from .._util.compiles import Compiles, compiles_seen
+from ..compilers.cards.nodes import CardNodes
+from ..model.arguments import laid_out
+from ..model.game import CompiledGame
+from ..model.locks import Locks
+from ..solvers.driver import Progress, solve
+from ..solvers.solution import Solution
+from .card_nodes import CardHandNodes
+from .shown_nodes import HandNodes, InfosetNodes, Nodes, SolutionValues, describe
+
+NAMES = ("A", "B")
+LONGEST_TITLE = 40
+"""Largest number of characters of a game's name that the page shows with its parameters."""
+MAX_ITERATIONS = 10_000_000
+EXPLOITABILITY = Number(above=0, finite=True)
+"""Check of a target."""
+
+
+def nodes_of(game: CompiledGame) -> Nodes:
+    """Return the nodes of a game: public nodes, or infosets if there is no public tree."""
+    if game.is_of_cards:
+        return CardHandNodes(game, CardNodes.of(game))
+    if game.nodes is not None:
+        return HandNodes(game, game.nodes)
+    return InfosetNodes(laid_out(game, "a list of infosets"))
+
+
+class BusyError(RuntimeError):
+    """Another solve is running."""
+
+
+@dataclass
+class Running:
+    """State of a solve in the background."""
+
+    iterations: int
+    """Number of requested iterations."""
+    iteration: int = 0
+    exploitability: float | None = None
+    trace: list[list[float]] = field(default_factory=list)
+    compiles: Compiles | None = None
+    """Counts of the kernels that are compiled for the solve."""
+    is_stopped: bool = False
+    error: str | None = None
+    is_over: bool = False
+
+
+class Session:
+    """Session of the viewer with one or two solutions of a game.
+
+    Args:
+        first: The solution.
+        second: Another solution of the same game, for comparison.
+        precision: Precision of the solvers' arrays, as for :func:`tensorcfr.solve`.
+
+    Raises:
+        ValueError: The solutions are of different games.
+    """
+
+    def __init__(
+        self,
+        first: Solution,
+        second: Solution | None = None,
+        *,
+        precision: str | None = None,
+    ) -> None:
+        if second is not None and second.game.digest != first.game.digest:
+            raise ValueError(
+                f"the second solution is for {second.game.name}, or for a different "
+                f"{first.game.name}"
+            )
+        self.game, self.precision = first.game, precision
+        self.nodes: Nodes = nodes_of(self.game)
+        self.solutions = [
+            self.nodes.values_of(solution) for solution in (first, second) if solution is not None
+        ]
+        self.running: Running | None = None
+        self.version = 0
+        self._lock = Lock()
+
+    def about(self, patience: float | None = None) -> dict[str, Any]:
+        """Return a summary of the game and its solutions.
+
+        It lacks gains that are not known after ``patience`` seconds.
+        """
+        game, name = self.game, self.game.name
+        first, facts = self.solutions[0].solution, self.nodes.facts
+        if facts["cards"]:  # The page shows the board, so the title does not repeat it.
+            name = name.partition(" ")[0]
+        return {
+            "game": game.name,
+            "title": name if len(name) <= LONGEST_TITLE else name.partition("(")[0],
+            "players": game.n_players,
+            "zero_sum": game.zero_sum,
+            "infosets": game.n_infosets,
+            "kind": self.nodes.kind,
+            "root": self.nodes.root,
+            **facts,
+            "nodes": self.nodes.count,
+            "version": self.version,
+            "names": list(NAMES[: len(self.solutions)]),
+            "solutions": [
+                describe(values.solution) | {"gains": self.nodes.gains(values, patience)}
+                for values in self.solutions
+            ],
+            "iterations": max(100, first.iterations),
+        }
+
+    def node(self, number: int, solution: int, patience: float | None = None) -> dict[str, Any]:
+        """Return a node of a solution; expected values are missing if they take more than
+        ``patience`` s.
+
+        Raises:
+            ValueError: There is no such node or solution.
+        """
+        of = self._solution(solution)
+        data = self.nodes.node(number, of, patience)
+        return data | {"values": of.get(0.0) is not None, "note": of.error}
+
+    def whole_node(self, number: int, solution: int) -> dict[str, Any]:
+        """Return a node with its expected values and all its extras by name.
+
+        Raises:
+            ValueError: There is no such node or solution.
+        """
+        names = self.nodes.extras(number)
+        extras = {name: self.extra(name, number, solution) for name in names}
+        return self.node(number, solution) | {"extras": extras}
+
+    def extra(self, name: str, number: int, solution: int) -> dict[str, Any]:
+        """Return an extra of a node, ``"equity"`` or ``"runouts"`` in card games.
+
+        Raises:
+            ValueError: There is no such node, solution or extra.
+        """
+        return self.nodes.extra(name, number, self._solution(solution))
+
+    def _solution(self, number: int) -> SolutionValues:
+        if not 0 <= number < len(self.solutions):
+            raise ValueError(f"there is no solution {number}")
+        return self.solutions[number]
+
+    # ------------------------------------------------------------------------- solving again
+
+    def solve(self, locks: Any, iterations: Any, target: Any = None) -> None:
+        """Start to solve the game with locks; the result becomes the second solution.
+
+        Args:
+            locks: Probabilities by infoset and action.
+            iterations: Number of iterations.
+            target: Exploitability at which the solve ends earlier.
+
+        Raises:
+            BusyError: Another solve is running.
+            TypeError: The locks are not a mapping of mappings.
+            ValueError: A lock does not fit the game, or the iterations or the target are out of
+                range.
+        """
+        if type(iterations) is not int or not 1 <= iterations <= MAX_ITERATIONS:
+            raise ValueError(
+                f"iterations must be a whole number from 1 to {MAX_ITERATIONS:,}, not "
+                f"{iterations!r}"
+            )
+        if target is not None:
+            target = EXPLOITABILITY("target", target)
+        checked = Locks(self.game, locks)
+        with self._lock:
+            if self.running is not None and not self.running.is_over:
+                raise BusyError("a solve is running already")
+            self.running = Running(iterations)
+        arguments = checked, target, self.running
+        Thread(target=self._solve, args=arguments, daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop the running solve and keep its solution."""
+        if self.running is not None:
+            self.running.is_stopped = True
+
+    def _solve(self, locks: Locks, target: float | None, running: Running) -> None:
+        def hook(progress: Progress) -> bool:
+            running.iteration = progress.iteration
+            running.trace = [[p.iteration, p.exploitability] for p in progress.trace]
+            if progress.latest is not None:
+                running.exploitability = progress.latest.exploitability
+            return running.is_stopped
+
+        first = self.solutions[0].solution
+        record = first.algorithm if first.algorithm.passes_whole_game else None
+        options: dict[str, Any] = {"target": target, "precision": self.precision}
+        try:
+            with compiles_seen() as running.compiles:
+                options |= {"iters": running.iterations, "locks": locks, "progress": hook}
+                solution = solve(self.game, record, **options)
+            with self._lock:
+                # Replace a first solution without iterations: it is only a placeholder.
+                index = 1 if first.iterations or first.algorithm.is_exact else 0
+                self.solutions[index:] = [self.nodes.values_of(solution)]
+                self.version += 1
+        except Exception as error:
+            running.error = str(error) or type(error).__name__
+        finally:
+            running.is_over = True
+
+    def status(self) -> dict[str, Any]:
+        """Return the progress of the solve; the version increases with each finished solve."""
+        running = self.running
+        report: dict[str, Any] = {"version": self.version, "running": None, "error": None}
+        if running is not None and not running.is_over:
+            shown = ("iteration", "iterations", "exploitability", "trace")
+            report["running"] = {name: getattr(running, name) for name in shown}
+            # Kernels are compiled after the first iteration, too: the first evaluation has others.
+            compiles = running.compiles
+            report["running"]["compiles"] = compiles.begun if compiles and compiles.now else 0
+        elif running is not None:
+            report["error"] = running.error
+        return report
