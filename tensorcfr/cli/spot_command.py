@@ -210,7 +210,7 @@ def _show(
 def _check(options: SpotSolveOptions) -> None:
     """Check that options fit together and files are writable, before the spot is solved."""
     argument_parsers.read_target(options.target)
-    arguments.check_save("--save", options.save, force=options.force)
+    argument_parsers.check_save("--save", options.save, force=options.force)
     argument_parsers.check_plot("--plot", options.plot)
     argument_parsers.check_target("--output", options.output)
     argument_parsers.check_target("--save-spot", options.save_spot_as)

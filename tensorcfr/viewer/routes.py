@@ -60,11 +60,11 @@ def respond_to(
     """
     parts = urlsplit(path)
     handler = route_of(method, parts.path)
-    session = start if parts.path.startswith(FORM) else session
-    if session is None:
+    target = start if parts.path.startswith(FORM) else session
+    if target is None:
         raise RefusedError(404, "not found")
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    answer = plain(handler(session, query if method == "GET" else body))
+    answer = plain(handler(target, query if method == "GET" else body))
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
 
 
