@@ -52,7 +52,7 @@ class _OldAttribute:
 
 
 def renamed_attributes(**names: str) -> Callable[[C], C]:
-    """Let attributes, methods and fields of a class also have their old names.
+    """Accept the old names of attributes, methods and fields of a class.
 
     Subclasses that define an attribute under its old name define the new one.  If the class is a
     dataclass or named tuple, its constructor also takes the old names of fields.
@@ -92,7 +92,7 @@ def renamed_attributes(**names: str) -> Callable[[C], C]:
 
 
 def renamed_parameters(**names: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let parameters of a function also have their old names in calls by keyword.
+    """Accept the old names of parameters of a function in calls by keyword.
 
     Args:
         names: New name of each old name.
