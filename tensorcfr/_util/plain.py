@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 
-def plain(said: Any) -> Any:
+def plain(value: Any) -> Any:
     """Replace numbers that are not finite, which JSON does not have, by None, at any depth."""
-    if isinstance(said, dict):
-        return {key: plain(value) for key, value in said.items()}
-    if isinstance(said, (list, tuple)):
-        return [plain(value) for value in said]
-    return None if isinstance(said, float) and not math.isfinite(said) else said
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

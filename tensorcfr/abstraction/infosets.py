@@ -9,13 +9,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, brief, checked
-from ..compilers.histories import Infosets, WalkedGame
-from ..compilers.laid_out import compile_walked
+from .._util.argument_checks import Flag, Kind, brief, checked
+from ..compilers.flat_compiler import compile_histories
+from ..compilers.history_tree import HistoryGame, Infosets
 from ..errors import ImperfectRecallError
 from ..invariants import check
-from ..model.arguments import Compiled
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Compiled
 from ..model.policy import suggest_label
 from .folding import folded_form
 from .game import AbstractGame
@@ -52,7 +52,7 @@ def abstract(
             that the player reaches by different own buckets or actions. CFR then has no guarantee,
             and the linear program and sampling do not apply. The infosets of the abstraction are
             then the buckets, divided by the player's earlier buckets and actions;
-            :attr:`FlatGame.tied_to` lists the infosets that share a strategy.
+            :attr:`FlatGame.strategy_class` lists the infosets that share a strategy.
 
     Raises:
         ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
@@ -71,7 +71,7 @@ def abstract(
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
     """Make an abstraction as :func:`abstract` does, from the bucket name of every infoset, in
     order."""
-    if game.tied_to is not None:
+    if game.strategy_class is not None:
         raise ImperfectRecallError(
             f"{game.name} has imperfect recall: make an abstraction of the full game"
         )
@@ -106,14 +106,14 @@ def _compiled(game: FlatGame, found: _Refined, *, symmetry: bool) -> FlatGame:
     tree = game.tree
     infoset = tree.infoset.copy()
     infoset[infoset >= 0] = found.number[infoset[infoset >= 0]]
-    walked = WalkedGame(
+    walked = HistoryGame(
         tree._replace(infoset=infoset),
         Infosets(found.labels, found.players, found.actions),
         list(game.outcome_labels),
         game.n_players,
         game.unit,
     )
-    return compile_walked(walked, name_of(game), symmetry=symmetry)
+    return compile_histories(walked, name_of(game), symmetry=symmetry)
 
 
 def _folded(game: FlatGame, found: _Refined) -> FlatGame:
@@ -149,7 +149,9 @@ def abstract_game(
     """Return a compiled game as a read-only abstraction of another; the arguments are its
     fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
-    made = AbstractGame(**{**fields, "tied_to": tied_to}, full=full, given=full, infoset=infoset)
+    made = AbstractGame(
+        **{**fields, "strategy_class": tied_to}, full=full, given=full, infoset=infoset
+    )
     made.freeze()
     return made
 

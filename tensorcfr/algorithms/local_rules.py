@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .._util.arguments import Number
+from .._util.argument_checks import Number
 from .._util.jit import inlined
 from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule
@@ -84,9 +84,9 @@ def _pace_of_agreement(agreement, size, parameters):  # type: ignore[no-untyped-
     return max(pace, least, ratio / size)
 
 
-def _plus_that_remembers(regret, instant, kept, parameters):  # type: ignore[no-untyped-def]
+def _plus_that_remembers(regret, instant, stored, parameters):  # type: ignore[no-untyped-def]
     regret = max(regret + instant, 0.0)
-    return regret, regret, kept
+    return regret, regret, stored
 
 
 def _pulled(payoff, reach, reference, parameters):  # type: ignore[no-untyped-def]

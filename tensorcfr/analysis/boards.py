@@ -14,16 +14,16 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
+from .._util.argument_checks import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers import compile_game
-from ..compilers.cards.nodes import ANY_CARD
+from ..compilers.cards.card_nodes import ANY_CARD
 from ..formats import spot_text
 from ..games.holdem import CARDS
 from ..games.holdem.betting import STREETS
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS, Spot
-from ..model.arguments import CALLABLE
+from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.arguments import PRECISION, THREADS, Named, Target, own_amount
 from ..solvers.choose import asked_algorithm, asked_precision
@@ -172,10 +172,10 @@ def solve_boards(
         told = f"target={target!r} is read as per cent of the pot: write '{target!r}%'"
         warnings.warn(told, DeprecationWarning, stacklevel=3)
         target = f"{target!r}%"
-    chips = own_amount("target", target or spot.usual.target or 0.0, spot)
+    chips = own_amount("target", target or spot.defaults.target or 0.0, spot)
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
-    percent = float(f"{chips / spot.usual.units['%']:.12g}")
+    percent = float(f"{chips / spot.defaults.units['%']:.12g}")
     # The digest leaves out the board, so that all boards of a table share it.
     anywhere = spot_text(spots[0])
     what = (anywhere.replace(wanted[0].board, ""), line, str(record), percent, precision)

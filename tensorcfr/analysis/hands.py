@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
+from .._util.argument_checks import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
-from ..compilers.cards.nodes import ANY_CARD, CardNodes
-from ..compilers.cards.rules import shares_of_runouts
+from ..compilers.cards.card_nodes import ANY_CARD, CardNodes
+from ..compilers.cards.card_sums import shares_of_runouts
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
@@ -112,7 +112,7 @@ def equities_at(
         node: The public node.
         own: For each player float64 (hands,): the own reach of the node.
     """
-    left = nodes.left(node, 0, own), nodes.left(node, 1, own)
+    left = nodes.remaining_weight(node, 0, own), nodes.remaining_weight(node, 1, own)
     if not nodes.betting.round[nodes.at(node)[0]] and (runs := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, runs)
         wins, apart = won + tied / 2.0, nodes.dealing.apart
@@ -398,7 +398,7 @@ class SolvedSpot:
         """
         node = self.nodes.find_line(line)
         own = self._values.own_reaches(node)
-        return self.nodes.left(node, 0, own), self.nodes.left(node, 1, own)
+        return self.nodes.remaining_weight(node, 0, own), self.nodes.remaining_weight(node, 1, own)
 
     @checked()
     def values(
@@ -522,7 +522,7 @@ class SolvedSpot:
         if unit == "pot":
             return chips * 100.0 / self._spot.pot
         if unit == "mbb" and big_blind is None:
-            return chips / self.game.usual.units.get("mbb", 0.001)
+            return chips / self.game.defaults.units.get("mbb", 0.001)
         return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
 
     def _put_in(self, node: int, player: int) -> float:
@@ -538,12 +538,12 @@ class SolvedSpot:
         player, other = layout.player, 1 - layout.player
         own = self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
-        met = nodes.met(node, player, nodes.left(node, other, own))[hands]
+        met = nodes.opponent_weight(node, player, nodes.remaining_weight(node, other, own))[hands]
         here = self._values.at(layout.numbers(hands))
         share = rules.weights_on(player, nodes.cards(node))[hands] * met * nodes.share(node)
         # The entry of merged infosets is the sum of their counterfactual values. Dividing it by
         # their count and by the others' reach gives the expected value of one hand.
-        share *= layout.stands_for[hands]
+        share *= layout.multiplicity[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(met > 0.0, here.value.T / share, np.nan).T
         cards, held = nodes.cards(node), rules.hands[player][hands]
@@ -555,7 +555,7 @@ class SolvedSpot:
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=held if numbers is None else numbers[held],
-            weight=nodes.left(node, player, own)[hands],
+            weight=nodes.remaining_weight(node, player, own)[hands],
             met=met,
             strategy=here.strategy,
             values=values + self._put_in(node, player),

@@ -64,7 +64,7 @@ class OthersReach:
             return np.bincount(self.game.tree.infoset[at] - begin, met, end - begin)
         found, others = np.zeros(end - begin), self._last[1 - player]
         for row, nodes, at, hand, infoset in self._places[player]:
-            joint = np.moveaxis(self.game.public_tree.dealt(row), player, 0)
+            joint = np.moveaxis(self.game.public_tree.deal_probability(row), player, 0)
             found[infoset - begin] = (joint @ reach[others[:, nodes]])[hand, at]
         return found
 

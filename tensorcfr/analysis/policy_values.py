@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.arguments import checked
-from .._util.memory import require
+from .._util.argument_checks import checked
+from .._util.memory_budget import require
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled, Flat
 from ..model.arrays import TERMINAL
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame, InfosetRows
+from ..model.game_arguments import Compiled, Flat
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from ..model.tables import Piece, SequenceTable
+from ..model.sequence_table import Piece, SequenceTable
 from .others_reach import OthersReach, bytes_needed
 
 
@@ -176,7 +176,7 @@ class Values:
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own = nodes.rows(node, hands), self.own_reaches(node)
         # The numbers of merged infosets are sums over that many infosets.
-        alike = infosets.stands_for
+        alike = infosets.multiplicity
         reaches = own[player][hands], nodes.others_reach(node, player, own)[hands]
         if nodes.layout(node).stride:
             strategy, _, value, best = self.at(infosets.numbers)
@@ -240,7 +240,7 @@ class Values:
         if acts == player and (layout := nodes.layout(node)).stride:
             here = self.at(layout.numbers(np.arange(len(layout.lane))))
             worth = np.stack([(here.strategy * here.value).sum(axis=1), here.best.max(axis=1)])
-            return np.where(layout.lane >= 0, worth / layout.stands_for, 0.0)
+            return np.where(layout.lane >= 0, worth / layout.multiplicity, 0.0)
         found = np.zeros((2, len(nodes.hands[player])))
         for step in nodes.children(node):
             reaches = list(own)
@@ -401,7 +401,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     found = find_policy(game, policy)
-    return LaidOutValues(found) if game.is_laid_out else Values(found)
+    return LaidOutValues(found) if game.is_flat else Values(found)
 
 
 def _bytes_needed(game: FlatGame) -> int:

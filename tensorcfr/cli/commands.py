@@ -23,7 +23,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..errors import suggest
 
 OPTION = "--settings"

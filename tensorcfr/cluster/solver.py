@@ -17,16 +17,16 @@ import numpy as np
 from .._util.aligned import aligned
 from .._util.cluster import close, connect
 from .._util.mapped_files import MappedFiles
-from .._util.memory import free_memory
+from .._util.memory_budget import free_memory
 from ..algorithms import Algorithm
 from ..algorithms.registry import PUBLISHED
 from ..errors import ClusterError, MemoryLimitError
 from ..evaluation.metrics import Evaluation
-from ..kernels.chunks import DOWN, UP
-from ..kernels.pass_arrays import Numbers, Turns
-from ..model.chunks import ChunkedForm, ChunkLocks
-from ..model.cut_game import CutGame
-from ..model.shares import Share
+from ..kernels.chunk_passes import DOWN, UP
+from ..kernels.pass_arrays import Numbers, PassSchedule
+from ..model.branch_shares import BranchShare
+from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..model.chunked_game import ChunkedGame
 from ..solvers.arguments import STEPS
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.solver import Solver
@@ -84,7 +84,7 @@ class ClusterSolver(Solver):
 
     def __init__(
         self,
-        game: CutGame,
+        game: ChunkedGame,
         algorithm: str | Algorithm | None = None,
         *,
         cluster: Client | str,
@@ -103,7 +103,7 @@ class ClusterSolver(Solver):
             """Last snapshot."""
             self._spare: State | None = None
             self._losses = 0
-            self._end = int(game.chunks.first[0])
+            self._end = int(game.chunks.number_offset[0])
             self._workers = Workers(
                 client, game, self.algorithm, self.precision, self._locks, self._threads
             )
@@ -281,20 +281,20 @@ class _ClusterPasses(Passes):
         super().__init__(form, record, state, scale, locks, threads=1)
         self._workers = workers
 
-    def run(self, turns: Turns) -> None:
+    def run(self, turns: PassSchedule) -> None:
         """Run passes in sequence."""
         first = self._form.trunk.player_sequences[:2]
         arrays = {name: own for name, own in turns._asdict().items() if np.ndim(own)}
         for t in range(len(turns.row)):
             turn = turns._replace(**{name: own[t : t + 1] for name, own in arrays.items()})
             # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.
-            nobody = np.zeros_like(turn.descends)
+            nobody = np.zeros_like(turn.computes_reach)
             self._run_trunk(turn._replace(updates=nobody))
             totals = self.kept.cumulative.trunk[first] if turns.against_average else None
             self._workers.work(turn, self.trunk, totals)
-            self._run_trunk(turn._replace(descends=nobody))
+            self._run_trunk(turn._replace(computes_reach=nobody))
 
-    def _run_trunk(self, turn: Turns) -> None:
+    def _run_trunk(self, turn: PassSchedule) -> None:
         """Run the stages of a pass in the trunk."""
         counters = new_counters(1)
         # Pretend to be the first of two threads while all chunks are already done by the second, so
@@ -312,7 +312,7 @@ class _ClusterPasses(Passes):
         self.judge_stage(UP, weight, floor, expected, best)
 
 
-def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) -> Traffic:
+def traffic_of(shares: Sequence[BranchShare], algorithm: Algorithm, precision: str) -> Traffic:
     """Compute the traffic of one iteration in advance.
 
     Every iteration sends the reaches of both players' entries, and receives their values, once.

@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.aligned import aligned
-from .._util.machine import versions
-from .._util.memory import free_memory
+from .._util.hardware import versions
+from .._util.memory_budget import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.profile import results_for
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks
-from ..model.shares import Share, share_of
+from ..model.branch_shares import BranchShare, share_of
+from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales
 from ..solvers.state import State, first_state, floats_of
 from ..solvers.threads import run_together
-from ..storage.game import unpack_game
+from ..storage.game_files import unpack_game
 from ..storage.recipes import KEY
 
 StateNumbers = dict[str, np.ndarray]
@@ -35,7 +35,7 @@ class ShareOrder(NamedTuple):
     """Name of the game."""
     recipe: np.ndarray | None
     """Recipe to compile the game, uint8, as in its file; None for a game of the user."""
-    share: Share | None
+    share: BranchShare | None
     """Share itself, if there is no recipe."""
     begin: int
     """First chunk."""
@@ -50,7 +50,7 @@ class ShareOrder(NamedTuple):
     threads: int
     """Number of threads of the worker."""
     versions: str
-    """Software versions of the solver; see :func:`tensorcfr._util.machine.versions`."""
+    """Software versions of the solver; see :func:`tensorcfr._util.hardware.versions`."""
 
 
 class ShareWorker:
@@ -109,7 +109,7 @@ class ShareWorker:
         """Run a pass through the chunks of the share.
 
         Args:
-            order: The pass, a pickled :class:`~tensorcfr.kernels.pass_arrays.Turns`.
+            order: The pass, a pickled :class:`~tensorcfr.kernels.pass_arrays.PassSchedule`.
             message: The result of :func:`reaches_for`.
 
         Returns:
@@ -117,7 +117,7 @@ class ShareWorker:
             player the forecast values, if the rule forecasts.
         """
         turns, passes = pickle.loads(order), self._passes
-        self._enter(message, turns.descends[0], averages=turns.against_average)
+        self._enter(message, turns.computes_reach[0], averages=turns.against_average)
         counters = new_counters(1)
         counters[0, 0] = 1  # The forward pass of the trunk is done.
         # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
@@ -159,7 +159,7 @@ class ShareWorker:
         bounds, at = self._form.trunk.player_sequences, 0
         players = np.flatnonzero(descends)
         trunk = self._passes.trunk
-        for reach in (trunk.reach, trunk.faced) if averages else (trunk.reach,):
+        for reach in (trunk.reach, trunk.opponent_reach) if averages else (trunk.reach,):
             for player in players:
                 first, last = bounds[player], bounds[player + 1]
                 reach[first:last] = message[at : at + last - first]
@@ -169,7 +169,7 @@ class ShareWorker:
 
 
 def reaches_for(
-    share: Share,
+    share: BranchShare,
     descends: np.ndarray,
     reach: np.ndarray,
     faced: np.ndarray | None = None,
@@ -201,8 +201,8 @@ def numbers_of(state: State, begin: int, end: int) -> StateNumbers:
 
     Args:
         state: The state.
-        begin: First number, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
-        end: Number after the last one, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
+        begin: First number, a multiple of :data:`~tensorcfr.model.chunked_form.ROW`.
+        end: Number after the last one, a multiple of :data:`~tensorcfr.model.chunked_form.ROW`.
     """
     return {
         "regret": state.regret[begin:end],

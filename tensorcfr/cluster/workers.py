@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.cluster import address_of, close, workers_of
-from .._util.machine import versions
+from .._util.hardware import versions
 from ..algorithms import Algorithm
 from ..errors import ClusterError
-from ..kernels.pass_arrays import TrunkScratch, Turns
-from ..model.chunks import ChunkLocks
-from ..model.cut_game import CutGame
-from ..model.shares import divide, share_of, share_of_locks
+from ..kernels.pass_arrays import PassSchedule, TrunkScratch
+from ..model.branch_shares import divide, share_of, share_of_locks
+from ..model.chunked_form import ChunkLocks
+from ..model.chunked_game import ChunkedGame
 from ..solvers.state import State
 from ..storage.recipes import KEY, pack_cut_game
 from .worker import ShareOrder, ShareWorker, numbers_of, put_numbers, reaches_for
@@ -69,7 +69,7 @@ class Workers:
     def __init__(
         self,
         client: Client,
-        game: CutGame,
+        game: ChunkedGame,
         record: Algorithm,
         precision: str,
         locks: ChunkLocks | None,
@@ -95,7 +95,11 @@ class Workers:
             for share in self.shares
         ]
         self._bounds = [
-            (int(form.first[own.begin]), int(form.first[own.end]), int(own.form.first[0]))
+            (
+                int(form.number_offset[own.begin]),
+                int(form.number_offset[own.end]),
+                int(own.form.number_offset[0]),
+            )
             for own in self.shares
         ]
         self._futures: list[Any] = [None] * len(self.shares)
@@ -156,7 +160,7 @@ class Workers:
             raise LostWorkerError
         return answers
 
-    def work(self, turn: Turns, trunk: TrunkScratch, totals: np.ndarray | None) -> None:
+    def work(self, turn: PassSchedule, trunk: TrunkScratch, totals: np.ndarray | None) -> None:
         """Run a pass through all chunks, and write the values of the entries to the trunk.
 
         Args:
@@ -168,8 +172,8 @@ class Workers:
         Raises:
             LostWorkerError: A worker was lost.
         """
-        descends, updates = turn.descends[0], np.flatnonzero(turn.updates[0])
-        faced = trunk.faced if turn.against_average else None
+        descends, updates = turn.computes_reach[0], np.flatnonzero(turn.updates[0])
+        faced = trunk.opponent_reach if turn.against_average else None
         messages = [
             reaches_for(share, descends, trunk.reach, faced, totals) for share in self.shares
         ]

@@ -6,19 +6,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
-from .._util.memory import budget, free_memory, no_garbage_collection
+from .._util.argument_checks import (
+    EXACT,
+    AnyOf,
+    Flag,
+    Kind,
+    Limit,
+    OneOf,
+    Several,
+    Text,
+    Whole,
+    checked,
+)
+from .._util.memory_budget import budget, free_memory, no_garbage_collection
+from .._util.renamed import renamed_in_module
 from ..errors import MemoryLimitError
 from ..formats.sources import find_rules, name_of
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
-from . import histories, laid_out
-from .cards import flat as card_flat
-from .cards import game as card_game
-from .cut import game as cut_game
+from . import flat_compiler, history_tree
+from .cards import card_compiler as card_game
+from .cards import flat_cards as card_flat
+from .cut import cut_compiler as cut_game
 from .shared_payoffs import share_payoffs
-from .sizes.sizing import CompileProgress, Size, Watch, game_size
+from .sizes.sizing import CompileProgress, GameSize, Watch, game_size
 
 __all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
 
@@ -103,7 +115,7 @@ def compile_game(
 
         A game of private hands expands ``game.tree`` at the first access.  The sequence form that
         solvers use is ``game.form``.  :mod:`tensorcfr.model.arrays` declares all arrays.  A game in
-        chunks has ``game.chunks`` in place of both; ``game.flat()`` converts it.
+        chunks has ``game.chunks`` in place of both; ``game.flat_cards()`` converts it.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names the
@@ -136,14 +148,17 @@ def compile_game(
         cut = False if cut is None else cut
         if isinstance(rules, PublicTreeGame):
             if cut is False:
-                return laid_out.compile_rules(rules, name, own, symmetry=symmetry)
+                return flat_compiler.compile_rules(rules, name, own, symmetry=symmetry)
             return cut_game.compile_rules(
                 rules, name, own, cut=cut, symmetric=symmetry, source=found_by
             )
         if cut is not False and cut != cut_game.AUTO:
             raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
         try:
-            walked = histories.walk(rules, own)
+            walked = history_tree.read_histories(rules, own)
         except MemoryLimitError as error:
             raise watch.explain(error) from None
-        return laid_out.compile_walked(walked, name, symmetry=symmetry)
+        return flat_compiler.compile_histories(walked, name, symmetry=symmetry)
+
+
+__getattr__ = renamed_in_module(__name__, Size="GameSize")

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, PublicTree, SequenceForm
 from ..model.flat_game import Merged
 from ..model.levels import levels_below_root
 from . import form_of_public_tree
-from .colours import (
+from .colour_refinement import (
     as_uint64,
     float_bits,
     hash_pair,
@@ -29,9 +29,9 @@ from .colours import (
     root_colours,
 )
 from .public_states import contracted, graph_of_tree, only_one_action, unfold
-from .tables import smallest_int
+from .shared_tables import smallest_int
 
-Fold = Callable[[np.ndarray], np.ndarray]
+SumOverClasses = Callable[[np.ndarray], np.ndarray]
 """Function that sums a table over hands, float64 (hands, hands), into a table over merged hands."""
 
 
@@ -108,7 +108,10 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
 
 
 def quotient_by(
-    tree: PublicTree, colour: list[np.ndarray], representative: np.ndarray, kept: np.ndarray
+    tree: PublicTree,
+    colour: list[np.ndarray],
+    representative: np.ndarray,
+    representative_nodes: np.ndarray,
 ) -> Quotient:
     """Build the game whose hands are the colours and whose nodes are the representatives.
 
@@ -127,31 +130,35 @@ def quotient_by(
         return fold[0].T @ table @ fold[1]
 
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
+    place[representative_nodes] = np.arange(len(representative_nodes))
     node = np.where(representative >= 0, place[representative], -1)
-    mass, weight = _masses(tree, folded, node, kept)
+    mass, weight = _masses(tree, folded, node, representative_nodes)
     prior = mass[weight[0]]
-    children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
+    children = np.bincount(
+        place[tree.parent[representative_nodes[1:]]], minlength=len(representative_nodes)
+    )
     first_child = np.append(1, 1 + np.cumsum(children))
-    drawn = tree.chance[kept] >= 0
-    parent = np.append(-1, place[tree.parent[kept[1:]]])
+    drawn = tree.chance[representative_nodes] >= 0
+    parent = np.append(-1, place[tree.parent[representative_nodes[1:]]])
     steps, chance = np.unique(
         np.stack([weight[parent[drawn]], weight[drawn]]), axis=1, return_inverse=True
     )
-    chance_of = np.full(len(kept), -1, dtype=np.int64)
+    chance_of = np.full(len(representative_nodes), -1, dtype=np.int64)
     chance_of[drawn] = chance
     chance_table, weight_table = _ratio(mass[steps[1]], mass[steps[0]]), _ratio(mass, prior)
     # These rows belong to nodes before any chance outcome: their factor is 1 for every deal, even
     # for deals with probability 0.
     chance_table[steps[1] == steps[0]] = 1.0
     weight_table[weight[0]] = 1.0
-    payoff, coefficient, matrix, matrix_table = _payoffs(tree, folded, node, kept, mass, weight)
+    payoff, coefficient, matrix, matrix_table = _payoffs(
+        tree, folded, node, representative_nodes, mass, weight
+    )
     merged = PublicTree(
         prior=prior,
         parent=smallest_int(parent),
         first_child=smallest_int(first_child),
-        player=tree.player[kept],
-        edge=tree.edge[kept],
+        player=tree.player[representative_nodes],
+        edge=tree.edge[representative_nodes],
         chance=smallest_int(chance_of),
         chance_table=chance_table,
         weight=smallest_int(weight),
@@ -172,7 +179,7 @@ def _ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def _masses(
-    tree: PublicTree, folded: Fold, node: np.ndarray, kept: np.ndarray
+    tree: PublicTree, folded: SumOverClasses, node: np.ndarray, representative_nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of the merged deals at every representative.
 
@@ -188,12 +195,12 @@ def _masses(
         return_counts=True,
     )
     owner, given = np.divmod(pairs, len(tree.weight_table))
-    first = np.searchsorted(owner, np.arange(len(kept) + 1))
+    first = np.searchsorted(owner, np.arange(len(representative_nodes) + 1))
     known: dict[bytes, int] = {}
     masses: list[np.ndarray] = []
-    weight = np.empty(len(kept), dtype=np.int64)
+    weight = np.empty(len(representative_nodes), dtype=np.int64)
     members = np.stack([given, count])
-    for one in range(len(kept)):
+    for one in range(len(representative_nodes)):
         here = members[:, first[one] : first[one + 1]]
         number = known.setdefault(here.tobytes(), len(masses))
         if number == len(masses):
@@ -206,9 +213,9 @@ def _masses(
 
 def _payoffs(
     tree: PublicTree,
-    folded: Fold,
+    folded: SumOverClasses,
     node: np.ndarray,
-    kept: np.ndarray,
+    representative_nodes: np.ndarray,
     mass: np.ndarray,
     weight: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -267,7 +274,7 @@ def _payoffs(
     pairs, payoff_of = np.unique(
         np.stack([scale, row.astype(np.float64)]), axis=1, return_inverse=True
     )
-    number = np.full(len(kept), -1, dtype=np.int64)
+    number = np.full(len(representative_nodes), -1, dtype=np.int64)
     number[at] = payoff_of
     return number, np.ascontiguousarray(pairs[0]), pairs[1].astype(np.int64), tables
 
@@ -302,7 +309,7 @@ def merged_sequences(
         lanes, mask, stride = (
             array[to] for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
-        held = form.held(b)
+        held = form.possible_hands(b)
         for action in range(int(form.bucket_actions[b])):
             base = merged.bucket_sequence[to] + action * lanes + quotient.tree.rank[here]
             for hand in quotient.hand[player][held].tolist():

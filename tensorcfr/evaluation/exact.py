@@ -32,10 +32,10 @@ import numpy as np
 
 from .._util.extras import needs
 from ..kernels.evaluation import realization_plan
-from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..payoff import triples
 from .linear_program import check_zero_sum, equilibrium
@@ -108,7 +108,7 @@ def exact_equilibrium(
         MissingExtraError: scipy or python-flint is not installed; names the command that installs
             both.
     """
-    flat = laid_out(game, "the exact equilibrium")
+    flat = require_flat(game, "the exact equilibrium")
     check_zero_sum(flat)
     needs(*FLINT)
     if near is None:
@@ -153,7 +153,7 @@ class NotNearError(ValueError):
     """The used sequences and best responses at a tolerance are not those of an equilibrium."""
 
 
-class _Side(NamedTuple):
+class _PlayerForm(NamedTuple):
     """Sequence form of one player, with the player's sequences and infosets numbered from 0."""
 
     player: int
@@ -166,14 +166,14 @@ class _Side(NamedTuple):
     """Sequences of each infoset."""
 
 
-def _side(form: SequenceForm, player: int) -> _Side:
+def _side(form: SequenceForm, player: int) -> _PlayerForm:
     first, end = form.player_sequences[player : player + 2].tolist()
     infoset, end_infoset = form.player_infosets[player : player + 2].tolist()
     parents = form.infoset_parent[infoset:end_infoset].astype(np.int64) - first
     actions: list[list[int]] = [[] for _ in range(end_infoset - infoset)]
     for sequence, owner in enumerate(form.owners[0][first + 1 : end].tolist(), start=1):
         actions[owner - infoset].append(sequence)
-    return _Side(player, slice(first, end), infoset, parents.tolist(), actions)
+    return _PlayerForm(player, slice(first, end), infoset, parents.tolist(), actions)
 
 
 def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
@@ -210,7 +210,7 @@ def integer_payoffs(form: SequenceForm) -> tuple[Any, int]:
 
 
 def _plan(
-    own: _Side, other: _Side, payoff: Any, reach: np.ndarray, tolerance: float
+    own: _PlayerForm, other: _PlayerForm, payoff: Any, reach: np.ndarray, tolerance: float
 ) -> list[Fraction]:
     """Solve for own reaches that make the best responses of the other player equally good.
 
@@ -249,7 +249,7 @@ def _plan(
 
 
 def _reaches_by_unknowns(
-    own: _Side, reach: np.ndarray, tolerance: float
+    own: _PlayerForm, reach: np.ndarray, tolerance: float
 ) -> tuple[list[dict[int, int]], list[int]]:
     """Express own reaches as linear forms of unknowns.
 
@@ -280,7 +280,7 @@ def _reaches_by_unknowns(
 
 
 def _equations(
-    other: _Side,
+    other: _PlayerForm,
     payoff: Any,
     reaches: list[dict[int, int]],
     reach: np.ndarray,
@@ -357,7 +357,7 @@ def _solution(solved: Any, scale: Fraction, rank: int, near: list[Fraction]) -> 
     return found
 
 
-def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
+def _best_response(own: _PlayerForm, payoff: Any, plan: list[Fraction]) -> Fraction:
     """Compute the best-response value of a player, exactly, in units of the payoffs.
 
     Args:
@@ -380,7 +380,7 @@ def _best_response(own: _Side, payoff: Any, plan: list[Fraction]) -> Fraction:
 
 
 def _strategies(
-    game: FlatGame, side: _Side, plan: list[Fraction]
+    game: FlatGame, side: _PlayerForm, plan: list[Fraction]
 ) -> list[tuple[str, dict[str, Fraction]]]:
     """Compute behaviour strategies from own reaches: pairs of infoset label and probabilities."""
     found = []

@@ -3,9 +3,9 @@
 For each player in turn:
 
 1. the payoff product computes the counterfactual payoffs ``g``,
-2. the backward value pass (:func:`~tensorcfr.kernels.ascent.ascend`) computes counterfactual
+2. the backward value pass (:func:`~tensorcfr.kernels.backward_pass.backward`) computes counterfactual
    values, regrets and the next strategy,
-3. the forward reach pass (:func:`~tensorcfr.kernels.descent.forward`) adds the reaches to the
+3. the forward reach pass (:func:`~tensorcfr.kernels.forward_pass.forward_from_strategies`) adds the reaches to the
    average and computes the next ones.
 """
 
@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from .._util.jit import if_given, inlined, kernel_with
-from ..model.chunks import ChunkLocks
+from ..model.chunked_form import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
-from ..payoff.shares import Share
-from .ascent import ascend
-from .chunks import face, lock_table, locks_of
-from .descent import forward
+from ..payoff.product_share import ProductShare
+from .backward_pass import backward
+from .barrier import wait_for_all
+from .chunk_passes import average_reach, lock_table, locks_of
+from .forward_pass import forward_from_strategies
 from .local_rule import LocalRule, apply_payoff, parameters_of
-from .meeting import meet
 from .parts import Part, Step
 from .pass_arrays import Work
 from .tiles import LONGEST, TILE_ROWS
@@ -62,7 +62,7 @@ def iterate(
             rule.
         floors: float64 (iterations,): uniform share of the next strategy.
         averages: float64 (iterations + 1,): averaging weights of these iterations and of the next
-            one, to update against the opponents' average strategies; ``part.faced`` is then
+            one, to update against the opponents' average strategies; ``part.opponent_reach`` is then
             scratch.  None to update against current strategies.
         alternating: Whether a player's update uses the updates of earlier players in the same
             iteration.
@@ -72,7 +72,7 @@ def iterate(
         counters: int64 (1, MEETING): initially 0, shared and modified by all threads.
         work: Scratch.
     """
-    form, met, tile, own, scratch = part.form, 0, work.tile, work.own, work.payoff
+    form, met, tile, own, scratch = part.form, 0, work.tile, work.whole_rule, work.payoff
     bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
@@ -89,34 +89,42 @@ def iterate(
                 if thread == 0:
                     _average_reaches(averages, part, player, t, alternating)
                     part.value[bounds[player] : bounds[player + 1]] = 0.0
-                met = meet(counters, threads, met)
-                given = form.hand_rank, player, thread, threads, part.faced, part.value, scratch
+                met = wait_for_all(counters, threads, met)
+                given = (
+                    form.hand_rank,
+                    player,
+                    thread,
+                    threads,
+                    part.opponent_reach,
+                    part.value,
+                    scratch,
+                )
                 for k in range(len(form.operator)):
-                    add_share(form.operator, k, Share(*given, None))
+                    add_share(form.operator, k, ProductShare(*given, None))
                     # Wait for all threads: the next part may add to the same sequences.
-                    met = meet(counters, threads, met)
+                    met = wait_for_all(counters, threads, met)
                 continue
             if rule.changes_payoffs or rule.forecast:
                 if thread == 0:
                     _change_payoffs(part, player, step)
-                met = meet(counters, threads, met)
+                met = wait_for_all(counters, threads, met)
             locked = locks_of(locks, 0, form, work.table)
-            ascend(part, player, step, tile, own, first_hand, last_hand, locked)
-            forward(part, player, first_hand, last_hand, schedule[t, 0], tile)
-            met = meet(counters, threads, met)
+            backward(part, player, step, tile, own, first_hand, last_hand, locked)
+            forward_from_strategies(part, player, first_hand, last_hand, schedule[t, 0], tile)
+            met = wait_for_all(counters, threads, met)
 
 
 @if_given
 def _average_reaches(
     weights: np.ndarray, part: Part, player: int, t: int, alternating: bool
 ) -> None:
-    """Compute the reaches of the opponents' average strategies, in ``part.faced``.
+    """Compute the reaches of the opponents' average strategies, in ``part.opponent_reach``.
 
     The averages include the current strategies, which have not been added yet.
 
     Args:
         weights: Averaging weights, as for :func:`iterate`; nothing happens if None.
-        part: Game and arrays; ``faced`` is modified in place at the opponents' sequences.
+        part: Game and arrays; ``opponent_reach`` is modified in place at the opponents' sequences.
         player: Player who plays against the averages.
         t: Row of the iteration in the schedule.
         alternating: Whether an opponent before the player already has the strategy of the next
@@ -127,7 +135,7 @@ def _average_reaches(
         if other != player:
             weight = weights[t + 1 if alternating and other < player else t]
             total = part.average[bounds[other]] + weight
-            face(part, (bounds[other], bounds[other + 1]), total, weight)
+            average_reach(part, (bounds[other], bounds[other + 1]), total, weight)
 
 
 @inlined
@@ -162,5 +170,5 @@ def update(
     """
     hands = part.form.hand_rank.shape[1] - 1
     step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)
-    ascend(part, player, step, work.tile, work.own, 0, hands, None)
-    forward(part, player, 0, hands, row[0], work.tile)
+    backward(part, player, step, work.tile, work.whole_rule, 0, hands, None)
+    forward_from_strategies(part, player, 0, hands, row[0], work.tile)

@@ -1,6 +1,6 @@
 """Storage in 16 bits: whole numbers from -32767 to 32767, with a scale per row.
 
-A row is :data:`tensorcfr.model.chunks.ROW` numbers.  Its largest number is stored to 24 bits, by
+A row is :data:`tensorcfr.model.chunked_form.ROW` numbers.  Its largest number is stored to 24 bits, by
 means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
 numbers end and the next player's begin has a scale for each player.  So a player's numbers do not
 depend on when another player's are packed.
@@ -18,8 +18,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 
-from .._util.jit import borrowed, chosen, if_given, inlined, is_none, lends, typed
-from ..model.chunks import ROW
+from .._util.jit import borrowed, by_types, if_given, inlined, is_none, lends, overload_piece
+from ..model.chunked_form import ROW
 from ..payoff.vectors import FLOAT, INDEX, INT, Code, in_place_of
 
 LARGEST = 32767.0
@@ -33,7 +33,7 @@ ROUNDS = 1.5 * 2.0**23
 number, which the lowest bits of the sum hold."""
 
 
-class Own(NamedTuple):
+class StoredRange(NamedTuple):
     """A player's stored numbers of a chunk."""
 
     numbers: np.ndarray
@@ -49,11 +49,11 @@ class Own(NamedTuple):
 
 def _scale(own: Any) -> Any:
     """Return the scales, or their numba type."""
-    return own.scale if isinstance(own, Own) else own.types[own.fields.index("scale")]
+    return own.scale if isinstance(own, StoredRange) else own.types[own.fields.index("scale")]
 
 
-@chosen
-def unpack(own: Own, found: np.ndarray) -> Any:
+@by_types
+def unpack(own: StoredRange, found: np.ndarray) -> Any:
     """Unpack numbers from 16 bits into their :func:`workplace`; do nothing for floats.
 
     Args:
@@ -65,8 +65,8 @@ def unpack(own: Own, found: np.ndarray) -> Any:
     return lambda own, found: _unpack(own, found)
 
 
-@chosen
-def pack(found: np.ndarray, own: Own) -> Any:
+@by_types
+def pack(found: np.ndarray, own: StoredRange) -> Any:
     """Pack numbers into 16 bits, each rounded to the nearest; do nothing for floats.
 
     Args:
@@ -78,8 +78,8 @@ def pack(found: np.ndarray, own: Own) -> Any:
     return lambda found, own: _pack(found, own)
 
 
-@chosen
-def add(reach: np.ndarray, share: float, own: Own) -> Any:
+@by_types
+def add(reach: np.ndarray, share: float, own: StoredRange) -> Any:
     """Add reaches to an average.
 
     Args:
@@ -93,7 +93,7 @@ def add(reach: np.ndarray, share: float, own: Own) -> Any:
 
 
 @inlined
-def _add_floats(reach: np.ndarray, share: float, own: Own) -> None:
+def _add_floats(reach: np.ndarray, share: float, own: StoredRange) -> None:
     average, weight = own.numbers, own.numbers.dtype.type(share)
     for s in range(np.uint64(own.begin), np.uint64(own.end)):
         average[s] += weight * reach[s]
@@ -102,14 +102,14 @@ def _add_floats(reach: np.ndarray, share: float, own: Own) -> None:
 # -------------------------------------------------------------------------- rows, in plain NumPy
 
 
-def _unpack(own: Own, found: np.ndarray) -> None:
+def _unpack(own: StoredRange, found: np.ndarray) -> None:
     first, last = own.begin, own.end
     scale = own.scale[first // ROW : -(-last // ROW), own.player]  # type: ignore[index]
     factor = scale.repeat(ROW)[first % ROW :][: last - first]
     found[first:last] = own.numbers[first:last].astype(np.float32) * factor
 
 
-def _pack(found: np.ndarray, own: Own) -> None:
+def _pack(found: np.ndarray, own: StoredRange) -> None:
     first, last = own.begin, own.end
     rows = slice(first // ROW, -(-last // ROW))
     table = np.zeros((rows.stop - rows.start) * ROW, np.float32)
@@ -124,7 +124,7 @@ def _pack(found: np.ndarray, own: Own) -> None:
     own.numbers[first:last] = whole[inside].astype(np.int16)
 
 
-def _add(reach: np.ndarray, share: float, own: Own) -> None:
+def _add(reach: np.ndarray, share: float, own: StoredRange) -> None:
     total = np.zeros_like(reach)
     _unpack(own, total)
     inside = slice(own.begin, own.end)
@@ -176,7 +176,7 @@ class _Row(Code):
             builder.icmp_signed("<", lanes, self.splat(self.at.end)),
         )
 
-    def kept(self, scale: Any, first: Any, mask: Any | None) -> Any:
+    def unpacked(self, scale: Any, first: Any, mask: Any | None) -> Any:
         """Generate the unpacking of one vector, and return it as floats."""
         builder = self.builder
         whole = self.load_row(builder.gep(self.at.numbers, [first]), mask)
@@ -184,7 +184,7 @@ class _Row(Code):
         factor = self.splat(builder.load(scale))
         return builder.fmul(builder.sitofp(whole, self.vector(FLOAT)), factor)
 
-    def keep(
+    def store_packed(
         self, scale: Any, begins: Sequence[Any], masks: Sequence[Any], vectors: Sequence[Any]
     ) -> None:
         """Generate the packing of a row of floats, and the store of its scale."""
@@ -210,7 +210,7 @@ class _Row(Code):
 def _unpack_rows(code: _Row) -> None:
     def row(scale: Any, begins: Sequence[Any], masks: Sequence[Any]) -> None:
         for first, mask in zip(begins, masks, strict=True):
-            found = code.kept(scale, first, mask)
+            found = code.unpacked(scale, first, mask)
             code.store_row(found, code.builder.gep(code.at.found, [first]), mask)
 
     code.rows(row)
@@ -220,7 +220,7 @@ def _unpack_rows(code: _Row) -> None:
 def _pack_rows(code: _Row) -> None:
     def row(scale: Any, begins: Sequence[Any], masks: Sequence[Any]) -> None:
         places = [code.builder.gep(code.at.found, [first]) for first in begins]
-        code.keep(scale, begins, masks, list(map(code.load_row, places, masks)))
+        code.store_packed(scale, begins, masks, list(map(code.load_row, places, masks)))
 
     code.rows(row)
 
@@ -233,8 +233,8 @@ def _add_rows(code: _Row) -> None:
         vectors = []
         for first, mask in zip(begins, masks, strict=True):
             reach = code.load_row(code.builder.gep(code.at.reach, [first]), mask)
-            vectors.append(code.fma(share, reach, code.kept(scale, first, mask)))
-        code.keep(scale, begins, masks, vectors)
+            vectors.append(code.fma(share, reach, code.unpacked(scale, first, mask)))
+        code.store_packed(scale, begins, masks, vectors)
 
     code.rows(row)
 
@@ -263,7 +263,7 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
     return borrowed(array if scale is None else scratch[: array.shape[0]])
 
 
-@typed(workplace)
+@overload_piece(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     # One function per type, as for :func:`if_given`: the branches return arrays of different types.
     if isinstance(scale, types.NoneType):
@@ -277,7 +277,7 @@ def in_floats(array: np.ndarray, scale: np.ndarray | None) -> np.ndarray | None:
     return borrowed(array) if scale is None else None
 
 
-@typed(in_floats)
+@overload_piece(in_floats)
 def _in_floats(array, scale):  # type: ignore[no-untyped-def]
     if isinstance(scale, types.NoneType):
         return lends(lambda array, scale: borrowed(array))

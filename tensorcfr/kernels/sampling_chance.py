@@ -19,7 +19,7 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind, take_turn
-from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .sampling_steps import add_to_average, own_reach_weight, update, update_pending
 from .traversal import (
     CHANCE_NODE,
     ONE,
@@ -27,11 +27,11 @@ from .traversal import (
     TERMINAL_NODE,
     ZERO,
     Orders,
+    Position,
+    Traversal,
     TraversalState,
     TraversalTree,
-    Turn,
     U,
-    Walk,
     finish,
 )
 from .tree_access import deal_hands, find_block, first_outcome_of, next_decision, pay
@@ -92,7 +92,7 @@ def chance_sampling(
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -109,7 +109,7 @@ def chance_sampling(
                 schedule[t, 0],
                 clock,
             )
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            turn = borrowed(Traversal(tree, state.table, generator, rule, parameters, *asked))
             forks, walk = _down(turn, opened, held, sampled, prune, walk)
             n_pending = _up(turn, opened, held, once, forks, n_pending)
             if alternating and not once:
@@ -120,38 +120,43 @@ def chance_sampling(
 
 @inlined
 def _down(
-    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, walk: Walk
-) -> tuple[np.uint64, Walk]:
+    traversal: Traversal,
+    opened: Opened,
+    held: np.ndarray,
+    sampled: bool,
+    prune: bool,
+    position: Position,
+) -> tuple[np.uint64, Position]:
     """Visit one history after the other; return the number of forks, and the counts."""
-    opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
+    opened, tree, node = borrowed(opened), traversal.tree, traversal.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
-    histories, decisions = walk.histories + U(tree.dealt), walk.decisions
+    histories, decisions = position.histories + U(tree.dealt), position.decisions
     # Breadth first: a fork comes before the forks below it, so `_up` may run backwards over them.
     while done < queued:
         entry = U(opened.queue[done, 0])
         at, actor, block, histories, decisions = next_decision(
-            turn, held, U(opened.queue[done, 1]), sampled, histories, decisions
+            traversal, held, U(opened.queue[done, 1]), sampled, histories, decisions
         )
         done += ONE
         if actor == TERMINAL_NODE:
-            opened.value[entry] = pay(tree, at, turn.deal, turn.player)
+            opened.value[entry] = pay(tree, at, traversal.deal, traversal.player)
             continue
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
         opened.fork[forks, 2] = at
         queued, histories = _branch(
-            turn, opened, prune, at, actor, block, entry, entries, queued, histories
+            traversal, opened, prune, at, actor, block, entry, entries, queued, histories
         )
         forks += ONE
         entries += U(node[at]["n_children"])
-    return forks, Walk(ZERO, ZERO, 1.0, 1.0, histories, decisions)
+    return forks, Position(ZERO, ZERO, 1.0, 1.0, histories, decisions)
 
 
 @inlined
 def _branch(
-    turn: Turn,
+    traversal: Traversal,
     opened: Opened,
     prune: bool,
     at: np.uint64,
@@ -163,7 +168,7 @@ def _branch(
     histories: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
     """Queue the children of a fork; return the number of histories queued, and visited."""
-    tree, table = turn.tree, turn.table
+    tree, table = traversal.tree, traversal.table
     node, probability = tree.node, tree.probability
     first, count = U(node[at]["first_child"]), U(node[at]["n_children"])
     strategy, drawn = block + count, first_outcome_of(tree, at)
@@ -177,7 +182,7 @@ def _branch(
             cut = p == 0.0
         else:
             p = table[strategy + a]
-            if actor == turn.player:
+            if actor == traversal.player:
                 x *= p
             else:
                 y *= p
@@ -187,7 +192,7 @@ def _branch(
         elif node[below]["actor"] == TERMINAL_NODE:
             # Most histories are terminals, which need no entry in the queue.
             histories += ONE
-            opened.value[child] = pay(tree, below, turn.deal, turn.player)
+            opened.value[child] = pay(tree, below, traversal.deal, traversal.player)
         else:
             opened.own[child], opened.others[child] = x, y
             opened.queue[queued, 0] = child
@@ -198,7 +203,7 @@ def _branch(
 
 @inlined
 def _up(
-    turn: Turn,
+    traversal: Traversal,
     opened: Opened,
     held: np.ndarray,
     once: bool,
@@ -213,7 +218,7 @@ def _up(
     Returns:
         The number of pending infosets.
     """
-    opened, tree, table = borrowed(opened), turn.tree, turn.table
+    opened, tree, table = borrowed(opened), traversal.tree, traversal.table
     node, value, probability = tree.node, opened.value, tree.probability
     while forks > ZERO:
         forks -= ONE
@@ -232,18 +237,18 @@ def _up(
         for a in range(count):
             found += table[strategy + a] * value[child + a]
         value[entry] = found
-        if actor == turn.player:
+        if actor == traversal.player:
             # The counterfactual regret is weighted by the reach of the others.
             y = opened.others[entry]
             first_visit = once or table[block - PENDING] == 0.0
             if first_visit:
-                add = own_reach_weight(turn, block, 1.0)
+                add = own_reach_weight(traversal, block, 1.0)
                 add_to_average(table, block, count, opened.own[entry] * add)
             if once:
                 if y != 0.0:
                     for a in range(count):
                         value[child + a] = y * (value[child + a] - found)
-                    update(turn.rule, turn.parameters, table, block, count, value, child)
+                    update(traversal.rule, traversal.parameters, table, block, count, value, child)
                 continue
             if first_visit:
                 table[block - PENDING] = 1.0

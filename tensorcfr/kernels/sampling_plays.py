@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, chosen, inlined, kernel
+from .._util.jit import borrowed, by_types, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
 from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
-from .sampling import (
+from .sampling_steps import (
     SIMPLE,
     STOCHASTIC,
     add_to_average,
@@ -58,11 +58,11 @@ from .traversal import (
     ZERO,
     Frames,
     Orders,
+    Position,
+    Traversal,
     TraversalState,
     TraversalTree,
-    Turn,
     U,
-    Walk,
     begin_iteration,
     finish,
     pause,
@@ -81,7 +81,7 @@ class External(NamedTuple):
 
     tries: np.ndarray | None
     """float64 (4,): selection of the player's actions, for
-    :func:`tensorcfr.kernels.sampling.draw_tried`; None to try all."""
+    :func:`tensorcfr.kernels.sampling_steps.draw_tried`; None to try all."""
 
 
 class Outcome(NamedTuple):
@@ -127,7 +127,7 @@ def follow_plays(
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
     cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
     clock, resumes = state.clock[0], cursor[PAUSED] != 0
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
@@ -142,23 +142,27 @@ def follow_plays(
             else:
                 deal = deal_hands(tree, frames.held, generator)
                 dealt = walk.histories + U(tree.dealt)
-                walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+                walk = Position(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
             asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
-            now = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            now = borrowed(Traversal(tree, state.table, generator, rule, parameters, *asked))
             walk, must_wait = _traverse(scheme, now, frames, samples, walk)
             if must_wait:
-                pause(frames, state, walk, turn, clock, U(tree.node[walk.at]["n_children"]))
+                pause(frames, state, walk, turn, clock, U(tree.node[walk.node]["n_children"]))
                 return False
         cursor[ITERATION], cursor[TURN] = t + 1, 0
     finish(state, clock, walk)
     return cursor[ITERATION] == schedule.shape[0]
 
 
-@chosen
+@by_types
 def _traverse(
-    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
+    scheme: External | Outcome,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: Position,
 ) -> Any:
     """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
@@ -167,48 +171,64 @@ def _traverse(
 
 @inlined
 def _try_actions(
-    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
-) -> tuple[Walk, bool]:
+    scheme: External,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: Position,
+) -> tuple[Position, bool]:
     while True:
-        walk, end = _down(turn, frames, samples, scheme.tries, walk)
+        position, end = _down(traversal, frames, samples, scheme.tries, position)
         if end == WAITS:
-            return walk, True
-        found = 0.0 if end == IS_EMPTY else pay(turn.tree, walk.at, turn.deal, turn.player)
-        walk = _up(turn, frames, samples, scheme.tries, walk, found, end == IS_EMPTY)
-        if walk.depth == ZERO:
-            return walk, False
+            return position, True
+        found = (
+            0.0
+            if end == IS_EMPTY
+            else pay(traversal.tree, position.node, traversal.deal, traversal.player)
+        )
+        position = _up(traversal, frames, samples, scheme.tries, position, found, end == IS_EMPTY)
+        if position.depth == ZERO:
+            return position, False
 
 
 @inlined
 def _learn_from_play(
-    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, walk: Walk
-) -> tuple[Walk, bool]:
-    walk = _play(turn, frames, samples, scheme.epsilon, walk)
-    if turn.tree.node[walk.at]["actor"] != TERMINAL_NODE:
-        return walk, True
-    found = pay(turn.tree, walk.at, turn.deal, turn.player)
-    _back_up(turn, frames, samples, scheme.baseline, walk.depth, found)
-    return walk, False
+    scheme: Outcome,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: Position,
+) -> tuple[Position, bool]:
+    position = _play(traversal, frames, samples, scheme.epsilon, position)
+    if traversal.tree.node[position.node]["actor"] != TERMINAL_NODE:
+        return position, True
+    found = pay(traversal.tree, position.node, traversal.deal, traversal.player)
+    _back_up(traversal, frames, samples, scheme.baseline, position.depth, found)
+    return position, False
 
 
 @inlined
 def _down(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, walk: Walk
-) -> tuple[Walk, int]:
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    tries: np.ndarray | None,
+    position: Position,
+) -> tuple[Position, int]:
     """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
     Returns:
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
     """
-    tree, table, generator = turn.tree, turn.table, turn.generator
-    at, depth, own, led = walk.at, walk.depth, walk.own, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    tree, table, generator = traversal.tree, traversal.table, traversal.generator
+    at, depth, own, led = position.node, position.depth, position.own_reach, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, end = frames.path, frames.reach, ENDS
     n_players = U(frames.n_players)
-    tracked = _is_tracked(turn, n_players)
+    tracked = _is_tracked(traversal, n_players)
     while True:
         at, actor, block, histories, decisions = next_decision(
-            turn, frames.held, at, True, histories, decisions
+            traversal, frames.held, at, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
@@ -217,7 +237,7 @@ def _down(
             end = WAITS
             break
         first, strategy = U(tree.node[at]["first_child"]), block + count
-        if actor == turn.player:
+        if actor == traversal.player:
             path[depth]["first_child"] = first
             path[depth]["block"] = block
             path[depth]["n_children"] = count
@@ -228,7 +248,7 @@ def _down(
             action = ZERO
             if tries is not None:
                 path[depth]["led"] = led
-                action = _draw_tried(tries, turn, frames, block, count, depth)
+                action = _draw_tried(tries, traversal, frames, block, count, depth)
             path[depth]["action"] = action
             depth += ONE
             if tries is not None:
@@ -238,44 +258,48 @@ def _down(
                 led *= frames.tried[(depth - ONE) * U(frames.width) + action]
         else:
             # Simple averaging adds strategies at opponents' nodes, which are sampled by own reach.
-            if turn.averaging == SIMPLE:
+            if traversal.averaging == SIMPLE:
                 sampled = 1.0
                 if tracked:
-                    sampled = product_of_others(reach, depth, n_players, turn.player, actor)
+                    sampled = product_of_others(reach, depth, n_players, traversal.player, actor)
                 if tries is not None:
                     sampled *= led
-                _note_strategy(turn, samples, block, count, sampled)
+                _note_strategy(traversal, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
                 # Frames are decisions of the updating player: between them opponents' reaches
                 # change.
                 reach[depth * n_players + actor] *= table[strategy + action]
-        if actor == turn.player:
+        if actor == traversal.player:
             own *= table[strategy + action]
         at = first + action
-    return Walk(at, depth, own, led, histories, decisions), end
+    return Position(at, depth, own, led, histories, decisions), end
 
 
 @inlined
 def _note_strategy(
-    turn: Turn, samples: Samples | None, block: np.uint64, count: np.uint64, sampled: float
+    traversal: Traversal,
+    samples: Samples | None,
+    block: np.uint64,
+    count: np.uint64,
+    sampled: float,
 ) -> None:
     """Add an opponent's strategy to the average, or store it as a sample.
 
     ``sampled`` is the probability that the traversal reaches the node, divided by the probability
     of chance and the opponent's own reach.
     """
-    table = turn.table
+    table = traversal.table
     if samples is None:
-        add_to_average(table, block, count, turn.weight / sampled)
+        add_to_average(table, block, count, traversal.weight / sampled)
     else:
-        keep_strategy(samples, table, block, count, turn.weight / sampled)
+        keep_strategy(samples, table, block, count, traversal.weight / sampled)
 
 
 @inlined
 def _draw_tried(
     tries: np.ndarray,
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     block: np.uint64,
     count: np.uint64,
@@ -283,7 +307,7 @@ def _draw_tried(
 ) -> np.uint64:
     """Draw the actions to try, and return the first one; the values of the others are 0."""
     row = depth * U(frames.width)
-    draw_tried(tries, turn.table, block, count, frames.tried, row, turn.generator)
+    draw_tried(tries, traversal.table, block, count, frames.tried, row, traversal.generator)
     for a in range(count):
         frames.q[row + a] = 0.0
     return next_tried(frames.tried, row, ZERO, count)
@@ -291,14 +315,14 @@ def _draw_tried(
 
 @inlined
 def _up(
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    walk: Walk,
+    position: Position,
     found: float,
     is_empty: bool,
-) -> Walk:
+) -> Position:
     """Pass the value of a history up to the last decision with an action left to try.
 
     That action is taken next.  Infosets on the way learn.
@@ -306,9 +330,9 @@ def _up(
     Returns:
         The position to continue from; depth 0 if the traversal is over.
     """
-    depth, path, q, width = walk.depth, frames.path, frames.q, U(frames.width)
-    table, n_players = turn.table, U(frames.n_players)
-    tracked = _is_tracked(turn, n_players)
+    depth, path, q, width = position.depth, frames.path, frames.q, U(frames.width)
+    table, n_players = traversal.table, U(frames.n_players)
+    tracked = _is_tracked(traversal, n_players)
     while depth > ZERO:
         d = depth - ONE
         block, count = U(path[d]["block"]), U(path[d]["n_children"])
@@ -331,43 +355,51 @@ def _up(
             if tracked:
                 _copy(frames.reach, d, depth, n_players)
             at = U(path[d]["first_child"]) + action
-            return Walk(at, depth, own, led, walk.histories, walk.decisions)
+            return Position(at, depth, own, led, position.histories, position.decisions)
         found = path[d]["value"]
-        _learn(turn, frames, samples, tries, d)
+        _learn(traversal, frames, samples, tries, d)
         depth = d
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions)
+    return Position(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
 
 
 @inlined
 def _learn(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    tries: np.ndarray | None,
+    d: np.uint64,
 ) -> None:
     """Update the infoset of frame ``d`` from the values of its actions, or store a sample."""
-    table, n_players = turn.table, U(frames.n_players)
+    table, n_players = traversal.table, U(frames.n_players)
     here, q, row = frames.path[d], frames.q, d * U(frames.width)
     block, count, found = U(here["block"]), U(here["n_children"]), here["value"]
-    if turn.averaging != SIMPLE:
+    if traversal.averaging != SIMPLE:
         sampled = 1.0
-        if _is_tracked(turn, n_players):
-            sampled = product_of_others(frames.reach, d, n_players, turn.player, turn.player)
+        if _is_tracked(traversal, n_players):
+            sampled = product_of_others(
+                frames.reach, d, n_players, traversal.player, traversal.player
+            )
         if tries is not None:
             sampled *= here["led"]
-        add_to_average(table, block, count, here["own"] * own_reach_weight(turn, block, sampled))
+        add_to_average(
+            table, block, count, here["own"] * own_reach_weight(traversal, block, sampled)
+        )
     for a in range(count):
         q[row + a] -= found
         if tries is not None:
             q[row + a] /= here["led"]
     if samples is None:
-        update(turn.rule, turn.parameters, table, block, count, q, row)
+        update(traversal.rule, traversal.parameters, table, block, count, q, row)
     else:
-        keep_advantages(samples, block, count, q, row, turn.weight, 1.0)
+        keep_advantages(samples, block, count, q, row, traversal.weight, 1.0)
 
 
 @inlined
-def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
+def _is_tracked(traversal: Traversal, n_players: np.uint64) -> bool:
     """Return whether the average needs the opponents' reaches at every frame."""
     several = n_players > U(2)
-    return turn.averaging == STOCHASTIC or bool(turn.averaging == SIMPLE and several)
+    return traversal.averaging == STOCHASTIC or bool(traversal.averaging == SIMPLE and several)
 
 
 @inlined
@@ -378,18 +410,24 @@ def _copy(reach: np.ndarray, source: int, target: int, n_players: int) -> None:
 
 
 @inlined
-def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, walk: Walk) -> Walk:
+def _play(
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    epsilon: float,
+    position: Position,
+) -> Position:
     """Play the game down to a terminal, or to a node where the traversal must wait.
 
     Strategies on the way are added to the average.
     """
-    tree, table, generator = turn.tree, turn.table, turn.generator
-    at, depth, led = walk.at, walk.depth, walk.led
-    histories, decisions = walk.histories, walk.decisions
+    tree, table, generator = traversal.tree, traversal.table, traversal.generator
+    at, depth, led = position.node, position.depth, position.led
+    histories, decisions = position.histories, position.decisions
     path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
     while True:
         at, actor, block, histories, decisions = next_decision(
-            turn, frames.held, at, True, histories, decisions
+            traversal, frames.held, at, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
@@ -398,20 +436,20 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
             break
         strategy = block + count
         path[depth]["led"] = led
-        if actor == turn.player:
+        if actor == traversal.player:
             # Other averages add the updating player's strategy, by own reach / sampling
             # probability.
-            if turn.averaging != SIMPLE:
+            if traversal.averaging != SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
-                add = own_reach_weight(turn, block, sampled)
+                add = own_reach_weight(traversal, block, sampled)
                 add_to_average(table, block, count, reach[actor] * add)
             action = _explore(table, strategy, count, epsilon, generator)
             drawn = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
             led *= drawn
         else:
-            if turn.averaging == SIMPLE:
-                sampled = led * product_of_others(reach, ZERO, n_players, turn.player, actor)
-                _note_strategy(turn, samples, block, count, sampled)
+            if traversal.averaging == SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, traversal.player, actor)
+                _note_strategy(traversal, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             drawn = table[strategy + action]
         reach[actor] *= table[strategy + action]
@@ -423,12 +461,12 @@ def _play(turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, w
         path[depth]["first_child"] = first
         depth += ONE
         at = first + action
-    return Walk(at, depth, 1.0, led, histories, decisions)
+    return Position(at, depth, 1.0, led, histories, decisions)
 
 
 @inlined
 def _back_up(
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
     baseline: float,
@@ -436,8 +474,8 @@ def _back_up(
     found: float,
 ) -> None:
     """Pass the payoff of a play up: compute values, and update the player's infosets."""
-    path, instant, player = frames.path, frames.q, turn.player
-    table, nodes = turn.table, U(turn.tree.node.shape[0])
+    path, instant, player = frames.path, frames.q, traversal.player
+    table, nodes = traversal.table, U(traversal.tree.node.shape[0])
     has_baseline = baseline > 0.0
     expected = found
     while depth > ZERO:
@@ -467,9 +505,9 @@ def _back_up(
                 instant[a] = (estimate - found) / led
             instant[action] += correction / led
             if samples is None:
-                update(turn.rule, turn.parameters, table, block, count, instant, ZERO)
+                update(traversal.rule, traversal.parameters, table, block, count, instant, ZERO)
             else:
-                keep_advantages(samples, block, count, instant, ZERO, turn.weight, led)
+                keep_advantages(samples, block, count, instant, ZERO, traversal.weight, led)
         if has_baseline:
             if samples is None:
                 table[b + action] += baseline * (seen - table[b + action])
@@ -487,10 +525,10 @@ def _explore(
     """
     left = draw(generator)
     uniform = epsilon / np.int64(count)
-    chosen = ZERO
-    while chosen < count - ONE:
-        left -= uniform + (1.0 - epsilon) * table[strategy + chosen]
+    by_types = ZERO
+    while by_types < count - ONE:
+        left -= uniform + (1.0 - epsilon) * table[strategy + by_types]
         if left < 0.0:
             break
-        chosen += ONE
-    return chosen
+        by_types += ONE
+    return by_types

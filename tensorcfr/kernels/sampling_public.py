@@ -23,16 +23,16 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind, take_turn
-from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .sampling_steps import add_to_average, own_reach_weight, update, update_pending
 from .traversal import (
     ONE,
     TERMINAL_NODE,
     ZERO,
     Orders,
+    Position,
+    Traversal,
     TraversalState,
-    Turn,
     U,
-    Walk,
     finish,
 )
 from .tree_access import next_decision
@@ -139,7 +139,7 @@ def public_chance_sampling(
     )
     before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
     clock, n_pending = state.clock[0], ZERO
-    walk = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -150,9 +150,9 @@ def public_chance_sampling(
                 rewind(generator, before)
             take_turn(generator, player)
             asked = player, ZERO, orders.averaging, schedule[t, 0], clock
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *asked))
+            turn = borrowed(Traversal(tree, state.table, generator, rule, parameters, *asked))
             dealt = walk.histories + U(tree.dealing)
-            walk = Walk(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+            walk = Position(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
             while True:
                 walk = _down(turn, path, held, prune, walk)
                 walk, n_pending = _up(turn, path, prune, walk, n_pending)
@@ -163,43 +163,50 @@ def public_chance_sampling(
 
 
 @inlined
-def _down(turn: Turn, path: Path, held: np.ndarray, prune: bool, walk: Walk) -> Walk:
+def _down(
+    traversal: Traversal, path: Path, held: np.ndarray, prune: bool, position: Position
+) -> Position:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
-    tree = turn.tree
-    at, depth, histories, decisions = walk.at, walk.depth, walk.histories, walk.decisions
-    path, node, player = borrowed(path), tree.node, turn.player
+    tree = traversal.tree
+    at, depth, histories, decisions = (
+        position.node,
+        position.depth,
+        position.histories,
+        position.decisions,
+    )
+    path, node, player = borrowed(path), tree.node, traversal.player
     own = tree.hands[player]
     while True:
         at, actor, block, histories, decisions = next_decision(
-            turn, held, at, True, histories, decisions
+            traversal, held, at, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             _pay(tree, path, player, at, depth)
             break
         path.place[depth, 0] = at
         path.place[depth, 1] = 0
-        _read(turn, path, at, block, tree.hands[actor], depth)
+        _read(traversal, path, at, block, tree.hands[actor], depth)
         path.value[depth, :own] = 0.0
         depth += ONE
         if _step(tree, path, depth, ZERO, actor) and prune:
             path.value[depth, :own] = 0.0
             break
         at = U(node[at]["first_child"])
-    return Walk(at, depth, 1.0, 1.0, histories, decisions)
+    return Position(at, depth, 1.0, 1.0, histories, decisions)
 
 
 @inlined
 def _up(
-    turn: Turn, path: Path, prune: bool, walk: Walk, n_pending: np.uint64
-) -> tuple[Walk, np.uint64]:
+    traversal: Traversal, path: Path, prune: bool, position: Position, n_pending: np.uint64
+) -> tuple[Position, np.uint64]:
     """Pass values up to the last decision with an action that has not been tried.
 
     Returns:
         The position to continue from, with depth 0 if the traversal is over; and the number of
         pending infosets.
     """
-    depth, tree = walk.depth, turn.tree
-    path, node, player = borrowed(path), tree.node, turn.player
+    depth, tree = position.depth, traversal.tree
+    path, node, player = borrowed(path), tree.node, traversal.player
     own, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
     while depth > ZERO:
         d = depth - ONE
@@ -219,20 +226,30 @@ def _up(
             path.place[d, 1] = action
             if not (_step(tree, path, depth, action, actor) and prune):
                 at = U(node[at]["first_child"]) + action
-                return Walk(at, depth, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+                return Position(
+                    at, depth, 1.0, 1.0, position.histories, position.decisions
+                ), n_pending
             value[depth, :own] = 0.0
             continue
         depth = d
         if actor == player:
-            n_pending = _learn(turn, path, at, d, n_pending)
-    return Walk(ZERO, ZERO, 1.0, 1.0, walk.histories, walk.decisions), n_pending
+            n_pending = _learn(traversal, path, at, d, n_pending)
+    return Position(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions), n_pending
 
 
 @inlined
-def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.uint64) -> np.uint64:
+def _learn(
+    traversal: Traversal, path: Path, at: np.uint64, d: np.uint64, n_pending: np.uint64
+) -> np.uint64:
     """Update the infosets of the player's hands at frame ``d``, or add them to the pending ones."""
-    tree, table = turn.tree, turn.table
-    node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
+    tree, table = traversal.tree, traversal.table
+    node, offset, player, q, value = (
+        tree.node,
+        tree.hand_offset,
+        traversal.player,
+        path.q,
+        path.value,
+    )
     bucket, lowest = U(node[at]["bucket"]), U(node[at]["block"])
     count = U(node[at]["n_children"])
     # Without any opponent's reach, all regrets are 0 and only the average changes.
@@ -241,7 +258,7 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
         if offset[bucket, h] == NO_HAND:
             continue
         block = lowest + U(offset[bucket, h])
-        add = own_reach_weight(turn, block, 1.0)
+        add = own_reach_weight(traversal, block, 1.0)
         x = path.reach[player, path.steps[player], h]
         add_to_average(table, block, count, x * add)
         if not learns:
@@ -249,7 +266,7 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
         if path.pending.shape[0] == 0:
             for a in range(count):
                 path.instant[a] = q[d, a, h] - value[d, h]
-            update(turn.rule, turn.parameters, table, block, count, path.instant, ZERO)
+            update(traversal.rule, traversal.parameters, table, block, count, path.instant, ZERO)
             continue
         kept = block + count + count + count
         for a in range(count):
@@ -262,10 +279,15 @@ def _learn(turn: Turn, path: Path, at: np.uint64, d: np.uint64, n_pending: np.ui
 
 @inlined
 def _read(
-    turn: Turn, path: Path, at: np.uint64, block: np.uint64, hands: np.uint64, depth: np.uint64
+    traversal: Traversal,
+    path: Path,
+    at: np.uint64,
+    block: np.uint64,
+    hands: np.uint64,
+    depth: np.uint64,
 ) -> None:
     """Read the strategies of the acting player's hands into a frame; 0 for impossible hands."""
-    tree, table = turn.tree, turn.table
+    tree, table = traversal.tree, traversal.table
     offset, sigma = tree.hand_offset, path.sigma
     bucket, count = U(tree.node[at]["bucket"]), U(tree.node[at]["n_children"])
     for h in range(hands):

@@ -243,14 +243,14 @@ class Orders(NamedTuple):
     """uint64 (traversals per iteration,): players for whom an iteration traverses, in order."""
     averaging: int
     """Averaging scheme: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``; see
-    :mod:`tensorcfr.kernels.sampling`."""
+    :mod:`tensorcfr.kernels.sampling_steps`."""
     alternating: bool
     """True if a traversal uses the strategies that earlier traversals of the same iteration
     computed, and draws its own chance outcomes.  Otherwise all traversals of an iteration use the
     same strategies and, where all actions are tried, the same chance outcomes."""
 
 
-class Turn(NamedTuple):
+class Traversal(NamedTuple):
     """Traversal for one player in one iteration."""
 
     tree: Any
@@ -276,14 +276,14 @@ class Turn(NamedTuple):
     """Sum of the averaging weights, including this iteration."""
 
 
-class Walk(NamedTuple):
+class Position(NamedTuple):
     """Position of a traversal."""
 
-    at: np.uint64
+    node: np.uint64
     """Current node."""
     depth: np.uint64
     """Number of frames on the path to it."""
-    own: float
+    own_reach: float
     """Own reach of the updating player, as in :data:`FRAME`."""
     led: float
     """Probability of the player's own draws, as in :data:`FRAME`."""
@@ -294,12 +294,17 @@ class Walk(NamedTuple):
 
 
 @inlined
-def begin_iteration(frames: Frames, clock: float, walk: Walk, generator: np.ndarray) -> None:
+def begin_iteration(
+    frames: Frames, clock: float, position: Position, generator: np.ndarray
+) -> None:
     """Store the data that undo the iteration about to begin, if there is a log."""
     if frames.log.shape[0] > 0:
         cursor = frames.cursor
         cursor[NOTED], frames.scalar[CLOCK] = 0, clock
-        cursor[HISTORIES], cursor[DECISIONS] = np.int64(walk.histories), np.int64(walk.decisions)
+        cursor[HISTORIES], cursor[DECISIONS] = (
+            np.int64(position.histories),
+            np.int64(position.decisions),
+        )
         remember(generator, frames.generator)
 
 
@@ -329,7 +334,12 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
 
 @inlined
 def pause(
-    frames: Frames, state: TraversalState, walk: Walk, turn: int, clock: float, count: np.uint64
+    frames: Frames,
+    state: TraversalState,
+    position: Position,
+    traversal: int,
+    clock: float,
+    count: np.uint64,
 ) -> None:
     """Store the position of a traversal that waits.
 
@@ -344,32 +354,36 @@ def pause(
     """
     cursor, missing = frames.cursor, count == ZERO
     cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
-    cursor[TURN], cursor[AT], cursor[DEPTH] = turn, np.int64(walk.at), np.int64(walk.depth)
-    frames.scalar[OWN], frames.scalar[LED] = walk.own, walk.led
-    finish(state, clock, walk)
+    cursor[TURN], cursor[AT], cursor[DEPTH] = (
+        traversal,
+        np.int64(position.node),
+        np.int64(position.depth),
+    )
+    frames.scalar[OWN], frames.scalar[LED] = position.own_reach, position.led
+    finish(state, clock, position)
     if not missing:  # It was counted, and will be again.
         state.touched[0] -= 1
         state.touched[1] -= 1
 
 
 @inlined
-def resumed(frames: Frames, walk: Walk) -> Walk:
+def resumed(frames: Frames, position: Position) -> Position:
     """Return the position at which a waiting traversal continues."""
     cursor, scalar = frames.cursor, frames.scalar
     cursor[PAUSED] = 0
-    return Walk(
+    return Position(
         U(cursor[AT]),
         U(cursor[DEPTH]),
         scalar[OWN],
         scalar[LED],
-        walk.histories,
-        walk.decisions,
+        position.histories,
+        position.decisions,
     )
 
 
 @inlined
-def finish(state: TraversalState, clock: float, walk: Walk) -> None:
+def finish(state: TraversalState, clock: float, position: Position) -> None:
     """Store clock and counts in the state, which is modified in place."""
     state.clock[0] = clock
-    state.touched[0] = np.int64(walk.histories)
-    state.touched[1] = np.int64(walk.decisions)
+    state.touched[0] = np.int64(position.histories)
+    state.touched[1] = np.int64(position.decisions)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from .._util.jit import chosen, inlined
+from .._util.jit import by_types, inlined
 from .alias import draw_by_alias
 from .random import draw_at
-from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Turn, U
+from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Traversal, U
 
 
 def _has(tree: Any, field: str) -> bool:
@@ -27,7 +27,7 @@ def _has(tree: Any, field: str) -> bool:
     return getattr(tree, field, None) is not None
 
 
-@chosen
+@by_types
 def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
     """Draw the deal with which a public tree is traversed; return 0 without a draw for other trees.
 
@@ -48,7 +48,7 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
     return deal
 
 
-@chosen
+@by_types
 def sample_step(tree: Any, deal: np.uint64, at: np.uint64, generator: np.ndarray) -> np.uint64:
     """Draw the node to which a chance node leads, by one random number; never one of probability 0.
 
@@ -110,7 +110,7 @@ def _sample_all_hands(
     return chosen_child
 
 
-@chosen
+@by_types
 def joined_nodes(tree: Any, at: np.uint64) -> Any:
     """Return the number of further chance nodes that the draw at a chance node covers."""
     return _joined_nodes if _has(tree, "joined") else lambda tree, at: ZERO
@@ -121,7 +121,7 @@ def _joined_nodes(tree: Any, at: np.uint64) -> np.uint64:
     return U(tree.joined[U(tree.node[at]["chance"])])
 
 
-@chosen
+@by_types
 def first_outcome_of(tree: Any, at: np.uint64) -> Any:
     """Return the index of the first outcome of a chance node; 0 in public trees."""
     return _first_outcome if _has(tree, "first_outcome") else lambda tree, at: ZERO
@@ -132,7 +132,7 @@ def _first_outcome(tree: Any, at: np.uint64) -> np.uint64:
     return U(tree.first_outcome[U(tree.node[at]["chance"])])
 
 
-@chosen
+@by_types
 def histories_at(tree: Any, at: np.uint64) -> Any:
     """Return the number of histories at a node: 1, or with all hands the possible deals there."""
     return _deals_at if _has(tree, "deals") else lambda tree, at: ONE
@@ -143,7 +143,7 @@ def _deals_at(tree: Any, at: np.uint64) -> np.uint64:
     return U(tree.deals[U(tree.weight[at])])
 
 
-@chosen
+@by_types
 def find_block(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64) -> Any:
     """Return the block of the infoset at a decision node, or ``NO_BLOCK``.
 
@@ -165,7 +165,7 @@ def _block_of_hand(tree: Any, held: np.ndarray, at: np.uint64, actor: np.uint64)
     return U(node[at]["block"]) + U(tree.hand_offset[U(node[at]["bucket"]), held[actor]])
 
 
-@chosen
+@by_types
 def pay(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) -> float:
     """Return the utility of a terminal for a player.
 
@@ -191,7 +191,7 @@ def _pay_public(tree: Any, at: np.uint64, deal: np.uint64, player: np.uint64) ->
 
 @inlined
 def next_decision(
-    turn: Turn,
+    traversal: Traversal,
     held: np.ndarray,
     at: np.uint64,
     sampled: bool,
@@ -213,7 +213,7 @@ def next_decision(
         node is a decision with a block, a terminal, a chance node, or a decision without children
         yet, which does not count as visited.
     """
-    tree, node = turn.tree, turn.tree.node
+    tree, node = traversal.tree, traversal.tree.node
     while True:
         actor = U(node[at]["actor"])
         if actor == TERMINAL_NODE:
@@ -222,7 +222,7 @@ def next_decision(
             histories += histories_at(tree, at) + joined_nodes(tree, at)
             if not sampled:
                 return at, actor, NO_BLOCK, histories, decisions
-            at = sample_step(tree, turn.deal, at, turn.generator)
+            at = sample_step(tree, traversal.deal, at, traversal.generator)
             continue
         # A node of a growing tree whose children are not entered yet.
         if U(node[at]["n_children"]) == ZERO:

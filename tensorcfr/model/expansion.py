@@ -44,7 +44,7 @@ def expand(
             hand.
         edge_outcomes: int64 (edges,): number of the chance outcome with each public label.
     """
-    histories = _Histories(tree, infoset_of, hand_outcomes, edge_outcomes)
+    histories = _HistoryLevels(tree, infoset_of, hand_outcomes, edge_outcomes)
     for player in range(tree.n_players):
         histories.deal(player)
     for level in levels(tree.first_child):
@@ -53,7 +53,7 @@ def expand(
 
 
 @dataclass
-class _Histories:
+class _HistoryLevels:
     """Levels of the history tree, from the top down; arguments as in :func:`expand`."""
 
     tree: PublicTree

@@ -31,14 +31,14 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.aligned import ALIGNMENT
-from .._util.jit import if_given, inlined, typed
+from .._util.jit import if_given, inlined, overload_piece
+from .card_payoffs import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
-from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
-from .shares import Share
+from .product_share import ProductShare
 from .vectors import INDEX, piece
 
 
-def add_cards(part: PayoffCards, share: Share) -> None:
+def add_cards(part: PayoffCards, share: ProductShare) -> None:
     """Add the products of all groups; the first share has all of them."""
     if share.number:
         return
@@ -59,7 +59,7 @@ def cards_scratch(part: PayoffCards) -> int:
     return LANES * (2 * (part.sizes[2] + 3) + 2 + 3 * hands + 1) + ALIGNMENT
 
 
-class _Room(NamedTuple):
+class _LaneScratch(NamedTuple):
     """Layout of the scratch of a part, as addresses."""
 
     scale: np.int64
@@ -69,17 +69,17 @@ class _Room(NamedTuple):
     all hands."""
     every: np.int64
     """Address of a copy of the sums from before a showdown."""
-    kept: np.int64
+    faced_before: np.int64
     """Address of the sums that the hands of one strength face before they are added."""
-    met: np.int64
+    opponent_tile: np.int64
     """Address of the tile of the other player's hands."""
-    given: np.int64
+    payoff_tile: np.int64
     """Address of the tile of payoffs of own hands."""
     cards: np.int64
     """Number of cards in the deck (not an address)."""
 
 
-@typed(add_cards)
+@overload_piece(add_cards)
 def _add_cards(part, share):  # type: ignore[no-untyped-def]
     reaches = share.types[share.fields.index("reach")]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
@@ -87,7 +87,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
     def add(part, share):  # type: ignore[no-untyped-def]
         _, player, number, _, reach, g, scratch, soon = share
         sizes, weights, sames = part.sizes, part.weight, part.same
-        boards, walks, groups = part.board, part.walk, part.group
+        boards, walks, groups = part.board, part.hand_list, part.group
         sequences, amounts = part.sequence, part.amount
         lanes, cards, other = part.lanes, sizes[2], 1 - player
         begin = np.int64(scratch.ctypes.data)
@@ -98,7 +98,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
         kept = every + (cards + 3) * bytes_per_row
         met = kept + sizes[player] * bytes_per_row
         given = met + (sizes[other] + 1) * bytes_per_row
-        room = _Room(scale, sums, every, kept, met, given, cards)
+        room = _LaneScratch(scale, sums, every, kept, met, given, cards)
         last_board, is_read, is_given = -1, False, False
         for k in range(groups.shape[0] if number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
@@ -159,7 +159,7 @@ def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
     """Return the address of the next cache lines to prefetch, and mark them as fetched.
 
     Args:
-        soon: int64 (ranges, 2): modified in place; see :class:`tensorcfr.payoff.shares.Share`.
+        soon: int64 (ranges, 2): modified in place; see :class:`tensorcfr.payoff.product_share.BranchShare`.
         count: Number of cache lines.
         instead: Address to return if no range is left.
     """
@@ -218,7 +218,7 @@ class _Cards(Tiles):
         """Generate the addition of a hand to the sums of its cards and to the sum of all hands."""
         builder, at = self.builder, self.at
         hand, card0, card1 = self.hand(codes, index)
-        lanes = self.load(self.row(at.met, hand))
+        lanes = self.load(self.row(at.opponent_tile, hand))
         if twice:
             lanes = self.add(lanes, lanes)
         builder.store(self.add(builder.load(total), lanes), total)
@@ -258,7 +258,7 @@ def _fold(code: _Cards) -> None:
             code.fetch(at.lines, index)
             hand, card0, card1 = code.hand(at.codes, index)
             rest = code.add(code.met(total, at.table, card0, card1), code.same(hand))
-            place = code.row(at.given, hand, of_floats=True)
+            place = code.row(at.payoff_tile, hand, of_floats=True)
             code.store(give(code.floats(rest), paid, place), place)
 
         code.loop(at.count, step)
@@ -282,7 +282,7 @@ def _tie(code: _Cards) -> None:
 
     def give(index: Any) -> None:
         hand, _, _ = code.hand(at.codes, index)
-        place = code.row(at.given, hand, of_floats=True)
+        place = code.row(at.payoff_tile, hand, of_floats=True)
         lanes = code.floats(code.same(hand))
         code.store(code.fma(lanes, paid, code.load(place)), place)
 
@@ -310,7 +310,7 @@ def _show(code: _Cards) -> None:
     next_own = cgutils.alloca_once_value(builder, zero)
     next_other = cgutils.alloca_once_value(builder, zero)
 
-    def walk(pay: Callable[[Any, Any, Any, Any], Any]) -> None:
+    def process(pay: Callable[[Any, Any, Any, Any], Any]) -> None:
         """Process the strengths in ascending order; ``pay`` computes the payoffs of a hand."""
 
         def strength(index: Any) -> None:
@@ -324,7 +324,7 @@ def _show(code: _Cards) -> None:
                 code.fetch(at.more, builder.add(own, k))
                 _, card0, card1 = code.hand(at.own, builder.add(own, k))
                 met = code.met(builder.load(total), at.sums, card0, card1)
-                code.store(met, code.row(at.kept, k))
+                code.store(met, code.row(at.faced_before, k))
 
             def add(k: Any) -> None:
                 code.fetch(at.lines, builder.add(other, k))
@@ -333,8 +333,8 @@ def _show(code: _Cards) -> None:
             def give(k: Any) -> None:
                 hand, card0, card1 = code.hand(at.own, builder.add(own, k))
                 after = code.met(builder.load(total), at.sums, card0, card1)
-                found = pay(code.load(code.row(at.kept, k)), after, card0, card1)
-                code.store(found, code.row(at.given, hand, of_floats=True))
+                found = pay(code.load(code.row(at.faced_before, k)), after, card0, card1)
+                code.store(found, code.row(at.payoff_tile, hand, of_floats=True))
 
             # Read the sums before and after the hands of this strength are added.
             code.loop(n_own, keep)
@@ -353,7 +353,7 @@ def _show(code: _Cards) -> None:
             def half(before: Any, after: Any, card0: Any, card1: Any) -> Any:
                 return builder.fmul(code.floats(code.add(before, after)), won)
 
-            walk(half)
+            process(half)
         with with_every:
             win, tie, lose = (code.amount(row, 0.5) for row in range(3))
 
@@ -365,4 +365,4 @@ def _show(code: _Cards) -> None:
                 found = code.fma(code.floats(code.subtract(of_all, after)), lose, found)
                 return code.fma(code.floats(code.subtract(after, before)), tie, found)
 
-            walk(each)
+            process(each)

@@ -26,11 +26,11 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.aligned import ALIGNMENT
-from .._util.jit import inlined, typed
+from .._util.jit import inlined, overload_piece
 from .card_lanes import add_cards
+from .card_payoffs import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
 from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
-from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
-from .shares import Share
+from .product_share import ProductShare
 from .vectors import INDEX, piece
 
 
@@ -50,34 +50,34 @@ def n_sets(cards: int) -> int:
     return 1 + cards + pairs + pairs * (cards - 2) // 3
 
 
-def add_subsets(part: PayoffSubsets, share: Share) -> None:
+def add_subsets(part: PayoffSubsets, share: ProductShare) -> None:
     """Add the products of all groups; the first share has all of them."""
     add_cards(part, share)
 
 
-class _Room(NamedTuple):
+class _SubsetScratch(NamedTuple):
     """Layout of the scratch of a part, as addresses."""
 
     scale: np.int64
     """Address of each lane's factor of reaches, and of its inverse, in single precision."""
     sums: np.int64
     """Address of the sums of hands: all, with each card, with each pair, with each set of three."""
-    met: np.int64
+    opponent_tile: np.int64
     """Address of the tile of the other player's hands."""
-    given: np.int64
+    payoff_tile: np.int64
     """Address of the tile of payoffs of own hands."""
     cards: np.int64
     """Number of cards in the deck, plus two (not an address)."""
 
 
-@typed(add_subsets)
+@overload_piece(add_subsets)
 def _add_subsets(part, share):  # type: ignore[no-untyped-def]
     reaches = share.types[share.fields.index("reach")]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
     def add(part, share):  # type: ignore[no-untyped-def]
         player, reach, g = share.player, share.reach, share.g
-        weights, sames, boards, walks = part.weight, part.same, part.board, part.walk
+        weights, sames, boards, walks = part.weight, part.same, part.board, part.hand_list
         groups, sequences, amounts = part.group, part.sequence, part.amount
         lanes, cards, other = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)
@@ -86,7 +86,7 @@ def _add_subsets(part, share):  # type: ignore[no-untyped-def]
         sums = scale + LANES * 16
         met = sums + n_sets(cards) * bytes_per_row
         given = met + (part.sizes[other] + 1) * bytes_per_row
-        room = _Room(scale, sums, met, given, cards)
+        room = _SubsetScratch(scale, sums, met, given, cards)
         for k in range(groups.shape[0] if share.number == 0 else 0):
             count, board, kind = groups[k, 0], groups[k, 1], groups[k, 2]
             kind_of_board = boards[board, 2]
@@ -194,7 +194,7 @@ class _Sets(Tiles):
     def put_in(self, codes: Any, index: Any) -> None:
         """Generate the addition of an opponent's hand to the sums."""
         hand, cards = self.wide_hand(codes, index)
-        lanes = self.load(self.row(self.at.met, hand))
+        lanes = self.load(self.row(self.at.opponent_tile, hand))
         every = self.row(self.at.sums, ir.Constant(INDEX, 0))
         for place in (every, *(place for _, place in self.sets(cards))):
             self.store(self.add(self.load(place), lanes), place)
@@ -209,7 +209,7 @@ class _Sets(Tiles):
 
     def given(self, hand: Any, *, of_floats: bool) -> Any:
         """Return the address of the row of a hand's payoffs."""
-        return self.row(self.at.given, hand, of_floats=of_floats)
+        return self.row(self.at.payoff_tile, hand, of_floats=of_floats)
 
 
 @piece(_Sets, "x level levels first own second same amount fold apart room")

@@ -10,7 +10,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
 from .._util.aligned import ALIGNMENT
-from .cards import LANES
+from .card_payoffs import LANES
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
 
 LARGEST = 2.0**30 - 2.0**18
@@ -92,7 +92,7 @@ class Tiles(Code):
     def same(self, hand: Any) -> Any:
         """Load the row of the opponent's hand with the same cards."""
         twin = self.builder.zext(self.number(self.at.same, hand), INDEX)
-        return self.load(self.row(self.at.met, twin))
+        return self.load(self.row(self.at.opponent_tile, twin))
 
     def fetch(self, lines: Any, index: Any) -> None:
         """Prefetch the cache line number ``index`` from the address ``lines`` on, unless that is
@@ -189,7 +189,7 @@ def find_scale(code: Tiles) -> None:
 
 @piece(Tiles, "x rows hands weight room")
 def read_rows(code: Tiles) -> None:
-    """Fill the tile: ``met[h][l] = weight[h] * x[rows[l] + h]``.
+    """Fill the tile: ``opponent_tile[h][l] = weight[h] * x[rows[l] + h]``.
 
     In single precision it is multiplied by the scale of the lane and rounded.
     """
@@ -208,7 +208,7 @@ def read_rows(code: Tiles) -> None:
                 row = code.call(name, code.sum, row)
             found.append(row)
         for k, lanes in enumerate(code.transposed(found)):
-            place = code.row(code.at.met, builder.add(hand, ir.Constant(INDEX, k)))
+            place = code.row(code.at.opponent_tile, builder.add(hand, ir.Constant(INDEX, k)))
             if mask is None:
                 code.store(lanes, place)
             else:
@@ -234,7 +234,7 @@ def add_rows(code: Tiles) -> None:
                 last = builder.sub(builder.add(hand, left), ir.Constant(INDEX, 1))
                 beyond = builder.icmp_signed(">", here, last)
                 here = builder.select(beyond, last, here)
-            lanes.append(code.load(code.row(at.given, here, of_floats=True)))
+            lanes.append(code.load(code.row(at.payoff_tile, here, of_floats=True)))
         lanes = code.transposed(lanes)
 
         def add(lane: Any, added: Any) -> None:

@@ -14,13 +14,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import require
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.memory_budget import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
 from ..analysis.others_reach import OthersReach, bytes_needed
 from ..kernels import evaluation
-from ..model.arguments import Flat
+from ..model.game_arguments import Flat
 from ..solvers.arguments import Iterations, Named
 from ..solvers.base import IterativeSolver, Setting
 from ..solvers.kept import Expected

@@ -7,9 +7,9 @@ import numpy as np
 from ..kernels import evaluation
 from ..kernels.pass_arrays import Numbers
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ChunkLocks, bounds_of_parts
-from ..model.game import CompiledGame
-from ..model.policy import MadeFrom, PolicyByParts
+from ..model.chunked_form import ChunkLocks, bounds_of_parts
+from ..model.compiled_game import CompiledGame
+from ..model.policy import MatchingInputs, PolicyByParts
 from .state import all_strategies, copies
 
 
@@ -46,10 +46,10 @@ class AveragePolicy(PolicyByParts):
         evaluation.strategies_of_parts(*given)
         return found
 
-    def made_from(self) -> MadeFrom:
+    def matching_inputs(self) -> MatchingInputs:
         """Return the weights from which regret matching makes the strategies, and the locks."""
         if self._floor > 0.0:
-            return super().made_from()
+            return super().matching_inputs()
         kept = self._cumulative
         return (kept.chunks, kept.scale, kept.trunk), self._locks
 

@@ -7,14 +7,14 @@ import numpy as np
 from .._util.aligned import aligned
 from ..algorithms import Algorithm
 from ..evaluation.profile import results_for
-from ..kernels import chunks as chunk_kernels
+from ..kernels import chunk_passes as chunk_kernels
 from ..kernels import evaluation, iteration
-from ..kernels.meeting import MEETING
+from ..kernels.barrier import BARRIER_COUNTERS
 from ..kernels.parts import Part
-from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
+from ..kernels.pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArrays, TrunkScratch
 from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
-from ..model.chunks import ChunkedForm, ChunkLocks
+from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
 from .state import State, bytes_kept, floats_of
 from .threads import run_together
@@ -54,7 +54,7 @@ class Passes:
         self.scratch = [chunk_scratch(form, floats, record, packed=packed) for _ in range(threads)]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
-        self.kept = Kept(
+        self.kept = StoredArrays(
             state.regrets,
             state.averages,
             state.strategy if state.strategy.size else None,
@@ -103,14 +103,16 @@ class Passes:
             lambda thread: iteration.iterate(*given, thread, threads, counters), threads, counters
         )
 
-    def run(self, turns: Turns) -> None:
+    def run(self, turns: PassSchedule) -> None:
         """Run passes one after the other: down the trunk, through all chunks, up the trunk."""
         counters, threads = new_counters(len(turns.row)), min(self.threads, self.parts)
         run_together(
             lambda thread: self.share(turns, thread, thread, threads, counters), threads, counters
         )
 
-    def share(self, turns: Turns, of: int, thread: int, threads: int, counters: np.ndarray) -> None:
+    def share(
+        self, turns: PassSchedule, of: int, thread: int, threads: int, counters: np.ndarray
+    ) -> None:
         """Run one thread's share of some passes.
 
         Args:
@@ -119,7 +121,7 @@ class Passes:
             thread: Number of the thread.
             threads: Number of threads.
             counters: Counters by which the threads wait for each other; see
-                :func:`tensorcfr.kernels.chunks.run_passes`.
+                :func:`tensorcfr.kernels.chunk_passes.run_passes`.
         """
         chunk_kernels.run_passes(
             self._form,
@@ -143,7 +145,7 @@ class Passes:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
             evaluation.match_weights(form, frozen_array(weight.trunk), floor, value, self._locks)
             evaluation.realization_plan(form, value, reach)
-            evaluation.judge_whole(form, reach, value, expected[0], best, self._locks)
+            evaluation.evaluate_flat(form, reach, value, expected[0], best, self._locks)
             return expected[0], best
         self.judge_stages(weight, floor, expected, best)
         return expected.sum(axis=0), best
@@ -151,7 +153,7 @@ class Passes:
     def judge_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
+        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.evaluate_chunked`."""
         if self.parts == 1:
             self.judge_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
@@ -182,7 +184,7 @@ class Passes:
         thread: int = 0,
     ) -> None:
         """Run one stage of an evaluation, or one part of it."""
-        evaluation.judge(
+        evaluation.evaluate_chunked(
             self._form,
             stage,
             part,
@@ -200,10 +202,10 @@ class Passes:
 
 def new_counters(passes: int) -> np.ndarray:
     """Allocate counters by which threads wait for each other."""
-    return aligned((passes, MEETING), np.dtype(np.int64))
+    return aligned((passes, BARRIER_COUNTERS), np.dtype(np.int64))
 
 
-def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
+def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> PassSchedule:
     """Convert iterations to passes through a two-player game in chunks.
 
     With alternating updates, player 0's strategy of an iteration is computed in the preceding pass
@@ -229,7 +231,9 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
         # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
         # The last pass computes player 0's strategy of the iteration after these, whose weight is
         # only pending.
-        turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+        turns.computes_reach[0, 0, 0] = turns.computes_reach[:, 0, 1] = turns.computes_reach[
+            :, 1, 0
+        ] = True
         turns.share[0, 0, 0] = weights[0]
         turns.share[:, 0, 1] = weights[:-1]
         turns.share[:-1, 1, 0] = weights[1:-1]
@@ -237,19 +241,19 @@ def turns_of(record: Algorithm, first: int, count: int, played_floor: float) -> 
         turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
         turns.pending[-1, 1, 0] = weights[-1]
     else:
-        turns.descends[:] = turns.updates[:] = True
+        turns.computes_reach[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]
     arrays = {name: field for name, field in turns._asdict().items() if np.ndim(field)}
     # Concatenate the passes of all iterations.
     return turns._replace(**{n: own.reshape(-1, *own.shape[2:]) for n, own in arrays.items()})
 
 
-def no_turns(shape: tuple[int, ...], record: Algorithm) -> Turns:
+def no_turns(shape: tuple[int, ...], record: Algorithm) -> PassSchedule:
     """Create passes in which no player descends or is updated."""
     pair = (*shape, 2)
-    return Turns(
+    return PassSchedule(
         row=np.zeros((*shape, 1 + record.rule.n_parameters)),
-        descends=np.zeros(pair, dtype=bool),
+        computes_reach=np.zeros(pair, dtype=bool),
         share=np.zeros(pair),
         played_floor=np.zeros(pair),
         updates=np.zeros(pair, dtype=bool),
@@ -301,7 +305,7 @@ def trunk_scratch(
     reach = of.reach if of is not None and of.reach.size else aligned(sequences, dtype)
     return TrunkScratch(
         reach=reach,
-        faced=aligned(sequences, dtype) if averaged else reach,
+        opponent_reach=aligned(sequences, dtype) if averaged else reach,
         value=aligned(sequences, dtype),
         forecast=aligned(sequences if forecast else 0, dtype),
         entry_value=aligned(entries, dtype),
@@ -326,7 +330,7 @@ def chunk_scratch(
     reach = aligned(most, dtype)
     return ChunkScratch(
         reach=reach,
-        faced=aligned(most, dtype) if averaged else reach,
+        opponent_reach=aligned(most, dtype) if averaged else reach,
         value=aligned(most, dtype),
         forecast=aligned(most if forecast else 0, dtype),
         regret=aligned(most if packed else 0, dtype),

@@ -17,7 +17,7 @@ import numpy as np
 from ..kernels import evaluation
 from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.chunks import ChunkedForm, most_buckets
+from ..model.chunked_form import ChunkedForm, most_buckets
 from ..payoff import magnitudes
 
 
@@ -57,7 +57,7 @@ def scales_of(form: ChunkedForm) -> Scales:
     """
     found = no_scales(form)
     by_shape = np.argsort(form.shape, kind="stable")
-    last = form.room[by_shape] == 0  # Leaves of the chunk tree.
+    last = form.scratch_offset[by_shape] == 0  # Leaves of the chunk tree.
     of_shape = -1
     # Leaves of the same shape have the same payoff structure, so that their bounds are computed
     # once.
@@ -93,7 +93,9 @@ def _bounds_above(form: ChunkedForm, own: SequenceForm, part: int, entry: np.nda
     """Compute :func:`bounds_of` for a part with chunks below it, given the bounds of their
     entries."""
     bound = np.zeros(own.n_sequences)
-    for c, player in product(np.flatnonzero(form.above == part).tolist(), range(own.n_players)):
+    for c, player in product(
+        np.flatnonzero(form.parent_part == part).tolist(), range(own.n_players)
+    ):
         begin, end = form.entry_offset[c, player : player + 2].tolist()
         np.add.at(bound, form.entries(c, player), entry[begin:end])
     carry_up(own, bound)

@@ -10,17 +10,17 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .._util.memory import Budget, budget, free_memory
-from ..compilers.cards import game as card_game
-from ..compilers.cards.rules import check as check_cards
-from ..compilers.cut import game as cut_game
+from .._util.memory_budget import MemoryBudget, budget, free_memory
+from ..compilers.cards import card_compiler as card_game
+from ..compilers.cards.card_sums import check as check_cards
+from ..compilers.cut import cut_compiler as cut_game
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..formats.sources import FoundRules, find_built_in, is_built_in
 from ..games import make_game
-from ..model.cut_game import CutGame
-from ..model.game import CompiledGame
+from ..model.chunked_game import ChunkedGame
+from ..model.compiled_game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
 from ..uncompiled.game import UncompiledGame, UnknownRules
 from .archive import Arrays, Taken, pack_text
@@ -32,7 +32,7 @@ KEY, RULES = "game/cut/text", "game/rules/text"
 """Keys of the only array in files of games in chunks, and in files of uncompiled games."""
 
 
-def pack_cut_game(game: CutGame) -> Arrays:
+def pack_cut_game(game: ChunkedGame) -> Arrays:
     """Encode the recipe, the sizes and the digest of a game in chunks as a JSON text."""
     said = {
         **game.recipe._asdict(),
@@ -70,7 +70,7 @@ def unpack_recipe(
         FileSizeError: The game does not fit the memory.
         UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
-    make: Callable[[dict[str, Any], Budget], Any]
+    make: Callable[[dict[str, Any], MemoryBudget], Any]
     found: Any = known
     if given.has(KEY):
         said = read_text(given, KEY, {**FOUND_BY, **RECIPE})
@@ -118,13 +118,13 @@ RECIPE: Fields = {
 """Checks of the fields that the recipe of a game in chunks has in addition to :data:`FOUND_BY`."""
 
 
-def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
+def _find(recipe: dict[str, Any], own: MemoryBudget) -> UncompiledGame:
     """Find the rules of a built-in game; the rules of any other game stay unknown.
 
     Raises:
         ValueError: The digest does not begin with a number of players.
     """
-    source, name, digest = said["source"], said["name"], said["digest"]
+    source, name, digest = recipe["source"], recipe["name"], recipe["digest"]
     if source is not None and is_built_in(source):
         return UncompiledGame(find_built_in(source))
     # The digest begins with the name and the number of players.
@@ -134,14 +134,14 @@ def _find(said: dict[str, Any], own: Budget) -> UncompiledGame:
     return UncompiledGame(FoundRules(name, UnknownRules(name, int(players)), source))
 
 
-def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
+def _compile(recipe: dict[str, Any], own: MemoryBudget) -> CompiledGame:
     """Compile a built-in game in chunks as its recipe says.
 
     Raises:
         UnknownGameError: The game is not built in.
         ValueError: The game has no private hands, or its sizes differ from the recipe.
     """
-    source, name = said["source"], said["name"]
+    source, name = recipe["source"], recipe["name"]
     if source is None:
         raise UnknownGameError(
             f"{name} is in chunks and not a built-in game: compile it as before, and "
@@ -150,12 +150,12 @@ def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
     rules = make_game(source)
     if not isinstance(rules, (CardGame, PublicTreeGame)):
         raise ValueError(f"{source} has no private hands: it cannot have been cut")
-    _check_counts(rules, name, said["counts"], own)
+    _check_counts(rules, name, recipe["counts"], own)
     options = {
-        "cut": said["cut"],
-        "symmetric": said["symmetry"],
+        "cut": recipe["cut"],
+        "symmetric": recipe["symmetry"],
         "source": source,
-        "limit": said["limit"],
+        "limit": recipe["limit"],
     }
     if isinstance(rules, CardGame):
         return card_game.compile_rules(rules, name, own, **options)
@@ -164,7 +164,7 @@ def _compile(said: dict[str, Any], own: Budget) -> CompiledGame:
 
 
 def _check_counts(
-    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], own: Budget
+    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], own: MemoryBudget
 ) -> None:
     """Check the sizes in a file against the rules, before anything is compiled.
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import EXACT, Kind, OneOf, Whole, brief, checked
+from .._util.argument_checks import EXACT, Kind, OneOf, Whole, brief, checked
 from ..algorithms import LP, Record
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
 from ..solvers.arguments import Iterations, Named

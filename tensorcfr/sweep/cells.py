@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from .._util.arguments import Whole, brief
+from .._util.argument_checks import Whole, brief
 from .._util.specs import parse_spec
 from ..algorithms import ALGORITHMS, Record, find_algorithm
 from ..formats.sources import find_rules
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..solvers.request import check_stop_rules
 
 
@@ -160,7 +160,7 @@ def spec_of(record: Record) -> str:
     if record == known:
         return record.name
     record.to_dict()  # Raises for functions: different ones could have the same text.
-    usual = record.usual_options(known)
+    usual = record.default_options(known)
     changes = [
         f"{option}={_literal(record, option, value)}"
         for option, value in record.options.items()

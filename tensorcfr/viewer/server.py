@@ -16,7 +16,7 @@ from socketserver import ThreadingTCPServer
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .._util.arguments import Flag, Kind, Whole, checked
+from .._util.argument_checks import Flag, Kind, Whole, checked
 from ..solvers.solution import Solution
 from .answers import RefusedError, answer_to, refusal, route_of, whole_number
 from .desk import Desk

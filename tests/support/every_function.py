@@ -527,7 +527,7 @@ def check(row: str, layout: str, cases: tuple[Case, Case]) -> str:
     except LeftOutError as reason:
         return f"-: {reason}"
     except (TypeError, ValueError) as error:
-        if row in NEEDS_FLAT and not case.game.is_laid_out and "game.flat()" in str(error):
+        if row in NEEDS_FLAT and not case.game.is_flat and "game.flat()" in str(error):
             return "refused: game.flat()"
         raise
     wrong = list(differences(found, ROWS[row](reference)))

@@ -17,7 +17,7 @@ import numpy as np
 from ..._util.jit import inlined, kernel
 
 
-class Side(NamedTuple):
+class BoardHands(NamedTuple):
     """Hands of one player on a board."""
 
     order: np.ndarray
@@ -74,7 +74,7 @@ def sums_of(cards: int, width: int) -> np.ndarray:
 
 
 @inlined
-def _add(sums: np.ndarray, side: Side, hand: int) -> float:
+def _add(sums: np.ndarray, side: BoardHands, hand: int) -> float:
     """Add the weight of a hand to the sum of each of its subsets.  Return the weight."""
     weight = side.weight[hand]
     for one in side.sets[hand]:
@@ -83,7 +83,7 @@ def _add(sums: np.ndarray, side: Side, hand: int) -> float:
 
 
 @inlined
-def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: int) -> float:
+def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: BoardHands, hand: int) -> float:
     """Return the weight of the hands in ``sums`` that share no card with a hand."""
     for k in range(signs.shape[0]):
         total += signs[k] * sums[side.sets[hand, k]]
@@ -92,7 +92,7 @@ def _met(sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: in
 
 @kernel
 def compare(
-    mine: Side, theirs: Side, signs: np.ndarray, sums: np.ndarray, found: np.ndarray
+    mine: BoardHands, theirs: BoardHands, signs: np.ndarray, sums: np.ndarray, found: np.ndarray
 ) -> None:
     """Sum the weights of weaker, tied and all disjoint hands on a board, for every hand.
 

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from ..._util.limits import DEEPEST
-from ..._util.memory import taken
+from ..._util.memory_budget import taken
 from ...errors import GameError
 from ...model.arrays import CHANCE, TERMINAL
 from ...rules import Chance, Decision, Game, PublicTreeGame
 from ..public_checks import checked_prior
-from .size import Size
+from .size import GameSize
 
 PASSES = (100, 400)
 """Minimum and maximum number of passes of the estimator."""
@@ -55,7 +55,7 @@ class _TooMuchError(Exception):
 
 def estimate_quietly(
     rules: Game | PublicTreeGame, name: str, *, seconds: float, allowed: float
-) -> Size | None:
+) -> GameSize | None:
     """Estimate a game, or return None if its rules cannot be sampled or take too much memory."""
     try:
         return estimate(_copied(rules), name, seconds=seconds, allowed=allowed)
@@ -70,7 +70,7 @@ def _copied(rules: Game | PublicTreeGame) -> Game | PublicTreeGame:
 
 
 @dataclass(frozen=True)
-class _Met:
+class _Visited:
     """State that a pass has visited."""
 
     stratum: Hashable
@@ -83,7 +83,7 @@ class _Met:
     long."""
 
 
-class _Histories:
+class _SampledHistories:
     """Game, visited history by history."""
 
     def __init__(self, rules: Game) -> None:
@@ -92,7 +92,7 @@ class _Histories:
     def root(self) -> Any:
         return self.rules.root()
 
-    def meet(self, state: Any) -> _Met:
+    def meet(self, state: Any) -> _Visited:
         """Return the node of a state, with its counts and its stratum."""
         node, following = self.rules.node(state), self.rules.next
         edges: Sequence[Any] = ()
@@ -103,10 +103,10 @@ class _Histories:
         elif type(node) is Chance:
             edges, kind, totals = list(node.outcomes), CHANCE, (1.0, 0.0, 0.0, 0.0, 0.0)
         stratum = kind, len(edges)
-        return _Met(stratum, totals, len(edges), lambda i: following(state, edges[i]), label)
+        return _Visited(stratum, totals, len(edges), lambda i: following(state, edges[i]), label)
 
 
-class _PublicTree:
+class _SampledPublicTree:
     """Game of private hands, visited public node by public node, with the deals that reach each."""
 
     def __init__(self, rules: PublicTreeGame) -> None:
@@ -116,7 +116,7 @@ class _PublicTree:
     def root(self) -> Any:
         return self.rules.root(), self.dealt
 
-    def meet(self, state: Any) -> _Met:
+    def meet(self, state: Any) -> _Visited:
         """Return the node of a state, with its counts and its stratum."""
         at, alive = state
         node, following = self.rules.node(at), self.rules.next
@@ -126,21 +126,23 @@ class _PublicTree:
             held = hands_held(alive)[node.player]
             totals = (deals, 0.0, deals, float(held * len(edges)), float(held))
             stratum = (node.player, len(edges), deals)
-            return _Met(stratum, totals, len(edges), lambda i: (following(at, edges[i]), alive))
+            return _Visited(stratum, totals, len(edges), lambda i: (following(at, edges[i]), alive))
         if isinstance(node, Chance):
             outcomes = list(node.outcomes)
             given = [np.broadcast_to(node.outcomes[o], alive.shape) for o in outcomes]
-            return _Met(
+            return _Visited(
                 (CHANCE, len(outcomes), deals),
                 (deals, 0.0, 0.0, 0.0, 0.0),
                 len(outcomes),
                 lambda i: (following(at, outcomes[i]), alive & (given[i] > 0)),
             )
-        return _Met((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
+        return _Visited((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
 
 
-def _walked(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
-    return _PublicTree(rules) if isinstance(rules, PublicTreeGame) else _Histories(rules)
+def _sampled(rules: Game | PublicTreeGame) -> _SampledHistories | _SampledPublicTree:
+    return (
+        _SampledPublicTree(rules) if isinstance(rules, PublicTreeGame) else _SampledHistories(rules)
+    )
 
 
 def hands_held(alive: np.ndarray) -> list[int]:
@@ -158,7 +160,7 @@ def probe(rules: Game | PublicTreeGame, most: float) -> float:
     """
     total, deadline = 0.0, time.perf_counter() + PROBE_SECONDS
     try:
-        walked = _walked(_copied(rules))
+        walked = _sampled(_copied(rules))
         for number in range(PROBES):
             rng, product = Random(number), 1.0
             met = walked.meet(walked.root())
@@ -184,7 +186,7 @@ def estimate(
     seconds: float,
     seed: int = 0,
     allowed: float = math.inf,
-) -> Size:
+) -> GameSize:
     """Estimate a game's size by Chen's method.
 
     Args:
@@ -198,8 +200,8 @@ def estimate(
         GameError: The histories do not end.
     """
     begun = time.perf_counter()
-    walked = _walked(rules)
-    is_public = isinstance(walked, _PublicTree)
+    walked = _sampled(rules)
+    is_public = isinstance(walked, _SampledPublicTree)
     limit = taken() + allowed
     found: list[np.ndarray] = []
     labels: list[Weighted] = []
@@ -227,7 +229,7 @@ def estimate(
         infosets, low, high = _infosets(labels)
         between = low, high if ended else math.inf
         actions = actions * infosets / decisions if decisions else 0.0
-    return Size(
+    return GameSize(
         name=name,
         n_players=int(rules.n_players),
         histories=nodes,
@@ -250,7 +252,7 @@ decisions."""
 
 
 def _pass(
-    rules: _Histories | _PublicTree, rng: Random, deadline: float, limit: float
+    rules: _SampledHistories | _SampledPublicTree, rng: Random, deadline: float, limit: float
 ) -> tuple[np.ndarray, Weighted, bool]:
     """Run one pass of the estimator.
 
@@ -261,11 +263,11 @@ def _pass(
     totals = np.zeros(6)
     weighted: Weighted = {}
     root = rules.meet(rules.root())
-    level: dict[Hashable, tuple[float, _Met]] = {root.stratum: (1.0, root)}
+    level: dict[Hashable, tuple[float, _Visited]] = {root.stratum: (1.0, root)}
     for depth in range(DEEPEST + 1):
         if not level:
             return totals, weighted, True
-        below: dict[Hashable, tuple[float, _Met]] = {}
+        below: dict[Hashable, tuple[float, _Visited]] = {}
         for weight, met in level.values():
             totals += weight * np.array((*met.totals, 1.0))
             if met.label is not None:

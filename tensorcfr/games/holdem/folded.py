@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._util.memory import reserve
+from ..._util.memory_budget import reserve
 from .cards import CARDS, RANKS, SUITS, orders_of_suits
 
 MOST_FOLDED = 4
