@@ -1,10 +1,10 @@
 """Free memory, and budgets for the memory that a piece of work may take.
 
-Work that may grow too large runs under a :class:`MemoryBudget`. It announces large allocations before it
-makes them (:func:`reserve`), and the growth of the process is measured. The growth also includes
-memory that was not announced, such as the game states that a user's rules create. Announcements
-alone would miss that memory, and measurements alone would notice an array that does not fit too
-late.
+Work that may grow too large runs under a :class:`MemoryBudget`. It announces large allocations
+before it makes them (:func:`reserve`), and the growth of the process is measured. The growth also
+includes memory that was not announced, such as the game states that a user's rules create.
+Announcements alone would miss that memory, and measurements alone would notice an array that does
+not fit too late.
 """
 
 from __future__ import annotations

@@ -198,8 +198,8 @@ class Sampling(Record):
 
     @property
     def own_draws(self) -> np.ndarray | None:
-        """Parameters of :func:`tensorcfr.kernels.sampling_steps.draw_tried`, float64 (4,), which draws
-        the own actions to try; None if all are tried."""
+        """Parameters of :func:`tensorcfr.kernels.sampling_steps.draw_tried`, float64 (4,), which
+        draws the own actions to try; None if all are tried."""
         if self.scheme not in ("robust", "average"):
             return None
         tries = self.tries if self.scheme == "robust" else 0

@@ -88,8 +88,8 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Freund, Schapire 1999; Brown et al. 2017", never_loses=False, numbers=None
     ),
 }
-"""Theorems by local rule.  ``never_loses`` is False for rules with forecasts and for exponential weights
-with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
+"""Theorems by local rule.  ``never_loses`` is False for rules with forecasts and for exponential
+weights with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
 
 
 def _magnetic(alpha: float, **_: float) -> str:

@@ -32,7 +32,7 @@ from .cut import cut_compiler as cut_game
 from .shared_payoffs import share_payoffs
 from .sizes.sizing import CompileProgress, GameSize, Watch, game_size
 
-__all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
+__all__ = ["CompileProgress", "GameSize", "compile_game", "game_size"]
 
 HOOK = Kind((Callable,), "a function")
 

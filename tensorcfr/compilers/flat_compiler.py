@@ -151,7 +151,7 @@ def compile_histories(history_game: HistoryGame, name: str, *, symmetry: bool = 
     """Compile a history tree, as private hands x public tree if it has that form.
 
     Args:
-        walked: The history tree, with infosets numbered in the order of the visits.
+        history_game: The history tree, with infosets numbered in the order of the visits.
         name: The name of the game.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
@@ -175,7 +175,7 @@ def _number_infosets(
     """Build a compiled game, checked and read-only, with its infosets in the final order.
 
     Args:
-        walked: The history tree, with infosets numbered in the order of the visits.
+        history_game: The history tree, with infosets numbered in the order of the visits.
         name: The name of the game.
         order: int64 (infosets,): the infosets in the final order.
         views: The other views of the game, in the final order.

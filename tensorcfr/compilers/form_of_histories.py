@@ -100,8 +100,8 @@ def _forgotten(
     before = [_name_sequence(history_game, first, int(own[h])) for h in (other, node)]
     return ImperfectRecallError(
         f"player {player} forgets an own action before infoset {label!r} (imperfect "
-        f"recall): the player reaches it {before[0]} at {history_game.where(other)}, but {before[1]} "
-        f"at {history_game.where(node)}"
+        f"recall): the player reaches it {before[0]} at {history_game.where(other)}, but "
+        f"{before[1]} at {history_game.where(node)}"
     )
 
 

@@ -122,7 +122,7 @@ def quotient_by(
         tree: The public tree.
         colour: int64 (hands,) for each player: colour of each hand.
         representative: int64 (nodes,): representative of each node; -1 if no deal reaches the node.
-        kept: int64 (merged nodes,): the representatives, ascending.
+        representative_nodes: int64 (merged nodes,): the representatives, ascending.
     """
     fold = [np.eye(int(own.max()) + 1)[own] for own in colour]
 
@@ -225,7 +225,7 @@ def _payoffs(
         tree: The public tree.
         folded: Function that sums a table over hands into one over merged hands.
         node: int64 (nodes,): merged node of each node; -1 if no deal reaches the node.
-        kept: int64 (merged nodes,): the representatives.
+        representative_nodes: int64 (merged nodes,): the representatives.
         mass: float64 (masses, merged hands, merged hands): from :func:`_masses`.
         weight: int64 (merged nodes,): index into ``mass``.
 

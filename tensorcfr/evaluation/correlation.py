@@ -174,8 +174,8 @@ def plan_payoffs(
 
 
 def gap_of(game: FlatGame, payoffs: Sequence[np.ndarray], kind: str) -> CorrelationGap:
-    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`plan_payoffs`, one per
-    player."""
+    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`plan_payoffs`, one
+    per player."""
     deviate = _DEVIATE[kind]
     return CorrelationGap(
         kind,

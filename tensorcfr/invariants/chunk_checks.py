@@ -50,7 +50,8 @@ class ChunkReader:
 
     @cached_property
     def structures(self) -> tuple[np.ndarray, np.ndarray]:
-        """Structures of the shapes; see :attr:`tensorcfr.model.chunked_form.ChunkShapes.structures`."""
+        """Structures of the shapes; see
+        :attr:`tensorcfr.model.chunked_form.ChunkShapes.structures`."""
         return self.shapes.structures
 
     @property
@@ -256,8 +257,8 @@ def check_entry(reader: ChunkReader) -> None:
             chunk, player = divmod(int(here[at]), 2)
             fail(
                 f"an entry of player {player} into chunk {chunk} lies behind sequences "
-                f"{after[at]} to {last[at]} of part {game.parent_part[chunk]}, which are not all this "
-                "player's"
+                f"{after[at]} to {last[at]} of part {game.parent_part[chunk]}, which are not all "
+                "this player's"
             )
 
 

@@ -7,8 +7,10 @@ An iteration of CFR updates each player in three phases:
 2. The *backward value pass* goes from the deepest level up.  It computes counterfactual values, and
    updates regrets and strategies: :func:`~tensorcfr.kernels.backward_pass.backward`.
 3. The *forward reach pass* goes from the first level down.  It computes the player's own reaches,
-   and adds them to the average strategy: :func:`~tensorcfr.kernels.forward_pass.forward_from_strategies` for stored
-   strategies, :func:`~tensorcfr.kernels.forward_pass.forward_from_regrets` for strategies computed from regrets.
+   and adds them to the average strategy:
+   :func:`~tensorcfr.kernels.forward_pass.forward_from_strategies` for stored strategies,
+   :func:`~tensorcfr.kernels.forward_pass.forward_from_regrets` for strategies computed from
+   regrets.
 
 Two drivers call these phases: :func:`~tensorcfr.kernels.iteration.iterate` for a flat game, and
 :func:`~tensorcfr.kernels.chunk_passes.run_passes` for a game in chunks.

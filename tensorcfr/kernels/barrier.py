@@ -50,7 +50,7 @@ def wait_for_all(counters: np.ndarray, threads: int, passed: int) -> int:
     Args:
         counters: int64 (1, MEETING): initially 0, shared by the threads.
         threads: Number of threads.
-        met: Number of earlier calls by this thread.
+        passed: Number of earlier calls by this thread.
     """
     if threads > 1:
         # The counter is never reset, so a late reader cannot miss the end of a meeting.

@@ -2,8 +2,8 @@
 
 :func:`run_pass` is one pass, with the forward reach pass
 (:func:`~tensorcfr.kernels.forward_pass.forward_from_regrets`) and the backward value pass
-(:func:`~tensorcfr.kernels.backward_pass.backward`) of each part.  :func:`run_passes` runs several, and
-shares them among threads.
+(:func:`~tensorcfr.kernels.backward_pass.backward`) of each part.  :func:`run_passes` runs several,
+and shares them among threads.
 
 A *branch* is a chunk entered from the trunk with all chunks below it.  Branches depend only on the
 trunk, so they can run in parallel.  Each branch writes the values for the trunk to memory of its
@@ -195,13 +195,13 @@ def average_reach(part: Part, own: tuple[int, int], total: float, weight: float)
         weight: Averaging weight of the current strategies that ``part.average`` lacks.
     """
     # Round as the update of the average does, so that the bits do not depend on when it is added.
-    average, reach, faced = part.average, part.reach, part.opponent_reach
+    average, reach, opponent_reach = part.average, part.reach, part.opponent_reach
     pending, total = as_precision_of(average[0], weight), as_precision_of(average[0], total)
     if total == 0.0:  # No average yet.
         pending = total = as_precision_of(average[0], 1.0)
     share = 1.0 / np.float64(total)
     for s in range(own[0], own[1]):
-        faced[s] = (average[s] + pending * reach[s]) * share
+        opponent_reach[s] = (average[s] + pending * reach[s]) * share
 
 
 @lends
@@ -257,7 +257,8 @@ def chunk_of(
 
 @inlined
 def branches(game: ChunkedForm, stage: int, part: int, parts: int) -> tuple[int, int, int]:
-    """Return the range of ``game.branch_offset`` that a stage of a pass processes: first, last and step.
+    """Return the range of ``game.branch_offset`` that a stage of a pass processes: first, last and
+    step.
 
     Index 0 is the trunk downwards, then come the branches, and the last index is the trunk upwards.
     Trunk and chunks share one loop, so that forward pass, payoffs and backward pass are compiled
@@ -414,9 +415,10 @@ def prefetch_addresses(
         game: The game.
         c: The chunk; -1 for the trunk.
         player: Player whose payoffs are computed.
-        kept: Solver state.
+        stored: Solver state.
         averages: Whether averages are needed.
-        soon: int64 (3, 2): modified in place; see :class:`tensorcfr.payoff.product_share.BranchShare`.
+        prefetch: int64 (3, 2): modified in place; see
+            :class:`tensorcfr.payoff.product_share.BranchShare`.
     """
     prefetch[:] = 0
     for row in range(2):
@@ -470,8 +472,8 @@ def run_passes(
     Args:
         game: The game.
         rule: The local rule, to which this kernel is specialised.
-        turns: Schedule of the passes.
-        kept: Solver state, modified in place.
+        schedule: Schedule of the passes.
+        stored: Solver state, modified in place.
         trunk: Scratch of the trunk.
         scratch: Scratch of this thread.
         scale: float64 (1 + shapes, buckets): upper bound of the counterfactual values of each
@@ -480,7 +482,7 @@ def run_passes(
         thread: Number of this thread, from 0.
         threads: Number of threads that call this at the same time.
         parts: Number of parts into which the branches are divided.
-        meeting: int64 (passes, MEETING): progress counters, initially 0, shared and modified by all
+        barrier: int64 (passes, MEETING): progress counters, initially 0, shared and modified by all
             threads.
         work: Scratch.
     """

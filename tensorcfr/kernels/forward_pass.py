@@ -1,8 +1,8 @@
 """Forward reach pass: own reaches from strategies, level by level, from the first level down.
 
 * :func:`forward_from_strategies` reads stored strategies.
-* :func:`forward_from_regrets` computes strategies from regrets, or from other weights, by regret matching.  The
-  solver then need not store strategies.
+* :func:`forward_from_regrets` computes strategies from regrets, or from other weights, by regret
+  matching.  The solver then need not store strategies.
 * :func:`follow` computes reaches only, without an average.
 * :func:`strategies` computes the strategies themselves.
 

@@ -3,10 +3,10 @@
 For each player in turn:
 
 1. the payoff product computes the counterfactual payoffs ``g``,
-2. the backward value pass (:func:`~tensorcfr.kernels.backward_pass.backward`) computes counterfactual
-   values, regrets and the next strategy,
-3. the forward reach pass (:func:`~tensorcfr.kernels.forward_pass.forward_from_strategies`) adds the reaches to the
-   average and computes the next ones.
+2. the backward value pass (:func:`~tensorcfr.kernels.backward_pass.backward`) computes
+   counterfactual values, regrets and the next strategy,
+3. the forward reach pass (:func:`~tensorcfr.kernels.forward_pass.forward_from_strategies`) adds the
+   reaches to the average and computes the next ones.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ def iterate(
             rule.
         floors: float64 (iterations,): uniform share of the next strategy.
         averages: float64 (iterations + 1,): averaging weights of these iterations and of the next
-            one, to update against the opponents' average strategies; ``part.opponent_reach`` is then
-            scratch.  None to update against current strategies.
+            one, to update against the opponents' average strategies; ``part.opponent_reach`` is
+            then scratch.  None to update against current strategies.
         alternating: Whether a player's update uses the updates of earlier players in the same
             iteration.
         locks: Locked infosets, or None; the kernel is compiled with or without them.

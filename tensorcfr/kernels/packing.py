@@ -1,7 +1,7 @@
 """Storage in 16 bits: whole numbers from -32767 to 32767, with a scale per row.
 
-A row is :data:`tensorcfr.model.chunked_form.ROW` numbers.  Its largest number is stored to 24 bits, by
-means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
+A row is :data:`tensorcfr.model.chunked_form.ROW` numbers.  Its largest number is stored to 24 bits,
+by means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
 numbers end and the next player's begin has a scale for each player.  So a player's numbers do not
 depend on when another player's are packed.
 

@@ -180,7 +180,7 @@ def own_reach_weight(traversal: Traversal, block: int, sampled: float) -> float:
     """Return the factor of own reach in the average, at a node of the updating player.
 
     Args:
-        turn: The traversal; the last visit is written into its table.
+        traversal: The traversal; the last visit is written into its table.
         block: The infoset's block.
         sampled: Probability that the traversal reaches the node, without the probability of chance.
     """

@@ -29,7 +29,8 @@ NO_ENTRIES = (
     "view(integers, 0, (0,)), view(integers, integers.shape[0] - 3, (3,)), "
     "view(indices, 0, (1, 0)), view(reals, 0, (0,)))"
 )
-"""Source of an empty payoff part; see :class:`tensorcfr.model.chunked_form.CardShapesWithTrunkEntries`."""
+"""Source of an empty payoff part; see
+:class:`tensorcfr.model.chunked_form.CardShapesWithTrunkEntries`."""
 SIZES = {"players - 1": 1}
 """Dimensions with a known size: a game in chunks has two players."""
 

@@ -346,8 +346,8 @@ def pause(
     Args:
         frames: Modified in place.
         state: Modified in place.
-        walk: Position of the traversal.
-        turn: Index of its player in the schedule.
+        position: Position of the traversal.
+        traversal: Index of its player in the schedule.
         clock: Sum of the averaging weights.
         count: Number of children of the node: 0 to wait for the history, otherwise for a longer
             log.

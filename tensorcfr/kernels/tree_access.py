@@ -201,7 +201,7 @@ def next_decision(
     """Follow a path from a node to the next one where a player has a choice, or to its end.
 
     Args:
-        turn: The traversal.
+        traversal: The traversal.
         held: uint64 (players,): each player's hand.
         at: The node.
         sampled: Whether chance is sampled on the way; otherwise the path ends at a chance node.

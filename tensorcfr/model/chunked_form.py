@@ -44,7 +44,8 @@ FORM_FIELDS = tuple(name for name in SequenceForm._fields if name != "operator")
 """Names of the arrays of a sequence form without its operator, in the order in which they are
 placed."""
 FIELDS = _fields("payoff", "blocks")
-"""Names of the arrays of a sequence form, in the order in which :class:`ChunkShapes` places them."""
+"""Names of the arrays of a sequence form, in the order in which :class:`ChunkShapes` places
+them."""
 CARD_FIELDS = _fields("cards")
 """Names of the arrays of a sequence form, in the order in which :class:`CardShapes` places them."""
 
@@ -128,8 +129,8 @@ class BareShapes(ChunkShapes):
 
 
 class CardShapes(ChunkShapes):
-    """Shapes whose operator is a :class:`~tensorcfr.payoff.card_payoffs.PayoffCards`, with the arrays of
-    :data:`CARD_FIELDS`.
+    """Shapes whose operator is a :class:`~tensorcfr.payoff.card_payoffs.PayoffCards`, with the
+    arrays of :data:`CARD_FIELDS`.
 
     Every chunk has its own shape, but arrays that several shapes share are in the pools once.
     Shapes of different boards differ in the array ``walk``, the order of the hands by strength, and
@@ -222,8 +223,8 @@ class ChunkedForm(NamedTuple):
     smallest sequence behind them in the part above, and an index into ``beyond``, which holds the
     distance of each entry's sequence from the smallest one."""
     entry_distances: Annotated[np.ndarray, np.uint32, "distances"]
-    """uint32 (distances,): distances of ``entry_runs``.  Rows with the same distances share them; most
-    rows do."""
+    """uint32 (distances,): distances of ``entry_runs``.  Rows with the same distances share them;
+    most rows do."""
     scratch_offset: Annotated[np.ndarray, np.int64, "chunks"]
     """int64 (chunks,): start of each chunk's sequences in the scratch arrays of its branch.  It is
     0 for a chunk with no chunks below it.  Any other chunk has the space of its depth, because the

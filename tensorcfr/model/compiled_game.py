@@ -1,7 +1,7 @@
 """The compiled game: the interface that all layouts of its arrays share.
 
-A game has a trunk and chunks (:mod:`tensorcfr.model.chunked_form`), counts, labels and, if it has private
-hands, public nodes (:mod:`tensorcfr.model.public_nodes`).  Some games are also laid out
+A game has a trunk and chunks (:mod:`tensorcfr.model.chunked_form`), counts, labels and, if it has
+private hands, public nodes (:mod:`tensorcfr.model.public_nodes`).  Some games are also laid out
 (:class:`~tensorcfr.model.flat_game.FlatGame`), which algorithms need that do not pass over trunk
 and chunks.  A game is laid out only on request.
 """
@@ -135,8 +135,8 @@ class CompiledGame(PayingGame, ABC):
     """Name and parameters with which the game was requested."""
     unit: float = 1.0
     """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
-    the payoffs are extreme (:func:`tensorcfr.compilers.history_tree.unit_of`).  Values of policies and
-    solutions are in the game's own unit."""
+    the payoffs are extreme (:func:`tensorcfr.compilers.history_tree.unit_of`).  Values of policies
+    and solutions are in the game's own unit."""
     links = None
     """None, because one sequence leads to an infoset.  Games of teams have several."""
     strategy_class: np.ndarray | None = None
@@ -243,8 +243,8 @@ class CompiledGame(PayingGame, ABC):
 
     @property
     def merged_numbers(self) -> np.ndarray | None:
-        """uint32 (numbers,): index of each number in the merged form of :meth:`chunked_form`; None if the
-        form is not merged."""
+        """uint32 (numbers,): index of each number in the merged form of :meth:`chunked_form`; None
+        if the form is not merged."""
         return None
 
     def merge_array(self, whole: np.ndarray) -> np.ndarray | None:

@@ -1,4 +1,5 @@
-"""Requirements on arguments that are part of the model; see :mod:`tensorcfr._util.argument_checks`."""
+"""Requirements on arguments that are part of the model; see
+:mod:`tensorcfr._util.argument_checks`."""
 
 from __future__ import annotations
 

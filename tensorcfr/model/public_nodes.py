@@ -3,7 +3,8 @@
 A public node is all that every player knows after the deal.  The infosets of a node differ only in
 the private hand.  Three kinds of games implement the protocol: games that are laid out
 (:mod:`tensorcfr.model.flat_nodes`), public trees that are cut
-(:mod:`tensorcfr.compilers.cut.tree_nodes`) and card games (:mod:`tensorcfr.compilers.cards.card_nodes`).
+(:mod:`tensorcfr.compilers.cut.tree_nodes`) and card games
+(:mod:`tensorcfr.compilers.cards.card_nodes`).
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ class PublicNodes(ABC):
     joins_labels: bool = True
     """True if the label of an infoset is the label of the hand, then the public label."""
     is_of_cards: bool = False
-    """True if this is a card game.  It stores no arrays over pairs of hands: :meth:`deal_probability`,
-    :meth:`chances` and :meth:`matrix` compute them, which takes memory if hands are many."""
+    """True if this is a card game.  It stores no arrays over pairs of hands:
+    :meth:`deal_probability`, :meth:`chances` and :meth:`matrix` compute them, which takes memory if
+    hands are many."""
     player_names: tuple[str, str] = ("player 0", "player 1")
     """Names of the two players."""
     unit_name: str = ""

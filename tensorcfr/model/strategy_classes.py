@@ -44,8 +44,8 @@ def strategy_class_form(form: SequenceForm, strategy_class: np.ndarray) -> Strat
 
     Args:
         form: The game.
-        tied_to: uint32 (infosets,): for each infoset the first of the infosets that share its
-            strategy.
+        strategy_class: uint32 (infosets,): for each infoset the first of the infosets that share
+            its strategy.
     """
     first = np.flatnonzero(strategy_class == np.arange(form.n_infosets))
     player, actions = form.infoset_player[first], form.infoset_actions[first]

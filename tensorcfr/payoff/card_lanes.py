@@ -159,7 +159,8 @@ def _next_lines(soon: np.ndarray, count: int, instead: int) -> int:
     """Return the address of the next cache lines to prefetch, and mark them as fetched.
 
     Args:
-        soon: int64 (ranges, 2): modified in place; see :class:`tensorcfr.payoff.product_share.BranchShare`.
+        soon: int64 (ranges, 2): modified in place; see
+            :class:`tensorcfr.payoff.product_share.BranchShare`.
         count: Number of cache lines.
         instead: Address to return if no range is left.
     """

@@ -41,8 +41,8 @@ class PayoffCards(NamedTuple):
     hand of class ``c``.  The amount is that of a win, a tie or a loss.  Only games of two players
     have such parts.
 
-    A *hand list* (an entry of ``hand_list``) has the hands that are possible on a board, weakest first,
-    for one player.  It consists of
+    A *hand list* (an entry of ``hand_list``) has the hands that are possible on a board, weakest
+    first, for one player.  It consists of
 
     1. the numbers of strengths, of own classes and of the other player's hands;
     2. for each strength, the numbers of own classes and of the other player's hands;
@@ -63,7 +63,8 @@ class PayoffCards(NamedTuple):
     the first class of the kind, for hands of two or four cards.  Otherwise, or if there is no such
     class, the number of the other player's classes."""
     board: Annotated[np.ndarray, np.int64, "boards", 3]
-    """int64 (boards, 3): index in ``hand_list`` of each player's hand list, and kind of the board."""
+    """int64 (boards, 3): index in ``hand_list`` of each player's hand list, and kind of the
+    board."""
     hand_list: Annotated[np.ndarray, np.uint32, "walk"]
     """uint32 (numbers,): hand lists, with the class and the cards of each hand.  A hand of one or
     three cards ends with a number outside the deck.  For own hands it is the number of cards, and

@@ -153,7 +153,8 @@ class Passes:
     def judge_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.evaluate_chunked`."""
+        """Run all stages of an evaluation; see
+        :func:`tensorcfr.kernels.evaluation.evaluate_chunked`."""
         if self.parts == 1:
             self.judge_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return

@@ -33,8 +33,8 @@ class State(NamedTuple):
     cumulative strategies of every infoset of every game.
 
     Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
-    are those of :class:`tensorcfr.model.chunked_form.ChunkedForm`, and strategies are kept only for rules
-    that do not derive them from the regrets.
+    are those of :class:`tensorcfr.model.chunked_form.ChunkedForm`, and strategies are kept only for
+    rules that do not derive them from the regrets.
     """
 
     def __repr__(self) -> str:

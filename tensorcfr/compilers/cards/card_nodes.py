@@ -349,8 +349,8 @@ class CardNodes(PublicNodes):
         """Sum the weights of the disjoint hands of the other player, for every hand of a player.
 
         If weights vary by board, each pair of hands is divided by its
-        :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale`.  Weights then become probabilities of
-        reaching the node.
+        :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale`.  Weights then become
+        probabilities of reaching the node.
 
         Args:
             node: The public node.

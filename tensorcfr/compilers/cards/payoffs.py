@@ -79,8 +79,8 @@ class Payoffs:
         Args:
             form: The form.
             inside: bool (nodes,): whether each node belongs to the form.
-            walks: For each round of the form, the ``walk`` arrays of all boards; empty for a form
-                on one board, whose arrays are added later.
+            hand_lists: For each round of the form, the hand lists of all boards; empty for a form on
+                one board, whose arrays are added later.
         """
         where = form.where
         group, sequence, amount = [], [], []

@@ -204,4 +204,4 @@ class Watch:
         return size if size is not None and size.relative_error <= REFUSED_ERROR else None
 
 
-__all__ = ["CompileProgress", "Size", "Watch", "estimate", "game_size"]
+__all__ = ["CompileProgress", "GameSize", "Watch", "estimate", "game_size"]
