@@ -16,7 +16,7 @@ import numpy as np
 from .._util.argument_checks import Kind, checked
 from .._util.memory_budget import budget, free_memory
 from ..compilers.cards.card_compiler import compile_rules
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import cards_label, compared, without
 from ..formats.functions import AskedPolicy
 from ..model.card_structure import HandClasses, RoundBoards, Symmetry

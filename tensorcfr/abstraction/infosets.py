@@ -11,7 +11,7 @@ import numpy as np
 
 from .._util.argument_checks import Flag, Kind, brief, checked
 from ..compilers.flat_compiler import compile_histories
-from ..compilers.history_tree import HistoryGame, Infosets
+from ..compilers.history_reader import HistoryGame, Infosets
 from ..errors import ImperfectRecallError
 from ..invariants import check
 from ..model.flat_game import FlatGame

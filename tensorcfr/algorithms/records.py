@@ -153,15 +153,15 @@ class Algorithm(Record):
         own = set(super().options)
         parameters = dict(self.parameters)
         known = set(parameters) | set(self.rule.optional)
-        kept: dict[str, Any] = {}
+        changed: dict[str, Any] = {}
         for key, value in changes.items():
             if key in known:
                 parameters[key] = value
             elif key in own:
-                kept[key] = value
+                changed[key] = value
             else:
                 raise TypeError(f"{self.name} has no option {key!r}; {suggest(key, own | known)}")
-        return replace(self, parameters=parameters, **kept)
+        return replace(self, parameters=parameters, **changed)
 
     def schedule(self, first: int, count: int) -> np.ndarray:
         """Compute averaging weights and rule parameters of some iterations.

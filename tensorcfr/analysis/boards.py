@@ -17,7 +17,7 @@ import numpy as np
 from .._util.argument_checks import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from ..compilers import compile_game
-from ..compilers.cards.card_nodes import ANY_CARD
+from ..compilers.cards.card_public_nodes import ANY_CARD
 from ..formats import spot_text
 from ..games.holdem import CARDS
 from ..games.holdem.betting import STREETS

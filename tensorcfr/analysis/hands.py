@@ -14,7 +14,7 @@ import numpy as np
 
 from .._util.argument_checks import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
-from ..compilers.cards.card_nodes import ANY_CARD, CardNodes
+from ..compilers.cards.card_public_nodes import ANY_CARD, CardNodes
 from ..compilers.cards.card_sums import shares_of_runouts
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation

@@ -25,7 +25,7 @@ from ..formats.sources import find_rules, name_of
 from ..model.compiled_game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
-from . import flat_compiler, history_tree
+from . import flat_compiler, history_reader
 from .cards import card_compiler as card_game
 from .cards import flat_cards as card_flat
 from .cut import cut_compiler as cut_game
@@ -155,7 +155,7 @@ def compile_game(
         if cut is not False and cut != cut_game.AUTO:
             raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
         try:
-            walked = history_tree.read_histories(rules, own)
+            walked = history_reader.read_histories(rules, own)
         except MemoryLimitError as error:
             raise watch.explain(error) from None
         return flat_compiler.compile_histories(walked, name, symmetry=symmetry)

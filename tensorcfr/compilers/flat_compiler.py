@@ -23,7 +23,7 @@ from . import (
     public_tree_reader,
     recognition,
 )
-from .history_tree import HistoryGame, Infosets
+from .history_reader import HistoryGame, Infosets
 from .symmetry import merge
 
 BYTES_EXPANDED = 240

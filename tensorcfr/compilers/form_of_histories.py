@@ -13,7 +13,7 @@ from ..errors import ImperfectRecallError
 from ..model.arrays import SequenceForm, infoset_layout
 from ..payoff import PayoffPart
 from ..payoff.entries import payoff_entries
-from .history_tree import HistoryGame
+from .history_reader import HistoryGame
 
 
 @dataclass(frozen=True)

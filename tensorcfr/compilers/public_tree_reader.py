@@ -18,7 +18,7 @@ from ..model.arrays import CHANCE, TERMINAL, PublicTree
 from ..model.flat_game import payoffs_of
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from .history_tree import check_depth, check_range, unit_of
+from .history_reader import check_depth, check_range, unit_of
 from .public_checks import (
     States,
     check_chance,
@@ -51,7 +51,7 @@ class Read(NamedTuple):
     """Public label of each state of the graph, or None for a state without one; None if no state
     has a label."""
     unit: float
-    """Unit of the payoffs; see :func:`.history_tree.unit_of`."""
+    """Unit of the payoffs; see :func:`.history_reader.unit_of`."""
 
     def unfolded(self, what: str) -> PublicGame:
         """Unfold the public tree and its labels; buckets and ranks are not set yet.

@@ -17,7 +17,7 @@ from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from ..model.labels import PublicGame
 from ..model.levels import levels, levels_below_root
-from .history_tree import HistoryGame
+from .history_reader import HistoryGame
 from .shared_tables import ChanceProducts, fingerprint, smallest_int
 
 

@@ -27,8 +27,8 @@ from .traversal import (
     TERMINAL_NODE,
     ZERO,
     Orders,
-    Position,
     Traversal,
+    TraversalPosition,
     TraversalState,
     TraversalTree,
     U,
@@ -92,7 +92,7 @@ def chance_sampling(
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
-    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -125,8 +125,8 @@ def _down(
     held: np.ndarray,
     sampled: bool,
     prune: bool,
-    position: Position,
-) -> tuple[np.uint64, Position]:
+    position: TraversalPosition,
+) -> tuple[np.uint64, TraversalPosition]:
     """Visit one history after the other; return the number of forks, and the counts."""
     opened, tree, node = borrowed(opened), traversal.tree, traversal.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
@@ -151,7 +151,7 @@ def _down(
         )
         forks += ONE
         entries += U(node[at]["n_children"])
-    return forks, Position(ZERO, ZERO, 1.0, 1.0, histories, decisions)
+    return forks, TraversalPosition(ZERO, ZERO, 1.0, 1.0, histories, decisions)
 
 
 @inlined

@@ -58,8 +58,8 @@ from .traversal import (
     ZERO,
     Frames,
     Orders,
-    Position,
     Traversal,
+    TraversalPosition,
     TraversalState,
     TraversalTree,
     U,
@@ -127,7 +127,7 @@ def follow_plays(
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
     cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
     clock, resumes = state.clock[0], cursor[PAUSED] != 0
-    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
@@ -142,7 +142,7 @@ def follow_plays(
             else:
                 deal = deal_hands(tree, frames.held, generator)
                 dealt = walk.histories + U(tree.dealt)
-                walk = Position(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+                walk = TraversalPosition(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
             asked = players[turn], deal, orders.averaging, schedule[t, 0], clock
@@ -162,7 +162,7 @@ def _traverse(
     traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
-    position: Position,
+    position: TraversalPosition,
 ) -> Any:
     """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
@@ -175,8 +175,8 @@ def _try_actions(
     traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
-    position: Position,
-) -> tuple[Position, bool]:
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, bool]:
     while True:
         position, end = _down(traversal, frames, samples, scheme.tries, position)
         if end == WAITS:
@@ -197,8 +197,8 @@ def _learn_from_play(
     traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
-    position: Position,
-) -> tuple[Position, bool]:
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, bool]:
     position = _play(traversal, frames, samples, scheme.epsilon, position)
     if traversal.tree.node[position.node]["actor"] != TERMINAL_NODE:
         return position, True
@@ -213,8 +213,8 @@ def _down(
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    position: Position,
-) -> tuple[Position, int]:
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, int]:
     """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
     Returns:
@@ -273,7 +273,7 @@ def _down(
         if actor == traversal.player:
             own *= table[strategy + action]
         at = first + action
-    return Position(at, depth, own, led, histories, decisions), end
+    return TraversalPosition(at, depth, own, led, histories, decisions), end
 
 
 @inlined
@@ -319,10 +319,10 @@ def _up(
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    position: Position,
+    position: TraversalPosition,
     found: float,
     is_empty: bool,
-) -> Position:
+) -> TraversalPosition:
     """Pass the value of a history up to the last decision with an action left to try.
 
     That action is taken next.  Infosets on the way learn.
@@ -355,11 +355,11 @@ def _up(
             if tracked:
                 _copy(frames.reach, d, depth, n_players)
             at = U(path[d]["first_child"]) + action
-            return Position(at, depth, own, led, position.histories, position.decisions)
+            return TraversalPosition(at, depth, own, led, position.histories, position.decisions)
         found = path[d]["value"]
         _learn(traversal, frames, samples, tries, d)
         depth = d
-    return Position(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
+    return TraversalPosition(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
 
 
 @inlined
@@ -415,8 +415,8 @@ def _play(
     frames: Frames,
     samples: Samples | None,
     epsilon: float,
-    position: Position,
-) -> Position:
+    position: TraversalPosition,
+) -> TraversalPosition:
     """Play the game down to a terminal, or to a node where the traversal must wait.
 
     Strategies on the way are added to the average.
@@ -461,7 +461,7 @@ def _play(
         path[depth]["first_child"] = first
         depth += ONE
         at = first + action
-    return Position(at, depth, 1.0, led, histories, decisions)
+    return TraversalPosition(at, depth, 1.0, led, histories, decisions)
 
 
 @inlined

@@ -29,8 +29,8 @@ from .traversal import (
     TERMINAL_NODE,
     ZERO,
     Orders,
-    Position,
     Traversal,
+    TraversalPosition,
     TraversalState,
     U,
     finish,
@@ -139,7 +139,7 @@ def public_chance_sampling(
     )
     before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
     clock, n_pending = state.clock[0], ZERO
-    walk = Position(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    walk = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -152,7 +152,7 @@ def public_chance_sampling(
             asked = player, ZERO, orders.averaging, schedule[t, 0], clock
             turn = borrowed(Traversal(tree, state.table, generator, rule, parameters, *asked))
             dealt = walk.histories + U(tree.dealing)
-            walk = Position(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
+            walk = TraversalPosition(ZERO, ZERO, 1.0, 1.0, dealt, walk.decisions)
             while True:
                 walk = _down(turn, path, held, prune, walk)
                 walk, n_pending = _up(turn, path, prune, walk, n_pending)
@@ -164,8 +164,8 @@ def public_chance_sampling(
 
 @inlined
 def _down(
-    traversal: Traversal, path: Path, held: np.ndarray, prune: bool, position: Position
-) -> Position:
+    traversal: Traversal, path: Path, held: np.ndarray, prune: bool, position: TraversalPosition
+) -> TraversalPosition:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
     tree = traversal.tree
     at, depth, histories, decisions = (
@@ -192,13 +192,13 @@ def _down(
             path.value[depth, :own] = 0.0
             break
         at = U(node[at]["first_child"])
-    return Position(at, depth, 1.0, 1.0, histories, decisions)
+    return TraversalPosition(at, depth, 1.0, 1.0, histories, decisions)
 
 
 @inlined
 def _up(
-    traversal: Traversal, path: Path, prune: bool, position: Position, n_pending: np.uint64
-) -> tuple[Position, np.uint64]:
+    traversal: Traversal, path: Path, prune: bool, position: TraversalPosition, n_pending: np.uint64
+) -> tuple[TraversalPosition, np.uint64]:
     """Pass values up to the last decision with an action that has not been tried.
 
     Returns:
@@ -226,7 +226,7 @@ def _up(
             path.place[d, 1] = action
             if not (_step(tree, path, depth, action, actor) and prune):
                 at = U(node[at]["first_child"]) + action
-                return Position(
+                return TraversalPosition(
                     at, depth, 1.0, 1.0, position.histories, position.decisions
                 ), n_pending
             value[depth, :own] = 0.0
@@ -234,7 +234,9 @@ def _up(
         depth = d
         if actor == player:
             n_pending = _learn(traversal, path, at, d, n_pending)
-    return Position(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions), n_pending
+    return TraversalPosition(
+        ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions
+    ), n_pending
 
 
 @inlined

@@ -276,7 +276,7 @@ class Traversal(NamedTuple):
     """Sum of the averaging weights, including this iteration."""
 
 
-class Position(NamedTuple):
+class TraversalPosition(NamedTuple):
     """Position of a traversal."""
 
     node: np.uint64
@@ -295,7 +295,7 @@ class Position(NamedTuple):
 
 @inlined
 def begin_iteration(
-    frames: Frames, clock: float, position: Position, generator: np.ndarray
+    frames: Frames, clock: float, position: TraversalPosition, generator: np.ndarray
 ) -> None:
     """Store the data that undo the iteration about to begin, if there is a log."""
     if frames.log.shape[0] > 0:
@@ -336,7 +336,7 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
 def pause(
     frames: Frames,
     state: TraversalState,
-    position: Position,
+    position: TraversalPosition,
     traversal: int,
     clock: float,
     count: np.uint64,
@@ -367,11 +367,11 @@ def pause(
 
 
 @inlined
-def resumed(frames: Frames, position: Position) -> Position:
+def resumed(frames: Frames, position: TraversalPosition) -> TraversalPosition:
     """Return the position at which a waiting traversal continues."""
     cursor, scalar = frames.cursor, frames.scalar
     cursor[PAUSED] = 0
-    return Position(
+    return TraversalPosition(
         U(cursor[AT]),
         U(cursor[DEPTH]),
         scalar[OWN],
@@ -382,7 +382,7 @@ def resumed(frames: Frames, position: Position) -> Position:
 
 
 @inlined
-def finish(state: TraversalState, clock: float, position: Position) -> None:
+def finish(state: TraversalState, clock: float, position: TraversalPosition) -> None:
     """Store clock and counts in the state, which is modified in place."""
     state.clock[0] = clock
     state.touched[0] = np.int64(position.histories)

@@ -4,7 +4,7 @@ A public node is all that every player knows after the deal.  The infosets of a 
 the private hand.  Three kinds of games implement the protocol: games that are laid out
 (:mod:`tensorcfr.model.flat_nodes`), public trees that are cut
 (:mod:`tensorcfr.compilers.cut.tree_nodes`) and card games
-(:mod:`tensorcfr.compilers.cards.card_nodes`).
+(:mod:`tensorcfr.compilers.cards.card_public_nodes`).
 """
 
 from __future__ import annotations

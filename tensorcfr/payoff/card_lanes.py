@@ -69,7 +69,7 @@ class _LaneScratch(NamedTuple):
     all hands."""
     every: np.int64
     """Address of a copy of the sums from before a showdown."""
-    faced_before: np.int64
+    sums_before: np.int64
     """Address of the sums that the hands of one strength face before they are added."""
     opponent_tile: np.int64
     """Address of the tile of the other player's hands."""
@@ -325,7 +325,7 @@ def _show(code: _Cards) -> None:
                 code.fetch(at.more, builder.add(own, k))
                 _, card0, card1 = code.hand(at.own, builder.add(own, k))
                 met = code.met(builder.load(total), at.sums, card0, card1)
-                code.store(met, code.row(at.faced_before, k))
+                code.store(met, code.row(at.sums_before, k))
 
             def add(k: Any) -> None:
                 code.fetch(at.lines, builder.add(other, k))
@@ -334,7 +334,7 @@ def _show(code: _Cards) -> None:
             def give(k: Any) -> None:
                 hand, card0, card1 = code.hand(at.own, builder.add(own, k))
                 after = code.met(builder.load(total), at.sums, card0, card1)
-                found = pay(code.load(code.row(at.faced_before, k)), after, card0, card1)
+                found = pay(code.load(code.row(at.sums_before, k)), after, card0, card1)
                 code.store(found, code.row(at.payoff_tile, hand, of_floats=True))
 
             # Read the sums before and after the hands of this strength are added.

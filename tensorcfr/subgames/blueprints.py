@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._util.argument_checks import brief
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..evaluation.profile import ProfileValues, own_reach_of, profile_of
 from ..formats.policies import find_policy
 from ..model.compiled_game import CompiledGame

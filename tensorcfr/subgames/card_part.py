@@ -13,7 +13,7 @@ import numpy as np
 
 from .._util.memory_budget import budget, free_memory
 from ..compilers.cards.card_compiler import compile_rules
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
 from ..compilers.cards.flat_cards import Deals, HandByHand, flatten
 from ..errors import suggest

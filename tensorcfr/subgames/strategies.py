@@ -8,7 +8,7 @@ import numpy as np
 
 from .._util.memory_budget import budget, free_memory
 from ..compilers.cards.card_compiler import compile_rules
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..evaluation.profile import ProfileValues, strategies_at
 from ..kernels.pass_arrays import Numbers
 from ..model.arrays import not_none

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._util.argument_checks import brief
-from ..compilers.history_tree import check_rules
+from ..compilers.history_reader import check_rules
 from ..errors import UnknownGameError
 from ..formats.sources import FoundRules, find_rules
 from ..rules import Defaults, Game

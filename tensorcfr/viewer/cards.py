@@ -13,7 +13,7 @@ import numpy as np
 
 from ..analysis.colours import action_colours
 from ..analysis.hands import equities_at, grid_of
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..games.holdem.cards import RANKS, SUITS, numbers_of
 from ..games.holdem.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._util.argument_checks import Number
 from .._util.compiles import Compiles, compiles_seen
-from ..compilers.cards.card_nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..model.compiled_game import CompiledGame
 from ..model.game_arguments import require_flat
 from ..model.locks import Locks

@@ -17,7 +17,7 @@ from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
 from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
-from tensorcfr.compilers.cards.card_nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL

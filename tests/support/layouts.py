@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tensorcfr import CompiledGame, FlatGame, Policy
-from tensorcfr.compilers.cards.card_nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.model.card_structure import DEAL
 
 

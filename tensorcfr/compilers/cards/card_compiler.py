@@ -41,7 +41,7 @@ from ..sizes.counted import (
     sequences_of_chunk,
     size_of_cards,
 )
-from .card_nodes import CardNodes
+from .card_public_nodes import CardNodes
 from .card_sums import check, deal_boards, unfold
 from .card_symmetry import symmetry_of
 from .flat_cards import flatten

@@ -79,8 +79,8 @@ class Payoffs:
         Args:
             form: The form.
             inside: bool (nodes,): whether each node belongs to the form.
-            hand_lists: For each round of the form, the hand lists of all boards; empty for a form on
-                one board, whose arrays are added later.
+            hand_lists: For each round of the form, the hand lists of all boards; empty for a form
+                on one board, whose arrays are added later.
         """
         where = form.where
         group, sequence, amount = [], [], []
@@ -133,7 +133,7 @@ class Payoffs:
             weight=weights,
             same=same,
             board=np.array(places, dtype=np.int64).reshape(-1, 3),
-            walk=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
+            hand_list=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
             group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
             sequence=_stacked([sequence[k] for k in order], np.int64, LANES),
             amount=_stacked([amount[k] for k in order], np.float64, 3, LANES),

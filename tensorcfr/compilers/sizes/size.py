@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..._util.plain import plain
 from ...errors import MOST_BYTES, format_bytes
-from .. import history_tree
+from .. import history_reader
 
 # The constants below were measured on the built-in games.
 BYTES_PER_STEP = 24
@@ -142,7 +142,7 @@ class GameSize:
         if chunks := self._solved:
             return chunks.compiling * chunks.nbytes + chunks.extra_bytes
         if self.public_nodes is None:
-            return self.histories * history_tree.BYTES_AFTER_READING
+            return self.histories * history_reader.BYTES_AFTER_READING
         return self.public_nodes * BYTES_LAID_OUT + self.bytes_compiled[0]
 
     @property
