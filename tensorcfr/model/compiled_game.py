@@ -135,8 +135,8 @@ class CompiledGame(PayingGame, ABC):
     """Name and parameters with which the game was requested."""
     unit: float = 1.0
     """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
-    the payoffs are extreme (:func:`tensorcfr.compilers.history_reader.unit_of`).  Values of policies
-    and solutions are in the game's own unit."""
+    the payoffs are extreme (:func:`tensorcfr.compilers.history_reader.unit_of`).  Values of
+    policies and solutions are in the game's own unit."""
     links = None
     """None, because one sequence leads to an infoset.  Games of teams have several."""
     strategy_class: np.ndarray | None = None
