@@ -582,7 +582,7 @@ REASONS: dict[str, str] = {
         ConditionalRegrets Difference Exactness HandTable HeadToHead HistoryValues Interval
         Plays AdjustedPlays RegretPoint RegretSpread RobustResponses Walkthrough
         LocalBestResponse SampledValues CorrelatedPlan CorrelationGap ExactEquilibrium
-        TeamEquilibrium TeamExploitability SequenceTable Size CompileProgress
+        TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
         BoardReport Batch Batched ByLine Situation
     """,
