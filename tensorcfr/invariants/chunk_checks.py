@@ -28,7 +28,7 @@ sequence."""
 TOGETHER = 1 << 12
 """Number of rows of entries that are checked at a time; all at once would take more memory than the
 game."""
-OF_BOARDS = ("cards/walk", "cards/board", "cards/amount", "cards/weight")
+OF_BOARDS = ("cards/hand_list", "cards/board", "cards/amount", "cards/weight")
 """Names of the arrays in which shapes of equal structure may differ."""
 
 
