@@ -36,8 +36,8 @@ __all__ = [
     "PayoffPart",
     "PayoffSubsets",
     "count_entries",
+    "empty_part",
     "magnitudes",
-    "nothing",
     "product",
     "triples",
 ]

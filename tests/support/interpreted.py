@@ -11,7 +11,7 @@ def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
         (chunk_passes, ("run_passes",)),
-        (evaluation, ("judge", "match_weights", "strategies_of_parts", "add_payoffs")),
+        (evaluation, ("evaluate_chunked", "match_weights", "strategies_of_parts", "add_payoffs")),
         (evaluation, ("pack_parts", "unpack_parts", "realization_plan", "best_total")),
         (iteration, ("iterate", "update")),
     ):
