@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 
 import tensorcfr
-from tensorcfr._util.machine import cpu_model
+from tensorcfr._util.hardware import cpu_model
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffBlocks, PayoffEntries
 from tensorcfr.payoff.blocks import COUNT, MATRIX

@@ -19,7 +19,7 @@ from distributed.comm import tcp
 from tensorcfr import Solver, compile_game
 from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import format_bytes
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.passes import bytes_of_passes
 
 SPANS = 3
@@ -67,8 +67,8 @@ def main() -> None:
     given = parser.parse_args()
     cut = True if given.cut == "auto" else int(given.cut)
     game, small = compile_game(given.spec, cut=cut), compile_game("leduc", cut=3)
-    assert isinstance(game, CutGame)
-    assert isinstance(small, CutGame)
+    assert isinstance(game, ChunkedGame)
+    assert isinstance(small, ChunkedGame)
     print(game.summary())
     print(f"{given.algorithm}, {given.precision}, {given.workers} workers")
     cluster = LocalCluster(

@@ -23,7 +23,7 @@ import numba
 import numpy as np
 
 from tensorcfr import SampledSolver, Solver, compile_game
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 
 from ._common import RESULTS
 

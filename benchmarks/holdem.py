@@ -24,8 +24,8 @@ from statistics import median
 from typing import Any
 
 from tensorcfr import Solver, compile_game, solve
-from tensorcfr._util.machine import machine, versions
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr._util.hardware import machine, versions
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver import bytes_needed
 
 OOP = "66+,A8s+,A5s-A4s,AJo+,K9s+,KQo,QTs+,JTs,96s+,85s+,75s+,65s,54s"
@@ -95,7 +95,7 @@ def run_anchor(program: Path, spot: dict[str, Any], iterations: int, threads: in
     ]
 
 
-def run_own(game: CutGame, iterations: int, threads: int) -> list[float]:
+def run_own(game: ChunkedGame, iterations: int, threads: int) -> list[float]:
     """The same of this library."""
     solver = Solver(game, precision="float32", threads=threads)
     solver.iterate(1)
@@ -122,7 +122,7 @@ def compare(
     """The medians of each program, and with two programs those of the ratios."""
     spot, iterations = SPOTS[name]
     game = compile_game("holdem", **spot, pot=POT, stacks=STACKS)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     runs: dict[str, list[list[float]]] = {}
     for _ in range(rounds):
         own = run_own(game, iterations, threads)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcfr import Solution, compile_game, load_game, save_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.invariants import check
 
 from .bandwidth import triad_bandwidth
@@ -69,11 +69,11 @@ def _timed(call: Callable[[], Any]) -> tuple[float, Any]:
 
 def _warm_up() -> None:
     """Compile the kernels of the checks, for large games too."""
-    from tensorcfr.invariants import merged
+    from tensorcfr.invariants import merged_checks
 
-    before, merged.COMPILED_CHECK_FROM = merged.COMPILED_CHECK_FROM, 0
+    before, merged_checks.COMPILED_CHECK_FROM = merged_checks.COMPILED_CHECK_FROM, 0
     check(compile_game("leduc"))
-    merged.COMPILED_CHECK_FROM = before
+    merged_checks.COMPILED_CHECK_FROM = before
 
 
 def _peak_of_loading(path: Path) -> int:

@@ -216,7 +216,7 @@ def fingerprint(found: Any) -> Any:
     from tensorcfr.games.holdem import Holdem
     from tensorcfr.solvers.solution_file import pack_solution
     from tensorcfr.storage.archive import digest_of, pack_header
-    from tensorcfr.storage.game import pack_game
+    from tensorcfr.storage.game_files import pack_game
 
     if isinstance(found, Policy):
         return found.probabilities.tobytes()
@@ -281,12 +281,12 @@ def play(game: Any) -> None:
     from tensorcfr import Solver, evaluate, solve
     from tensorcfr.invariants import check
     from tensorcfr.kernels.evaluation import add_payoffs
-    from tensorcfr.model.cut_game import CutGame
+    from tensorcfr.model.chunked_game import ChunkedGame
     from tensorcfr.model.flat_game import FlatGame
     from tensorcfr.model.policy import Policy
     from tensorcfr.payoff import product
 
-    if isinstance(game, CutGame):
+    if isinstance(game, ChunkedGame):
         solve(game, "cfr", iters=2)
     if not isinstance(game, FlatGame):
         return  # Its rules are sound, or it was made of a game that is.

@@ -27,7 +27,7 @@ from tensorcfr import (
     save_game,
     solve,
 )
-from tensorcfr._util.memory import SHARE
+from tensorcfr._util.memory_budget import SHARE
 from tensorcfr.analysis import values
 from tensorcfr.storage.archive import digest_of
 from tensorcfr.storage.recipes import KEY

@@ -187,7 +187,7 @@ def nl_leduc(iterations: int, **parameters: int) -> str:
         small = game if buckets is None else abstract_hands(game, [buckets, buckets])
         solution = solve(small, "dcfr", iters=iterations)
         policy = solution.policy if buckets is None else lift(solution)
-        size = small.swept(merged=True).n_numbers
+        size = small.chunked_form(merged=True).n_numbers
         rows.append(
             f"| {name} | {1000 * exploitability(game, policy):,.1f} | "
             f"{1000 * solution.exploitability:,.1f} | {size:,} | {solution.seconds:.1f} |"

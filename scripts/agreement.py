@@ -29,11 +29,11 @@ import numpy as np
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
 from tensorcfr import CompiledGame, compile_game, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.analysis.equity import equities
 from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
 from tensorcfr.formats.functions import Situation
 from tensorcfr.games.holdem import CARDS, HANDS, hand_label, read_range

@@ -23,7 +23,7 @@ from tensorcfr.algorithms import (
     OUTCOME_SAMPLING,
     Sampling,
 )
-from tensorcfr.algorithms.sampling import AVERAGING
+from tensorcfr.algorithms.sampling_records import AVERAGING
 from tensorcfr.plots.style import (
     TITLE_SIZE,
     End,

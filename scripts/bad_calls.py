@@ -41,12 +41,12 @@ from tensorcfr import (
     formats,
     sweep,
 )
-from tensorcfr._util.arguments import Check, Where, Whole, checks_of
+from tensorcfr._util.argument_checks import Check, Where, Whole, checks_of
 from tensorcfr.algorithms import ALGORITHMS, Deep
 from tensorcfr.errors import MemoryLimitError, SweepError
 from tensorcfr.formats import save_spot
 from tensorcfr.games import make_game
-from tensorcfr.model.arguments import LOCKS
+from tensorcfr.model.game_arguments import LOCKS
 from tensorcfr.solvers.solver_arguments import STEPS
 
 SECONDS = 20

@@ -28,8 +28,8 @@ from random import Random
 from typing import Any, cast
 
 from tensorcfr import SampledSolver
-from tensorcfr._util.machine import machine, versions
-from tensorcfr._util.memory import taken
+from tensorcfr._util.hardware import machine, versions
+from tensorcfr._util.memory_budget import taken
 from tensorcfr.algorithms import DEEP_CFR, Deep, find_algorithm
 from tensorcfr.analysis import LocalBestResponse, local_best_response
 from tensorcfr.errors import MemoryLimitError

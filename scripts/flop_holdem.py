@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.analysis import HandTable, SolvedSpot
 from tensorcfr.games.holdem import grid_label
 from tensorcfr.plots import hand_grid

@@ -288,7 +288,7 @@ def main() -> int:
             return 0
         deadline = time.monotonic() + 60 * asked.minutes
         total, defects = 0, 0
-        from tensorcfr._util.machine import machine, versions
+        from tensorcfr._util.hardware import machine, versions
 
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         said: dict[str, Any] = {"machine": machine(), "versions": versions(), "kinds": {}}

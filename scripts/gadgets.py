@@ -15,7 +15,7 @@ from typing import Any
 
 from benchmarks._common import progress, table
 from tensorcfr import compile_game, evaluate, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.solvers.choose import DEFAULT_ALGORITHM
 from tensorcfr.subgames import resolve, subgame_roots
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks._common import table
 from tensorcfr import ALGORITHMS, CompiledGame, Solver, compile_game, exploitability, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, MMD, Algorithm, Record
 from tensorcfr.algorithms.registry import PUBLISHED
 from tensorcfr.algorithms.theorems import FELL, LAST_ITERATES

@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.holdem import ALL
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.formats import parse_spot
 from tensorcfr.plots import hand_grid, runout_grid

@@ -32,7 +32,7 @@ from random import Random
 from typing import Any
 
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.sweep import SweepRow, read_sweep
 
 ROOT = Path(__file__).parent.parent

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcfr import compile_game
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.compilers import game_size
 from tensorcfr.plots.style import (
     COLOURS,

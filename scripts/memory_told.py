@@ -34,11 +34,11 @@ from typing import Any
 
 from scripts._limited_doors import DOORS
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util.machine import machine, versions
-from tensorcfr._util.memory import taken
+from tensorcfr._util.hardware import machine, versions
+from tensorcfr._util.memory_budget import taken
 from tensorcfr.algorithms import Algorithm, Sampling
 from tensorcfr.errors import MemoryLimitError
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers import sampled_solver, solver
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.sweep import read_algorithm
@@ -244,7 +244,7 @@ def measure_in_files(spec: str, algorithm: str, precision: str, folder: Path) ->
     """What a solve takes that keeps its state in files: from the start where there is no checkpoint
     yet, and from that checkpoint otherwise."""
     game, record = compile_game(spec, cut=True), read_algorithm(algorithm)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert isinstance(record, Algorithm)
     solve(compile_game("kuhn", cut=1), record, iters=1, precision=precision)  # Loads the kernels.
     state = state_bytes(game.chunks, record, precision)

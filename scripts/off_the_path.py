@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks._common import progress, table
 from tensorcfr import CompiledGame, compile_game, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.algorithms import DCFR, MMD_AGENT, PACED_CFR_PLUS, Record
 from tensorcfr.analysis import Values, values
 from tensorcfr.analysis.reached_regrets import regrets_of

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tensorcfr.compilers.cards.subsets import Side, all_sets, compare, signs_of, sums_of
+from tensorcfr.compilers.cards.subsets import BoardHands, all_sets, compare, signs_of, sums_of
 from tensorcfr.games.omaha.omaha_ranges import ORDER, every_hand, suit_classes
 from tensorcfr.games.omaha.omaha_strength import omaha_strengths
 
@@ -31,7 +31,7 @@ def equities(boards: int, seed: int) -> np.ndarray:
         board = rng.choice(52, 5, replace=False)
         live = np.flatnonzero(~np.isin(hands, board).any(axis=1))
         strength = omaha_strengths(board, hands)
-        side = Side(live[np.argsort(strength[live], kind="stable")], strength, sets, weight)
+        side = BoardHands(live[np.argsort(strength[live], kind="stable")], strength, sets, weight)
         found = np.zeros((len(hands), 3))
         compare(side, side, signs, sums, found)
         won += np.bincount(of_hand, 0.5 * (found[:, 0] + found[:, 1]), len(size))

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from benchmarks._common import table
 from tensorcfr import compile_game, solve
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.compilers import game_size
-from tensorcfr.model.game import CompiledGame
-from tensorcfr.payoff.cards import LANES
+from tensorcfr.model.compiled_game import CompiledGame
+from tensorcfr.payoff.card_payoffs import LANES
 
 from ._pages import page_with
 

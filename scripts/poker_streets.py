@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from tensorcfr import Solver, compile_game, evaluate
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.abstraction import abstract_cards, lift
 from tensorcfr.compilers import game_size
 from tensorcfr.compilers.sizes.counted import size_of_cards

@@ -29,7 +29,7 @@ from numba.core.event import install_timer
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
 from tensorcfr import compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 
 from ._pages import page_with
 

@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks._common import progress, table
 from benchmarks.holdem import ALL, IP, OOP
 from tensorcfr import CompiledGame, Solver, compile_game
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.sweep import read_algorithm

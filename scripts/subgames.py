@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorcfr import Solver, compile_game
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.algorithms import CFR_D
 from tensorcfr.solvers.base import IterativeSolver
 from tensorcfr.subgames import DecomposedSolver

@@ -21,7 +21,7 @@ from matplotlib.figure import Figure
 
 from benchmarks._common import table
 from tensorcfr import Policy, Solver, compile_game, evaluate, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.algorithms import CFR, CFR_PLUS, EXTERNAL_SAMPLING
 from tensorcfr.analysis import regrets
 from tensorcfr.plots.style import (

@@ -28,7 +28,7 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.evaluation import team_exploitability
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.plots import sweep_curves

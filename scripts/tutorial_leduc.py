@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks._common import table
 from tensorcfr import compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 
 from ._pages import page_with
 

@@ -33,7 +33,7 @@ import numpy as np
 from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
 from benchmarks.compare import exploitability_curve
 from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.payoff import count_entries
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES

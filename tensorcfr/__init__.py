@@ -21,8 +21,8 @@ from .errors import GameError, MemoryLimitError
 from .evaluation import best_response, evaluate, exploitability, nash_conv
 from .games import GAMES
 from .kernels.local_rule import LocalRule
+from .model.compiled_game import CompiledGame
 from .model.flat_game import FlatGame
-from .model.game import CompiledGame
 from .model.locks import Locks
 from .model.policy import Policy
 from .model.team_game import TeamGame, team_game

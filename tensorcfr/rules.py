@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ._util.renamed import renamed_attributes, renamed_in_module
 from .errors import suggest
 
 
@@ -196,7 +197,7 @@ class Chips(NamedTuple):
     """Chips that each player has left; None if stacks are unlimited."""
 
 
-class Usual(NamedTuple):
+class Defaults(NamedTuple):
     """Defaults for solving a game, and the units in which amounts may be given."""
 
     precision: str = "float64"
@@ -241,7 +242,7 @@ class Following(NamedTuple):
     """Numbers of cards of the deals at these states."""
 
 
-class Rows(Protocol):
+class StateRows(Protocol):
     """Public states of a :class:`CardGame` as rows of whole numbers, so that many of them are
     counted at a time.  Equal rows have equal futures."""
 
@@ -265,6 +266,7 @@ class HandGroups(NamedTuple):
     one after the other, denote the hands that are in both groups."""
 
 
+@renamed_attributes(usual="defaults")
 class CardGame(BaseRules):
     """Game of two players in which hands are sets of cards, and cards are dealt to a board.
 
@@ -305,7 +307,7 @@ class CardGame(BaseRules):
     """Names of the players, for a person who plays against the solver."""
     unit_name: str = ""
     """Name of the unit of utilities, after a space; "" if it has no name."""
-    usual: Usual = Usual()
+    defaults: Defaults = Defaults()
     """Defaults for solving the game, and its units."""
     bytes_made: int = 0
     """Temporary memory in bytes that making the rules takes, if it is large."""
@@ -419,7 +421,7 @@ class CardGame(BaseRules):
         """Return the label of a hand: the labels of its cards, joined."""
         return "".join(str(self.cards[card]) for card in self.hands[player][hand])
 
-    def rows(self) -> Rows | None:
+    def rows(self) -> StateRows | None:
         """Return the betting as rows of numbers, which are counted faster; None if there are none.
 
         The rows must describe the same betting as :meth:`root`, :meth:`node` and :meth:`next`.
@@ -460,3 +462,6 @@ class CardGame(BaseRules):
 
 Rules = Game | PublicTreeGame | CardGame
 """Rules of a game of any kind."""
+
+
+__getattr__ = renamed_in_module(__name__, Usual="Defaults", Rows="StateRows")

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ClusterError
-from .arguments import LONGEST_PATH, Check
+from .argument_checks import LONGEST_PATH, Check
 from .extras import needs
-from .machine import versions
+from .hardware import versions
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -10,7 +10,7 @@ NARWHALS = ("narwhals", "tables")
 """Name of the package that reads frames of all libraries, and its extra."""
 
 
-class Frames:
+class FrameSource:
     """Base class of tables that can be converted, by way of Arrow, to frames of other libraries."""
 
     def to_arrow(self) -> Any:

@@ -83,7 +83,7 @@ def entry_point(compiled: Any, *arguments: Any) -> Callable[..., Any]:
     return compiled.get_overload(signature)
 
 
-def typed(piece: Callable[..., Any]) -> Any:
+def overload_piece(piece: Callable[..., Any]) -> Any:
     """Return Numba's ``overload`` decorator for a piece of kernels that is chosen by argument
     types.
 
@@ -111,7 +111,7 @@ def if_given(function: Callable[..., Any]) -> Any:
 
     # Numba requires the same signature of both and of the function that chooses between them.
     nothing.__signature__ = choose.__signature__ = signature  # type: ignore[attr-defined]
-    typed(piece)(choose)
+    overload_piece(piece)(choose)
     return piece
 
 
@@ -120,7 +120,7 @@ def is_none(argument: object) -> bool:
     return argument is None or isinstance(argument, types.NoneType)
 
 
-def chosen(choose: Callable[..., Any]) -> Any:
+def by_types(choose: Callable[..., Any]) -> Any:
     """Make a piece of kernels that is chosen among several by the types of its arguments.
 
     Only the chosen piece is compiled; a condition within one piece would compile all branches.
@@ -201,7 +201,7 @@ def view(pool: Any, begin: int, shape: tuple[int, ...]) -> Any:
     return pool[begin : begin + math.prod(shape)].reshape(shape)
 
 
-@typed(view)
+@overload_piece(view)
 def _view(pool, begin, shape):  # type: ignore[no-untyped-def]
     return lends(lambda pool, begin, shape: _numbers_from(pool, begin, shape))
 
@@ -281,7 +281,7 @@ def kernel_with(make: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]
     return decorate
 
 
-def called(function: Callable[..., Any]) -> Any:
+def not_inlined(function: Callable[..., Any]) -> Any:
     """Make a piece that each kernel contains once, not at every call.
 
     A call takes a few nanoseconds, but less code compiles in less time.

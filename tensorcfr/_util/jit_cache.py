@@ -24,7 +24,7 @@ SOURCES = (
     "games/holdem/strength.py",
     "kernels/*.py",
     "model/arrays.py",
-    "model/chunks.py",
+    "model/chunked_form.py",
     "payoff/*.py",
 )
 """Modules that define kernels, pieces of kernels, or the tuples of arrays that kernels take."""

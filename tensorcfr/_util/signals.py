@@ -47,7 +47,7 @@ def exit_status() -> int:
     return STATUS_OF_SIGNAL + (_state.signum or signal.SIGINT)
 
 
-def is_asked_to_end() -> bool:
+def should_end() -> bool:
     """Return whether Ctrl-C has ended some work, or SIGTERM or SIGHUP has arrived."""
     return _state.pressed or is_terminated()
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from .arguments import brief
-from .memory import reserve
+from .argument_checks import brief
+from .memory_budget import reserve
 
 LETTER_BYTES = 600
 """Largest number of bytes per character while a text is parsed; measured with lists of ``[1]``."""

@@ -9,13 +9,13 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Kind, checked
+from .._util.argument_checks import Kind, checked
 from .._util.renamed import renamed_attributes
 from ..model.arrays import HistoryTree
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
 from ..model.policy import Policy
-from ..rules import Usual
+from ..rules import Defaults
 from ..solvers.solution import Solution
 
 OF_THE_ABSTRACTION = (
@@ -66,9 +66,9 @@ class AbstractGame(FlatGame):
         return self.original.is_of_cards
 
     @property
-    def usual(self) -> Usual:  # type: ignore[override]
+    def defaults(self) -> Defaults:  # type: ignore[override]
         """Default settings of the full game."""
-        return self.original.usual
+        return self.original.defaults
 
     @property
     def _is_folded(self) -> bool:
@@ -97,7 +97,7 @@ class AbstractGame(FlatGame):
     @cached_property
     def sequence(self) -> np.ndarray:
         """int64 (sequences of the full game,): sequence of the abstraction that contains each."""
-        return self.full.form.carried(self.form, self.infoset)
+        return self.full.form.map_sequences(self.form, self.infoset)
 
 
 SOURCE = Kind((Policy, Solution), "a solution or a policy of an abstraction")

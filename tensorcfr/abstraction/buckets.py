@@ -7,12 +7,12 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, OneOf, Whole, checked
+from .._util.argument_checks import Flag, Kind, OneOf, Whole, checked
 from .._util.extras import needs
 from ..analysis.equity import equities
-from ..compilers.cards.nodes import CardNodes
-from ..model.arguments import Compiled
-from ..model.game import CompiledGame
+from ..compilers.cards.card_public_nodes import CardNodes
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import Compiled
 from .hand_abstraction import boards_of, public_of
 from .infoset_abstraction import bucket_of
 

@@ -13,17 +13,17 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Kind, checked
-from .._util.memory import budget, free_memory
-from ..compilers.cards.game import compile_rules
-from ..compilers.cards.nodes import CardNodes
-from ..compilers.cards.rules import cards_label, compared, without
+from .._util.argument_checks import Kind, checked
+from .._util.memory_budget import budget, free_memory
+from ..compilers.cards.card_compiler import compile_rules
+from ..compilers.cards.card_public_nodes import CardNodes
+from ..compilers.cards.card_sums import cards_label, compared, without
 from ..formats.functions import LazyPolicy
-from ..model.arguments import Compiled
-from ..model.cards import Boards, HandClasses, Symmetry
-from ..model.cut_game import CutGame
+from ..model.card_structure import HandClasses, RoundBoards, Symmetry
+from ..model.chunked_game import ChunkedGame
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import Compiled
 from ..model.policy import Policy
 from ..model.public_nodes import NodeLayout, PublicNodes
 from .abstract_game import OF_THE_ABSTRACTION
@@ -34,7 +34,7 @@ Rounds = Sequence[int | Callable[[int, tuple[str, ...], tuple[str, ...]], Any] |
 ROUNDS = Kind((list, tuple), "a list with one entry for each round of betting")
 
 
-class BucketedCards(CutGame):
+class BucketedCards(ChunkedGame):
     """A game of cards in which the hands of a bucket share their decisions.
 
     Labels, lines and hands are those of the full game. Make one with :func:`abstract_cards`.
@@ -44,7 +44,7 @@ class BucketedCards(CutGame):
         full: The full game.
     """
 
-    def __init__(self, compiled: CutGame, full: CompiledGame) -> None:
+    def __init__(self, compiled: ChunkedGame, full: CompiledGame) -> None:
         super().__init__(
             compiled.name,
             compiled.chunks,
@@ -144,7 +144,7 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
 
 
 def _bucketed(
-    cards: CardNodes, buckets: Rounds, boards: tuple[Boards, ...], symmetry: Symmetry
+    cards: CardNodes, buckets: Rounds, boards: tuple[RoundBoards, ...], symmetry: Symmetry
 ) -> Symmetry:
     """Replace the classes of hands on every solved board by buckets."""
     strength = _strengths(cards) if any(isinstance(entry, int) for entry in buckets) else None

@@ -8,12 +8,12 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, brief, checked
-from ..compilers.laid_out import assemble
+from .._util.argument_checks import Flag, Kind, brief, checked
+from ..compilers.flat_compiler import assemble
 from ..compilers.symmetry import quotient_by
-from ..model.arguments import Compiled
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import Compiled
 from ..model.labels import PublicGame
 from ..rules import PublicTreeGame
 from .abstract_game import AbstractGame

@@ -9,13 +9,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, brief, checked
-from ..compilers.histories import Infosets, WalkedGame
-from ..compilers.laid_out import compile_walked
+from .._util.argument_checks import Flag, Kind, brief, checked
+from ..compilers.flat_compiler import compile_histories
+from ..compilers.history_reader import HistoryGame, Infosets
 from ..errors import ImperfectRecallError
 from ..invariants import check
-from ..model.arguments import Compiled
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Compiled
 from ..model.policy import suggest_label
 from .abstract_game import AbstractGame
 from .merged_form import abstract_form
@@ -52,7 +52,7 @@ def abstract(
             that the player reaches by different own buckets or actions. CFR then has no guarantee,
             and the linear program and sampling do not apply. The infosets of the abstraction are
             then the buckets, divided by the player's earlier buckets and actions;
-            :attr:`FlatGame.tied_to` lists the infosets that share a strategy.
+            :attr:`FlatGame.strategy_class` lists the infosets that share a strategy.
 
     Raises:
         ValueError: The mapping lacks an infoset or has an unknown one, or a bucket holds infosets
@@ -71,7 +71,7 @@ def abstract(
 def from_buckets(game: FlatGame, buckets: Sequence[str], *, imperfect_recall: bool) -> AbstractGame:
     """Make an abstraction as :func:`abstract` does, from the bucket name of every infoset, in
     order."""
-    if game.tied_to is not None:
+    if game.strategy_class is not None:
         raise ImperfectRecallError(
             f"{game.name} has imperfect recall: make an abstraction of the full game"
         )
@@ -106,14 +106,14 @@ def _compile_refined(game: FlatGame, refined: _Refined, *, symmetry: bool) -> Fl
     tree = game.tree
     infoset = tree.infoset.copy()
     infoset[infoset >= 0] = refined.number[infoset[infoset >= 0]]
-    history_game = WalkedGame(
+    history_game = HistoryGame(
         tree._replace(infoset=infoset),
         Infosets(refined.labels, refined.players, refined.actions),
         list(game.outcome_labels),
         game.n_players,
         game.unit,
     )
-    return compile_walked(history_game, name_of(game), symmetry=symmetry)
+    return compile_histories(history_game, name_of(game), symmetry=symmetry)
 
 
 def _compile_without_histories(game: FlatGame, refined: _Refined) -> FlatGame:
@@ -150,7 +150,7 @@ def abstract_game(
     fields."""
     fields = {name: getattr(compiled, name) for name in FlatGame.__dataclass_fields__}
     abstraction = AbstractGame(
-        **{**fields, "tied_to": tied_to}, full=full, original=full, infoset=infoset
+        **{**fields, "strategy_class": tied_to}, full=full, original=full, infoset=infoset
     )
     abstraction.freeze()
     return abstraction

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import free_memory, require
+from .._util.memory_budget import free_memory, require
 from ..compilers.form_of_histories import Sequences, lay_out
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
@@ -85,7 +85,7 @@ def _terminals(game: FlatGame, first: np.ndarray) -> tuple[np.ndarray, np.ndarra
         if step == NO_STEP:
             return _group_by_sequence(np.full(tree.prior.shape[player], player))
         sequence, parent = np.full(tree.prior.shape[player], -1), int(tree.parent[step])
-        possible = form.held(int(tree.bucket[parent]))
+        possible = form.possible_hands(int(tree.bucket[parent]))
         infoset = game.places.infosets(np.full(len(possible), parent), possible)
         sequence[possible] = first[infoset] + step - int(tree.first_child[parent])
         return _group_by_sequence(sequence)

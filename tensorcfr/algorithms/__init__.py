@@ -42,7 +42,7 @@ from .decomposition import Decomposition
 from .deep import DEEP_CFR, DREAM, SD_CFR, Deep
 from .records import Algorithm, LinearProgram
 from .registry import ALGORITHMS, AUTOMATIC, Record, find_algorithm, from_dict, register
-from .sampling import Sampling
+from .sampling_records import Sampling
 from .unscheduled import (
     EFCCE,
     EFCE,

@@ -6,7 +6,7 @@ from . import local_rules as rules
 from .decomposition import Decomposition
 from .records import Algorithm, LinearProgram
 from .registry import Record, publish
-from .sampling import Sampling
+from .sampling_records import Sampling
 
 BROWN_SANDHOLM = (
     "N. Brown, T. Sandholm, 'Solving imperfect-information games via discounted regret "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, AnyOf, OneOf, Several, Text, Whole
+from .._util.argument_checks import EXACT, AnyOf, OneOf, Several, Text, Whole
 from .records import VARIANT, Algorithm
 from .registry import Record, from_dict
 from .theorems import average_converges

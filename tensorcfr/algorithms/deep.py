@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, Flag, Number, OneOf, Several, Whole, brief
+from .._util.argument_checks import EXACT, Flag, Number, OneOf, Several, Whole, brief
 from .catalogue import CFR
 from .records import Algorithm
 from .registry import Record, from_dict, publish
@@ -31,7 +31,7 @@ class Features:
 
     array: np.ndarray | None
     """float32 (infosets, width), read-only; None if only the digest is known."""
-    said: str | None = None
+    stored_digest: str | None = None
     """Digest, if there is no array."""
 
     def __post_init__(self) -> None:
@@ -52,8 +52,8 @@ class Features:
     def digest(self) -> str:
         """SHA-256 digest of the shape and the numbers."""
         if self.array is None:
-            assert self.said is not None
-            return self.said
+            assert self.stored_digest is not None
+            return self.stored_digest
         return hashlib.sha256(repr(self.array.shape).encode() + self.array.tobytes()).hexdigest()
 
     def __eq__(self, value: object) -> bool:

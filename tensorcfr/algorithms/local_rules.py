@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from .._util.arguments import Number
+from .._util.argument_checks import Number
 from .._util.jit import inlined
 from ..kernels.exponentials import LEAST_SHARE, exponential, logarithm
 from ..kernels.local_rule import LocalRule

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeGuard
 
 import numpy as np
 
-from .._util.arguments import EXACT, Check, Flag, Number, OneOf, Whole
+from .._util.argument_checks import EXACT, Check, Flag, Number, OneOf, Whole
 from ..errors import OldFileError, suggest
 from ..kernels.local_rule import LocalRule
 from .registry import ALGORITHMS, PUBLISHED, Record, find_algorithm
@@ -47,7 +47,7 @@ class Algorithm(Record):
     """
 
     passes_whole_game = True
-    unsaid = DEFAULTS
+    hidden_defaults = DEFAULTS
     scheduled = ("average_power", "floor")
     solvers = MappingProxyType(
         {
@@ -68,7 +68,7 @@ class Algorithm(Record):
     def merges_infosets(self) -> bool:  # noqa: D102
         # A merged infoset has the sum of its members' regrets.  Regret matching ignores this
         # scale; exponential weights and projections of regrets do not.
-        return not self.rule.minds_scale
+        return not self.rule.is_scale_dependent
 
     name: str
     """Name in :func:`tensorcfr.solve` and on the command line."""

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from .._util.arguments import Check, brief, checks_of
+from .._util.argument_checks import Check, brief, checks_of
+from .._util.renamed import renamed_attributes
 from ..errors import Lookup, suggest
 
 
+@renamed_attributes(unsaid="hidden_defaults", usual_options="default_options")
 class Record:
     """Algorithm as data: the base of all records that :func:`tensorcfr.solve` takes.
 
@@ -47,7 +49,7 @@ class Record:
 
     forgets_subgames = False
     """True if the solver stores the numbers of the trunk only, not of all infosets."""
-    unsaid: ClassVar[Mapping[str, Any]] = {}
+    hidden_defaults: ClassVar[Mapping[str, Any]] = {}
     """Option values that descriptions omit, by name of the option."""
     scheduled: ClassVar[tuple[str, ...]] = ()
     """Names of the options that may be functions of the iteration."""
@@ -112,7 +114,7 @@ class Record:
         """Options, by keyword of a call."""
         return {option: getattr(self, option) for option in self._checks}
 
-    def usual_options(self, known: Record | None) -> dict[str, Any]:
+    def default_options(self, known: Record | None) -> dict[str, Any]:
         """Return the option values that a description may omit.
 
         Args:
@@ -160,7 +162,7 @@ class Record:
         shown = [
             describe(option, value)
             for option, value in self.options.items()
-            if option not in self.unsaid or value != self.unsaid[option]
+            if option not in self.hidden_defaults or value != self.hidden_defaults[option]
         ]
         return f"{self.name}({', '.join(shown)})" if shown else self.name
 

@@ -42,7 +42,7 @@ class RegretBound:
     """Smallest and largest ``average_power`` that the theorem covers.  The largest is infinite for
     rules that prevent regrets from falling far below 0.  The cumulative regret then bounds the
     regret since *any* iteration, and therefore every sum with increasing weights."""
-    gains: bool = True
+    never_loses: bool = True
     """True if an update never loses against the opponents' last strategies.  The theorem then also
     holds for alternating updates."""
     numbers: Mapping[str, float] | None = field(default_factory=dict)
@@ -63,25 +63,30 @@ BOUNDS: Mapping[LocalRule, RegretBound] = {
         "Brown, Sandholm 2019", (2.0, math.inf), numbers={"alpha": 1.5, "beta": 0.0}
     ),
     rules.DISCOUNTED_PLUS: RegretBound("Xu et al. 2024", (4.0, math.inf), numbers={"alpha": 1.5}),
-    rules.PREDICTIVE_PLUS: RegretBound("Farina et al. 2021" + RISING, (0.0, math.inf), gains=False),
+    rules.PREDICTIVE_PLUS: RegretBound(
+        "Farina et al. 2021" + RISING, (0.0, math.inf), never_loses=False
+    ),
     rules.ASYMMETRIC_PREDICTIVE_PLUS: RegretBound(
-        "Farina et al. 2021, Meng et al. 2026" + RISING, (0.0, math.inf), gains=False, numbers=None
+        "Farina et al. 2021, Meng et al. 2026" + RISING,
+        (0.0, math.inf),
+        never_loses=False,
+        numbers=None,
     ),
     rules.PACED_PLUS: RegretBound(
         "Zinkevich et al. 2007, docs/newer-variants.md",
         (rules.LEAST_POWER, math.inf),
-        gains=False,
+        never_loses=False,
         numbers=None,
     ),
     rules.PREDICTIVE_DISCOUNTED_PLUS: RegretBound(
-        "Xu et al. 2024", (5.0, math.inf), gains=False, numbers={"alpha": 2.3}
+        "Xu et al. 2024", (5.0, math.inf), never_loses=False, numbers={"alpha": 2.3}
     ),
     rules.EXPONENTIAL: RegretBound(
-        "Freund, Schapire 1999; Brown et al. 2017", gains=False, numbers=None
+        "Freund, Schapire 1999; Brown et al. 2017", never_loses=False, numbers=None
     ),
 }
-"""Theorems by local rule.  ``gains`` is False for predictive rules and for exponential weights
-with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
+"""Theorems by local rule.  ``never_loses`` is False for predictive rules and for exponential
+weights with a decreasing ``eta``: their updates may lose against the opponents' last strategies."""
 
 
 def _magnetic(alpha: float, **_: float) -> str:
@@ -167,7 +172,7 @@ def promise(record: Algorithm, *, zero_sum: bool, sampled: bool = False) -> str:
         )
     if not record.alternating:
         return f"Theorem ({bound.source}): {NASH}"
-    if bound.gains:
+    if bound.never_loses:
         return f"Theorem ({bound.source}; {ALTERNATING}): {NASH}"
     return (
         f"No theorem for players who alternate: that of {bound.paper} is for players who update "
@@ -179,7 +184,9 @@ def average_converges(record: Algorithm) -> bool:
     """Return whether a theorem proves convergence of a variant's average to a Nash equilibrium in
     two-player zero-sum games."""
     bound = BOUNDS.get(_without_instant_updates(record.rule))
-    return bound is not None and not missing(record) and (bound.gains or not record.alternating)
+    return (
+        bound is not None and not missing(record) and (bound.never_loses or not record.alternating)
+    )
 
 
 def missing(record: Algorithm) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 
-from .._util.arguments import Number, OneOf
+from .._util.argument_checks import Number, OneOf
 from ..errors import OldFileError
 from .registry import Record, publish
 

@@ -13,17 +13,17 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, Limit, Text, Where, brief, checked
+from .._util.argument_checks import Flag, Kind, Limit, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from .._util.renamed import renamed_attributes, renamed_parameters
 from ..compilers import compile_game
-from ..compilers.cards.nodes import ANY_CARD
+from ..compilers.cards.card_public_nodes import ANY_CARD
 from ..formats import spot_text
 from ..games.holdem import CARDS
 from ..games.holdem.betting import STREETS
 from ..games.holdem.flops import N_CLASSES, Flop, flops
 from ..games.holdem.spot import PLAYERS, Spot
-from ..model.arguments import CALLABLE
+from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.choose import resolve_algorithm, resolve_precision
 from ..solvers.driver import solve
@@ -173,10 +173,10 @@ def solve_boards(
     precision = resolve_precision(precision, spot, record)
     if isinstance(target, (int, float)):
         raise ValueError(f"target={target!r} needs a unit: '{target!r}%' or '{target!r} chips'")
-    chips = to_game_unit("target", target or spot.usual.target or 0.0, spot)
+    chips = to_game_unit("target", target or spot.defaults.target or 0.0, spot)
     if chips <= 0.0:
         raise ValueError(f"target must be above 0, not {target!r}")
-    percent = float(f"{chips / spot.usual.units['%']:.12g}")
+    percent = float(f"{chips / spot.defaults.units['%']:.12g}")
     # The digest leaves out the board, so that all boards of a table share it.
     first_spot = spot_text(spots[0])
     key = (first_spot.replace(weighted_boards[0].board, ""), line, str(record), percent, precision)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, Number, Whole, checked
+from .._util.argument_checks import EXACT, Number, Whole, checked
 from .._util.one_line import OneLine
 from ..kernels.random import seeded
 from ..model.arrays import CHANCE, TERMINAL

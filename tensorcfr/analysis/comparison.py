@@ -13,17 +13,17 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import EXACT, Kind, Whole, brief, checked
+from .._util.argument_checks import EXACT, Kind, Whole, brief, checked
 from .._util.one_line import OneLine
 from ..evaluation import Evaluation, evaluate
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled
-from ..model.chunks import buckets_by_part, own_buckets
-from ..model.game import CompiledGame, InfosetRows
+from ..model.chunked_form import buckets_by_part, own_buckets
+from ..model.compiled_game import CompiledGame, InfosetRows
+from ..model.game_arguments import Compiled
 from ..model.locks import Locks, locks_for
 from ..model.policy import Policy
-from ..model.tables import policy_of
+from ..model.sequence_table import policy_of
 from ..solvers.solution import Solution
 from .luck import AdjustedPlays, aivat
 from .policy_values import Values, values

@@ -64,7 +64,7 @@ class CounterfactualReach:
             return np.bincount(self.game.tree.infoset[histories] - begin, others_reach, end - begin)
         infoset_reach, opponent_last = np.zeros(end - begin), self._last[1 - player]
         for row, nodes, index, hand, infoset in self._places[player]:
-            joint = np.moveaxis(self.game.public_tree.dealt(row), player, 0)
+            joint = np.moveaxis(self.game.public_tree.deal_probability(row), player, 0)
             infoset_reach[infoset - begin] = (joint @ reach[opponent_last[:, nodes]])[hand, index]
         return infoset_reach
 

@@ -6,8 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..compilers.cards.rules import odds_on
-from ..compilers.cards.subsets import Side, all_sets, compare, signs_of, sums_of
+from ..compilers.cards.card_sums import odds_on
+from ..compilers.cards.subsets import BoardHands, all_sets, compare, signs_of, sums_of
 from ..rules import CardGame
 
 
@@ -48,7 +48,7 @@ def equities(
             if rules.weights_vary:
                 odds[player] = odds_on(rules, player, full_board, board)
                 weight = weight * odds[player]
-            sides.append(Side(order, strength, sets[player], weight))
+            sides.append(BoardHands(order, strength, sets[player], weight))
         for player, side in enumerate(sides):
             of_hands = np.zeros((len(side.strength), 3))
             compare(side, sides[1 - player], signs, sums, of_hands)

@@ -12,11 +12,11 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Number, OneOf, Text, Where, brief, checked
+from .._util.argument_checks import Flag, Number, OneOf, Text, Where, brief, checked
 from .._util.one_line import OneLine
 from .._util.renamed import renamed_attributes
-from ..compilers.cards.nodes import ANY_CARD, CardNodes
-from ..compilers.cards.rules import shares_of_runouts
+from ..compilers.cards.card_public_nodes import ANY_CARD, CardNodes
+from ..compilers.cards.card_sums import shares_of_runouts
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
@@ -113,7 +113,10 @@ def equities_at(
         node: The public node.
         own_reaches: For each player float64 (hands,): the own reach of the node.
     """
-    remaining = nodes.left(node, 0, own_reaches), nodes.left(node, 1, own_reaches)
+    remaining = (
+        nodes.remaining_weight(node, 0, own_reaches),
+        nodes.remaining_weight(node, 1, own_reaches),
+    )
     if not nodes.betting.round[nodes.at(node)[0]] and (n_cards := int(nodes.betting.runs.max())):
         won, tied, _ = shares_of_runouts(nodes.rules, n_cards)
         wins, disjoint = won + tied / 2.0, nodes.dealing.apart
@@ -403,7 +406,9 @@ class SolvedSpot:
         """
         node = self.nodes.find_line(line)
         own_reaches = self._values.own_reaches(node)
-        return self.nodes.left(node, 0, own_reaches), self.nodes.left(node, 1, own_reaches)
+        return self.nodes.remaining_weight(node, 0, own_reaches), self.nodes.remaining_weight(
+            node, 1, own_reaches
+        )
 
     @checked()
     def values(
@@ -527,7 +532,7 @@ class SolvedSpot:
         if unit == "pot":
             return chips * 100.0 / self._spot.pot
         if unit == "mbb" and big_blind is None:
-            return chips / self.game.usual.units.get("mbb", 0.001)
+            return chips / self.game.defaults.units.get("mbb", 0.001)
         return chips * (1000.0 / big_blind if unit == "mbb" and big_blind else 1.0)
 
     def _put_in(self, node: int, player: int) -> float:
@@ -543,14 +548,16 @@ class SolvedSpot:
         player, opponent = layout.player, 1 - layout.player
         own_reaches = self._values.own_reaches(node)
         hands = np.flatnonzero(nodes.free(node, player))
-        opponent_weight = nodes.met(node, player, nodes.left(node, opponent, own_reaches))[hands]
+        opponent_weight = nodes.opponent_weight(
+            node, player, nodes.remaining_weight(node, opponent, own_reaches)
+        )[hands]
         node_values = self._values.at(layout.numbers(hands))
         others_reach = (
             rules.weights_on(player, nodes.cards(node))[hands] * opponent_weight * nodes.share(node)
         )
         # The entry of merged infosets is the sum of their counterfactual values. Dividing it by
         # their count and by the others' reach gives the expected value of one hand.
-        others_reach *= layout.stands_for[hands]
+        others_reach *= layout.multiplicity[hands]
         with np.errstate(divide="ignore", invalid="ignore"):
             values = np.where(opponent_weight > 0.0, node_values.value.T / others_reach, np.nan).T
         cards, hand_cards = nodes.cards(node), rules.hands[player][hands]
@@ -562,7 +569,7 @@ class SolvedSpot:
             actions=layout.actions,
             hands=tuple(nodes.hands[player][hand] for hand in hands.tolist()),
             cards=hand_cards if numbers is None else numbers[hand_cards],
-            weight=nodes.left(node, player, own_reaches)[hands],
+            weight=nodes.remaining_weight(node, player, own_reaches)[hands],
             opponent_weight=opponent_weight,
             strategy=node_values.strategy,
             values=values + self._put_in(node, player),

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._util.arguments import brief, checked
-from .._util.memory import require
+from .._util.argument_checks import brief, checked
+from .._util.memory_budget import require
 from .._util.one_line import OneLine
 from .._util.renamed import renamed_attributes
 from ..errors import UnknownNameError, suggest
 from ..evaluation.metrics import PolicyLike
 from ..formats.policies import find_policy
-from ..model.arguments import Flat
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.levels import levels_below_root
 from ..model.team_game import reach_by_steps, step_probabilities
 

@@ -18,13 +18,13 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Kind, Several, Whole, checked
+from .._util.argument_checks import Kind, Several, Whole, checked
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import strategies_at
 from ..formats.policies import find_policy
-from ..model.arguments import laid_out
-from ..model.arrays import CHANCE, TERMINAL, there
+from ..model.arrays import CHANCE, TERMINAL, not_none
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import require_flat
 from ..model.levels import levels_below_root
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
@@ -111,7 +111,7 @@ def aivat(
     played = find_policy(game, policy)
     expected = played if baseline is None else find_policy(game, baseline, "baseline")
     if plays.hands is None:
-        tree = laid_out(game, "adjusting histories")
+        tree = require_flat(game, "adjusting histories")
         last = np.take_along_axis(
             plays.nodes, (plays.nodes >= 0).sum(axis=1, keepdims=True) - 1, axis=1
         )
@@ -122,7 +122,7 @@ def aivat(
         plays.nodes,
         plays.hands,
         known_players,
-        lambda node: strategies_at(played, there(game.nodes), node),
+        lambda node: strategies_at(played, not_none(game.nodes), node),
     )
     return AdjustedPlays(plays, adjusted)
 

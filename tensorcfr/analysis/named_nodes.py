@@ -12,9 +12,9 @@ from itertools import chain
 
 from .._util.limits import LAZY_LABELS_FROM
 from ..errors import suggest
-from ..model.arguments import laid_out
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame, InfosetRows
+from ..model.game_arguments import require_flat
 from ..model.public_nodes import START, PublicNodes
 
 MAX_LISTED = 12
@@ -63,7 +63,7 @@ def public_nodes(game: CompiledGame) -> dict[str, PublicNode]:
     label begins with; an infoset without one is a public node of its own.
     """
     if game.nodes is None:
-        listed = _by_labels(laid_out(game, "a list of public nodes"))
+        listed = _by_labels(require_flat(game, "a list of public nodes"))
     else:
         players = range(game.n_players)
         numbers = chain.from_iterable(game.nodes.deciding(player) for player in players)

@@ -11,19 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.arguments import checked
-from .._util.memory import require
+from .._util.argument_checks import checked
+from .._util.memory_budget import require
 from ..evaluation import BestResponse, Evaluation, best_response
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import Actions, own_reach, profile_of
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled, Flat
 from ..model.arrays import TERMINAL
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame, InfosetRows
+from ..model.game_arguments import Compiled, Flat
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
-from ..model.tables import Piece, SequenceTable
+from ..model.sequence_table import Piece, SequenceTable
 from .counterfactual_reach import CounterfactualReach, bytes_needed
 
 
@@ -179,7 +179,7 @@ class Values:
         hands = np.flatnonzero(nodes.possible(node, player))
         infosets, own_reaches = nodes.rows(node, hands), self.own_reaches(node)
         # The numbers of merged infosets are sums over that many infosets.
-        multiplicity = infosets.stands_for
+        multiplicity = infosets.multiplicity
         reaches = own_reaches[player][hands], nodes.others_reach(node, player, own_reaches)[hands]
         if nodes.layout(node).stride:
             strategy, _, value, best = self.at(infosets.numbers)
@@ -254,7 +254,7 @@ class Values:
                     action_values.best.max(axis=1),
                 ]
             )
-            return np.where(layout.lane >= 0, infoset_values / layout.stands_for, 0.0)
+            return np.where(layout.lane >= 0, infoset_values / layout.multiplicity, 0.0)
         total = np.zeros((2, len(nodes.hands[player])))
         for step in nodes.children(node):
             reaches = list(own_reaches)
@@ -419,7 +419,7 @@ def values(game: Compiled, policy: PolicyLike) -> Values:
         MemoryLimitError: There is not enough free memory.
     """
     profile = find_policy(game, policy)
-    return LaidOutValues(profile) if game.is_laid_out else Values(profile)
+    return LaidOutValues(profile) if game.is_flat else Values(profile)
 
 
 def _bytes_needed(game: FlatGame) -> int:

@@ -12,9 +12,9 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Number, checked
+from .._util.argument_checks import Number, checked
 from ..evaluation.metrics import PolicyLike
-from ..model.arguments import Compiled
+from ..model.game_arguments import Compiled
 from .policy_values import Values, values
 
 OWN_REACH = 0.01

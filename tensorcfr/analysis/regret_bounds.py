@@ -24,14 +24,14 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import EXACT, Several, Whole, checked
+from .._util.argument_checks import EXACT, Several, Whole, checked
 from .._util.one_line import OneLine
 from ..algorithms import find_algorithm
 from ..kernels.evaluation import add_regrets, best_total, realization_plan
 from ..kernels.random import Seed
-from ..model.arguments import LOCKS, Flat
 from ..model.arrays import FREE
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import LOCKS, Flat
 from ..model.locks import Locks, LocksLike, locks_for, part_locks
 from ..solvers.request import SolveRequest, make_solver
 from ..solvers.solver_arguments import Named

@@ -13,14 +13,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Kind, Number, OneOf, Several, Whole, brief, checked
+from .._util.argument_checks import Kind, Number, OneOf, Several, Whole, brief, checked
 from .._util.extras import needs
 from ..evaluation.linear_program import restricted_equilibrium
 from ..evaluation.metrics import PolicyLike, evaluate_probabilities
 from ..formats.policies import find_policy
 from ..kernels.evaluation import realization_plan
-from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.infoset import refuse_unknown
 from ..model.policy import Policy, suggest_label
 from .comparison import seated

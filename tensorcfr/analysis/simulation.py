@@ -9,14 +9,14 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import EXACT, Whole, checked
+from .._util.argument_checks import EXACT, Whole, checked
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import strategies_at
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled, laid_out
 from ..model.arrays import CHANCE
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..model.team_game import step_probabilities
@@ -96,7 +96,7 @@ class Plays:
         step's label."""
         nodes = self.game.nodes
         if self.hands is None or nodes is None:
-            game = laid_out(self.game, "a history")
+            game = require_flat(self.game, "a history")
             player, step = int(game.tree.player[parent]), step_label(game, node)
             infoset = int(game.tree.infoset[parent])
             return player, game.infoset_labels[infoset] if player >= 0 else "", step
@@ -137,7 +137,7 @@ def simulate(
     """
     profile, rng = find_policy(game, policy), np.random.default_rng(seed)
     if game.nodes is None or game.by_histories:
-        return _by_histories(laid_out(game, "drawing histories"), profile, rng, n)
+        return _by_histories(require_flat(game, "drawing histories"), profile, rng, n)
     return _by_hands(game, game.nodes, profile, rng, n)
 
 

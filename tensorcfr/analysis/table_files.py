@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from .._util.extras import needs
 from .._util.files import replacing
 from .._util.plain import plain

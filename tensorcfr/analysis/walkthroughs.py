@@ -8,14 +8,14 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Whole, checked
+from .._util.argument_checks import Whole, checked
 from .._util.one_line import OneLine
 from ..algorithms import Record, find_algorithm
 from ..errors import UnknownNameError, suggest
 from ..kernels.random import Seed
-from ..model.arguments import Flat
 from ..model.arrays import CHANCE, HistoryTree
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.public_nodes import START
 from ..solvers.base import IterativeSolver, solver_class
 from ..solvers.solver_arguments import Deal, Named

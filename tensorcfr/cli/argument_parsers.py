@@ -16,12 +16,12 @@ from typing import Annotated, Any
 
 import typer
 
-from .._util.arguments import Bytes, brief
+from .._util.argument_checks import Bytes, brief
 from ..algorithms import ALGORITHMS, AUTOMATIC, Record
 from ..errors import suggest
 from ..formats.game_sources import is_foreign
 from ..games import GAMES
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import suggest_label
 from ..solvers.choose import CARDS_ALGORITHM, DEFAULT_ALGORITHM, PACKED_ALGORITHM
 from ..solvers.request import USUAL_ITERATIONS, SolveRequest

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ..compilers import compile_game
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..solvers.choose import resolve_algorithm
 from ..solvers.driver import solve as run
 from ..solvers.solution import Solution

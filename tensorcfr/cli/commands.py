@@ -22,7 +22,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..errors import suggest
 
 OPTION = "--settings"

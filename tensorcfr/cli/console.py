@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from .._util.signals import Terminated, exit_status, is_asked_to_end, is_terminated, terminations
+from .._util.signals import Terminated, exit_status, is_terminated, should_end, terminations
 from ..compilers import CompileProgress
 from ..errors import CutError, MemoryLimitError, MissingExtraError
 from ..solvers.driver import Progress
@@ -137,7 +137,7 @@ def errors_in_one_line() -> Iterator[None]:
             if is_terminated():
                 raise typer.Exit(exit_status()) from None
             raise
-        if is_asked_to_end():
+        if should_end():
             raise typer.Exit(exit_status())
 
 

@@ -14,9 +14,9 @@ from ..analysis import values as values_of
 from ..errors import suggest
 from ..formats import policy_table, save_efg, save_nfg, save_policy
 from ..formats.policies import FORMATS, is_policy_file
-from ..model.arguments import laid_out
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
-from ..model.tables import WRITERS
+from ..model.sequence_table import WRITERS
 from ..solvers.solution import Solution
 from . import argument_parsers, json_output, report
 from .console import errors_in_one_line, plain_console
@@ -79,7 +79,7 @@ def export(
         sys.stdout.flush()
         table.write(sys.stdout.buffer, name)
     elif name in GAMES:
-        GAMES[name](laid_out(solution.game, name), output)
+        GAMES[name](require_flat(solution.game, name), output)
     elif values:
         table.save(output, name)
     else:

@@ -19,7 +19,7 @@ from ..analysis.policy_values import Values
 from ..analysis.reached_regrets import ConditionalRegrets
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
-from ..model.game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 

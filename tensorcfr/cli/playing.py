@@ -266,7 +266,7 @@ class Coach:
         best = actions[int(action_values.argmax())]
         hand, where = position.hand(player), position.line or START
         self.costs.append((cost, f"{action} with {hand} at {where}, where {best} is best"))
-        if self.match.game.settled(cost) == 0.0:
+        if self.match.game.round_to_zero(cost) == 0.0:
             return f"{action}: nothing is better"
         return f"{action}: costs {cost:.4g}{nodes.unit_name}; {best} is best"
 
@@ -276,7 +276,7 @@ class Coach:
         if not self.costs:
             return []
         total = sum(cost for cost, _ in self.costs)
-        right = sum(self.match.game.settled(cost) == 0.0 for cost, _ in self.costs)
+        right = sum(self.match.game.round_to_zero(cost) == 0.0 for cost, _ in self.costs)
         worst = [entry for entry in sorted(self.costs, reverse=True)[:WORST] if entry[0] > 0]
         return [
             f"{len(self.costs)} decisions, {right} of them at no cost; they cost "

@@ -25,7 +25,7 @@ from ..analysis.walkthroughs import Walkthrough
 from ..evaluation import Evaluation
 from ..evaluation.metrics import meaning_of_exploitability
 from ..games import GAMES, GameEntry
-from ..model.game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.policy import Policy
 from ..solvers.solution import Solution, TracePoint
 from ..sweep import Reached, SweepRow, reached
@@ -136,7 +136,7 @@ def _infoset_cells(
 
 def _value(game: CompiledGame, value: float, form: str = "+.4g") -> str:
     """Format a value without its rounding error; NaN is a dash."""
-    return "-" if value != value else f"{game.settled(value) + 0.0:{form}}"
+    return "-" if value != value else f"{game.round_to_zero(value) + 0.0:{form}}"
 
 
 def print_evaluation(

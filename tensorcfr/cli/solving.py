@@ -16,7 +16,7 @@ from ..algorithms import AUTOMATIC, Record
 from ..compilers import CompileProgress, compile_game
 from ..formats import find_policy
 from ..formats.policies import is_policy_file
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..solvers.driver import CHECKPOINT_SECONDS, run
 from ..solvers.request import SolveRequest

@@ -15,12 +15,12 @@ from .._util.signals import put_off
 from ..abstraction import abstract_hands, buckets_by_future, buckets_by_strength, lift
 from ..analysis import SolvedSpot
 from ..analysis.hand_tables import SHARES, UNITS
-from ..compilers import Size, compile_game, game_size
+from ..compilers import GameSize, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
 from ..games.holdem.spot import Spot
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START
 from ..solvers.driver import run
 from ..solvers.request import SolveRequest
@@ -273,7 +273,7 @@ def _buckets_line(solution: Solution, rules: Spot) -> str:
     )
 
 
-def _size_line(rules: Spot, size: Size) -> str:
+def _size_line(rules: Spot, size: GameSize) -> str:
     """Return a line about the size of a spot."""
     hands = " x ".join(str(len(player_hands)) for player_hands in rules.hands)
     whole = {

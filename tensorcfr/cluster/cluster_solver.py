@@ -17,16 +17,16 @@ import numpy as np
 from .._util.aligned import aligned
 from .._util.cluster import close, connect
 from .._util.mapped_files import MappedFiles
-from .._util.memory import free_memory
+from .._util.memory_budget import free_memory
 from ..algorithms import Algorithm
 from ..algorithms.registry import PUBLISHED
 from ..errors import ClusterError, MemoryLimitError
 from ..evaluation.metrics import Evaluation
-from ..kernels.chunks import DOWN, UP
-from ..kernels.pass_arrays import Numbers, Turns
-from ..model.chunks import ChunkedForm, ChunkLocks
-from ..model.cut_game import CutGame
-from ..model.shares import Share
+from ..kernels.chunk_passes import DOWN, UP
+from ..kernels.pass_arrays import Numbers, PassSchedule
+from ..model.branch_shares import BranchShare
+from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..model.chunked_game import ChunkedGame
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.solver import Solver
 from ..solvers.solver_arguments import STEPS
@@ -84,7 +84,7 @@ class ClusterSolver(Solver):
 
     def __init__(
         self,
-        game: CutGame,
+        game: ChunkedGame,
         algorithm: str | Algorithm | None = None,
         *,
         cluster: Client | str,
@@ -103,7 +103,7 @@ class ClusterSolver(Solver):
             """Last snapshot."""
             self._spare_snapshot: State | None = None
             self._losses = 0
-            self._end = int(game.chunks.first[0])
+            self._end = int(game.chunks.number_offset[0])
             self._workers = Workers(
                 client, game, self.algorithm, self.precision, self._locks, self._threads
             )
@@ -283,17 +283,17 @@ class _ClusterPasses(Passes):
         super().__init__(form, record, state, scale, locks, threads=1)
         self._workers = workers
 
-    def run(self, turns: Turns) -> None:
+    def run(self, turns: PassSchedule) -> None:
         """Run passes in sequence."""
         for t in range(len(turns.row)):
-            turn = Turns(*(array[t : t + 1] for array in turns))
+            turn = PassSchedule(*(array[t : t + 1] for array in turns))
             # Each pass has three parts: forward in the trunk, all chunks, backward in the trunk.
-            nobody = np.zeros_like(turn.descends)
+            nobody = np.zeros_like(turn.computes_reach)
             self._run_trunk(turn._replace(updates=nobody))
             self._workers.work(turn, self.trunk)
-            self._run_trunk(turn._replace(descends=nobody))
+            self._run_trunk(turn._replace(computes_reach=nobody))
 
-    def _run_trunk(self, turn: Turns) -> None:
+    def _run_trunk(self, turn: PassSchedule) -> None:
         """Run the stages of a pass in the trunk."""
         counters = new_counters(1)
         # Pretend to be the first of two threads while all chunks are already done by the second, so
@@ -311,7 +311,7 @@ class _ClusterPasses(Passes):
         self.evaluate_stage(UP, weight, floor, expected, best)
 
 
-def traffic_of(shares: Sequence[Share], algorithm: Algorithm, precision: str) -> Traffic:
+def traffic_of(shares: Sequence[BranchShare], algorithm: Algorithm, precision: str) -> Traffic:
     """Compute the traffic of one iteration in advance.
 
     Every iteration sends the reaches of both players' entries, and receives their values, once.

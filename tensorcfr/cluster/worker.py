@@ -9,19 +9,19 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util.aligned import aligned
-from .._util.machine import versions
-from .._util.memory import free_memory
+from .._util.hardware import versions
+from .._util.memory_budget import free_memory
 from ..algorithms import Algorithm
 from ..errors import MemoryLimitError
 from ..evaluation.profile import results_for
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks
-from ..model.shares import Share, share_of
+from ..model.branch_shares import BranchShare, share_of
+from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
 from ..solvers.passes import Passes, bytes_of_passes, new_counters
 from ..solvers.scales import bucket_scales
 from ..solvers.solver_state import State, first_state, floats_of
 from ..solvers.threads import run_together
-from ..storage.game import unpack_game
+from ..storage.game_files import unpack_game
 from ..storage.recipes import KEY
 
 StateNumbers = dict[str, np.ndarray]
@@ -35,7 +35,7 @@ class ShareOrder(NamedTuple):
     """Name of the game."""
     recipe: np.ndarray | None
     """Recipe to compile the game, uint8, as in its file; None for a game of the user."""
-    share: Share | None
+    share: BranchShare | None
     """Share itself, if there is no recipe."""
     begin: int
     """First chunk."""
@@ -50,7 +50,7 @@ class ShareOrder(NamedTuple):
     threads: int
     """Number of threads of the worker."""
     versions: str
-    """Software versions of the solver; see :func:`tensorcfr._util.machine.versions`."""
+    """Software versions of the solver; see :func:`tensorcfr._util.hardware.versions`."""
 
 
 class ShareWorker:
@@ -108,14 +108,14 @@ class ShareWorker:
         """Run a pass through the chunks of the share.
 
         Args:
-            order: The pass, a pickled :class:`~tensorcfr.kernels.pass_arrays.Turns`.
+            order: The pass, a pickled :class:`~tensorcfr.kernels.pass_arrays.PassSchedule`.
             message: The result of :func:`reaches_for`.
 
         Returns:
             Float array: the values of the entries of each updated player.
         """
         turns, passes = pickle.loads(order), self._passes
-        self._enter(message, turns.descends[0])
+        self._enter(message, turns.computes_reach[0])
         counters = new_counters(1)
         counters[0, 0] = 1  # The forward pass of the trunk is done.
         # Thread 0, which processes the trunk, is the solver's process; number the threads from 1.
@@ -159,7 +159,7 @@ class ShareWorker:
             offset += last - first
 
 
-def reaches_for(share: Share, descends: np.ndarray, reach: np.ndarray) -> np.ndarray:
+def reaches_for(share: BranchShare, descends: np.ndarray, reach: np.ndarray) -> np.ndarray:
     """Collect the numbers of the trunk that a share needs in a pass.
 
     Args:
@@ -181,8 +181,8 @@ def numbers_of(state: State, begin: int, end: int) -> StateNumbers:
 
     Args:
         state: The state.
-        begin: First number, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
-        end: Number after the last one, a multiple of :data:`~tensorcfr.model.chunks.ROW`.
+        begin: First number, a multiple of :data:`~tensorcfr.model.chunked_form.ROW`.
+        end: Number after the last one, a multiple of :data:`~tensorcfr.model.chunked_form.ROW`.
     """
     return {
         "regret": state.regret[begin:end],

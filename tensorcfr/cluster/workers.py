@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._util.cluster import address_of, close, workers_of
-from .._util.machine import versions
+from .._util.hardware import versions
 from ..algorithms import Algorithm
 from ..errors import ClusterError
-from ..kernels.pass_arrays import TrunkScratch, Turns
-from ..model.chunks import ChunkLocks
-from ..model.cut_game import CutGame
-from ..model.shares import divide, share_of, share_of_locks
+from ..kernels.pass_arrays import PassSchedule, TrunkScratch
+from ..model.branch_shares import divide, share_of, share_of_locks
+from ..model.chunked_form import ChunkLocks
+from ..model.chunked_game import ChunkedGame
 from ..solvers.solver_state import State
 from ..storage.recipes import KEY, pack_cut_game
 from .worker import ShareOrder, ShareWorker, numbers_of, put_numbers, reaches_for
@@ -69,7 +69,7 @@ class Workers:
     def __init__(
         self,
         client: Client,
-        game: CutGame,
+        game: ChunkedGame,
         record: Algorithm,
         precision: str,
         locks: ChunkLocks | None,
@@ -96,9 +96,9 @@ class Workers:
         ]
         self._bounds = [
             (
-                int(form.first[chunk_share.begin]),
-                int(form.first[chunk_share.end]),
-                int(chunk_share.form.first[0]),
+                int(form.number_offset[chunk_share.begin]),
+                int(form.number_offset[chunk_share.end]),
+                int(chunk_share.form.number_offset[0]),
             )
             for chunk_share in self.shares
         ]
@@ -165,7 +165,7 @@ class Workers:
             raise LostWorkerError
         return answers
 
-    def work(self, turn: Turns, trunk: TrunkScratch) -> None:
+    def work(self, turn: PassSchedule, trunk: TrunkScratch) -> None:
         """Run a pass through all chunks, and write the values of the entries to the trunk.
 
         Args:
@@ -175,7 +175,7 @@ class Workers:
         Raises:
             LostWorkerError: A worker was lost.
         """
-        descends, updates = turn.descends[0], np.flatnonzero(turn.updates[0])
+        descends, updates = turn.computes_reach[0], np.flatnonzero(turn.updates[0])
         messages = [reaches_for(share, descends, trunk.reach) for share in self.shares]
         # Dask has a constant overhead per array, so send the arrays of the tuple as one object.
         order = pickle.dumps(turn)

@@ -6,21 +6,33 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import EXACT, AnyOf, Flag, Kind, Limit, OneOf, Several, Text, Whole, checked
-from .._util.memory import budget, free_memory, no_garbage_collection
+from .._util.argument_checks import (
+    EXACT,
+    AnyOf,
+    Flag,
+    Kind,
+    Limit,
+    OneOf,
+    Several,
+    Text,
+    Whole,
+    checked,
+)
+from .._util.memory_budget import budget, free_memory, no_garbage_collection
+from .._util.renamed import renamed_in_module
 from ..errors import MemoryLimitError
 from ..formats.game_sources import name_of, resolve_rules
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
 from ..rules import CardGame, PublicTreeGame, Rules
-from . import histories, laid_out
-from .cards import flat as card_flat
-from .cards import game as card_game
-from .cut import game as cut_game
+from . import flat_compiler, history_reader
+from .cards import card_compiler as card_game
+from .cards import flat_cards as card_flat
+from .cut import cut_compiler as cut_game
 from .shared_payoffs import share_payoffs
-from .sizes.sizing import CompileProgress, Size, Watch, game_size
+from .sizes.sizing import CompileProgress, GameSize, Watch, game_size
 
-__all__ = ["CompileProgress", "Size", "compile_game", "game_size"]
+__all__ = ["CompileProgress", "GameSize", "compile_game", "game_size"]
 
 HOOK = Kind((Callable,), "a function")
 
@@ -105,7 +117,7 @@ def compile_game(
         form ``game.form``: a backward pass computes counterfactual values and regrets, a forward
         pass computes reaches and the average strategy (:mod:`tensorcfr.kernels`).
         :mod:`tensorcfr.model.arrays` declares all arrays.  A game in chunks has ``game.chunks`` in
-        place of both; ``game.flat()`` converts it.
+        place of both; ``game.flat_cards()`` converts it.
 
     Raises:
         GameError: The game does not exist or its rules break their contract; the message names the
@@ -138,14 +150,17 @@ def compile_game(
         cut = False if cut is None else cut
         if isinstance(rules, PublicTreeGame):
             if cut is False:
-                return laid_out.compile_rules(rules, name, memory, symmetry=symmetry)
+                return flat_compiler.compile_rules(rules, name, memory, symmetry=symmetry)
             return cut_game.compile_rules(
                 rules, name, memory, cut=cut, symmetric=symmetry, source=found_by
             )
         if cut is not False and cut != cut_game.AUTO:
             raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
         try:
-            walked = histories.walk(rules, memory)
+            walked = history_reader.read_histories(rules, memory)
         except MemoryLimitError as error:
             raise watch.explain(error) from None
-        return laid_out.compile_walked(walked, name, symmetry=symmetry)
+        return flat_compiler.compile_histories(walked, name, symmetry=symmetry)
+
+
+__getattr__ = renamed_in_module(__name__, Size="GameSize")

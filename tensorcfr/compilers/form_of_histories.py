@@ -13,7 +13,7 @@ from ..errors import ImperfectRecallError
 from ..model.arrays import SequenceForm, infoset_layout
 from ..payoff import PayoffPart
 from ..payoff.entries import payoff_entries
-from .histories import WalkedGame
+from .history_reader import HistoryGame
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Sequences:
     """float64 (terminals,): chance probability of each terminal."""
 
 
-def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
+def build(history_game: HistoryGame) -> tuple[SequenceForm, np.ndarray]:
     """Build the sequence form of a history tree.
 
     Returns:
@@ -45,27 +45,29 @@ def build(walked: WalkedGame) -> tuple[SequenceForm, np.ndarray]:
         ImperfectRecallError: Two histories of an infoset differ in earlier actions of its player;
             the message names both.
     """
-    n_actions = np.array([len(actions) for actions in walked.infosets.actions], dtype=np.int64)
-    owner = np.array(walked.infosets.players, dtype=np.int64)
-    sequences = trace_sequences(walked, n_actions)
-    layout, order, place = lay_out(owner, n_actions, sequences, walked.n_players)
+    n_actions = np.array(
+        [len(actions) for actions in history_game.infosets.actions], dtype=np.int64
+    )
+    owner = np.array(history_game.infosets.players, dtype=np.int64)
+    sequences = trace_sequences(history_game, n_actions)
+    layout, order, place = lay_out(owner, n_actions, sequences, history_game.n_players)
     payoff = payoff_entries(
         place[sequences.last],
-        sequences.reach[:, None] * walked.tree.utility,
+        sequences.reach[:, None] * history_game.tree.utility,
         layout["player_sequences"],
     )
     operator: tuple[PayoffPart, ...] = () if payoff.is_empty else (payoff,)
     return SequenceForm(**layout, operator=operator), order
 
 
-def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
+def trace_sequences(history_game: HistoryGame, n_actions: np.ndarray) -> Sequences:
     """Find each player's last sequence at every terminal, and the parent sequence of every infoset.
 
     Raises:
         ImperfectRecallError: Two histories of an infoset differ in earlier actions of its player;
             the message names both.
     """
-    tree, n_players = walked.tree, walked.n_players
+    tree, n_players = history_game.tree, history_game.n_players
     first = n_players + np.cumsum(n_actions) - n_actions
     last, reach = tree.traced(np.arange(n_players), first, np.ones_like(first))
     deciding = np.flatnonzero(tree.player >= 0)
@@ -76,49 +78,49 @@ def trace_sequences(walked: WalkedGame, n_actions: np.ndarray) -> Sequences:
     parent[infoset[::-1]] = own_last[::-1]
     wrong = parent[infoset] != own_last
     if wrong.any():
-        raise _recall_error(walked, last, first, int(deciding[wrong.argmax()]))
+        raise _recall_error(history_game, last, first, int(deciding[wrong.argmax()]))
     return Sequences(first, parent, last[:, tree.terminal], reach[tree.terminal])
 
 
 def _recall_error(
-    walked: WalkedGame, last: np.ndarray, first: np.ndarray, node: int
+    history_game: HistoryGame, last: np.ndarray, first: np.ndarray, node: int
 ) -> ImperfectRecallError:
     """Return the error for a player who reaches an infoset by different sequences of their own."""
-    tree = walked.tree
+    tree = history_game.tree
     player, own_last = int(tree.player[node]), last[tree.player[node]]
     same = np.flatnonzero(tree.infoset == tree.infoset[node])
     same_node = int(same[own_last[same] != own_last[node]][0])
-    label = walked.infosets.labels[tree.infoset[node]]
+    label = history_game.infosets.labels[tree.infoset[node]]
     for h in (node, same_node):
-        if (ancestor := _same_above(walked, h)) is not None:
+        if (ancestor := _same_above(history_game, h)) is not None:
             return ImperfectRecallError(
                 f"player {player} is absent-minded: infoset {label!r} is at "
-                f"{walked.where(ancestor)} and again further down at {walked.where(h)}"
+                f"{history_game.where(ancestor)} and again further down at {history_game.where(h)}"
             )
-    before = [_name_sequence(walked, first, int(own_last[h])) for h in (same_node, node)]
+    before = [_name_sequence(history_game, first, int(own_last[h])) for h in (same_node, node)]
     return ImperfectRecallError(
         f"player {player} forgets an own action before infoset {label!r} (imperfect "
-        f"recall): the player reaches it {before[0]} at {walked.where(same_node)}, but "
-        f"{before[1]} at {walked.where(node)}"
+        f"recall): the player reaches it {before[0]} at {history_game.where(same_node)}, but "
+        f"{before[1]} at {history_game.where(node)}"
     )
 
 
-def _same_above(walked: WalkedGame, node: int) -> int | None:
+def _same_above(history_game: HistoryGame, node: int) -> int | None:
     """Return an ancestor of a node in the same infoset, or None if there is none."""
-    tree = walked.tree
+    tree = history_game.tree
     ancestor = int(tree.parent[node])
     while ancestor >= 0 and tree.infoset[ancestor] != tree.infoset[node]:
         ancestor = int(tree.parent[ancestor])
     return ancestor if ancestor >= 0 else None
 
 
-def _name_sequence(walked: WalkedGame, first: np.ndarray, sequence: int) -> str:
+def _name_sequence(history_game: HistoryGame, first: np.ndarray, sequence: int) -> str:
     """Return ``by 'bet' at infoset 'Jpb'``, or ``without having acted``."""
-    if sequence < walked.n_players:
+    if sequence < history_game.n_players:
         return "without having acted"
     infoset = int(np.searchsorted(first, sequence, side="right")) - 1
-    action = walked.infosets.actions[infoset][sequence - int(first[infoset])]
-    return f"by {str(action)!r} at infoset {walked.infosets.labels[infoset]!r}"
+    action = history_game.infosets.actions[infoset][sequence - int(first[infoset])]
+    return f"by {str(action)!r} at infoset {history_game.infosets.labels[infoset]!r}"
 
 
 def lay_out(

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import PublicTree, SequenceForm, bucket_layout
-from ..model.chunks import ALIGNED, whole_rows
+from ..model.chunked_form import ALIGNED, whole_rows
 from ..model.levels import levels_below_root
 from . import payoff_blocks
-from .payoff_blocks import NO_STEP, Entries, places_of
-from .tables import smallest_int
+from .payoff_blocks import NO_STEP, EntrySequences, action_sequences
+from .shared_tables import smallest_int
 
 BYTES_PER_NODE = 130
 """Bytes per public node for the layout: last own actions, levels, and sorts."""
@@ -69,7 +69,7 @@ class Built(NamedTuple):
     last: np.ndarray
     """int32 (players, nodes): the player's last own action or the code of an entry; see
     :class:`Steps`."""
-    entered: Entries
+    entered: EntrySequences
     """Sequences of the entries."""
 
 
@@ -265,7 +265,7 @@ def _layout(
     bucket_mask: np.ndarray,
     masks: np.ndarray,
     forest: Forest | None,
-) -> tuple[SequenceForm, Entries]:
+) -> tuple[SequenceForm, EntrySequences]:
     """Lay out the sequence form, without parents and payoffs, and the entries.
 
     The empty sequence of each player comes first.  A part of a game has entries instead: the
@@ -284,7 +284,7 @@ def _layout(
     if forest is None:
         none = np.zeros(tree.n_players, dtype=np.int64)
         first = form.player_sequences[:-1]
-        return form, Entries(np.arange(tree.n_players), first, none, none)
+        return form, EntrySequences(np.arange(tree.n_players), first, none, none)
     mask, count = np.concatenate(forest.mask), len(forest.mask[0])
     first_sizes, second_sizes = np.split(hand_rank[mask, -1], [count])
     # Round the size of each bucket up to a multiple of ALIGNED.
@@ -299,14 +299,16 @@ def _layout(
         player_sequences=np.array([0, before + middle, last + int(second_sizes.sum())]),
         bucket_sequence=sequences[:-1] + before,
     )
-    return form, Entries(np.array([0, count]), first, np.ones_like(mask), mask)
+    return form, EntrySequences(np.array([0, count]), first, np.ones_like(mask), mask)
 
 
-def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entries) -> np.ndarray:
+def _parents(
+    tree: PublicTree, steps: Steps, form: SequenceForm, entered: EntrySequences
+) -> np.ndarray:
     """Return the last sequence of the player before every infoset, uint32 (infosets,)."""
     nodes = tree.by_place
     player = tree.player[nodes].astype(np.int64)
-    places = places_of(tree, form, entered, player, steps.last[player, nodes])
+    places = action_sequences(tree, form, entered, player, steps.last[player, nodes])
     infosets = int(form.player_infosets[-1])
     reserve(BYTES_PER_INFOSET * infosets)
     parent = np.empty(infosets, dtype=np.uint32)
@@ -314,7 +316,7 @@ def _parents(tree: PublicTree, steps: Steps, form: SequenceForm, entered: Entrie
     for bucket, count in enumerate(form.bucket_stride.tolist()):
         lanes = slice(begin, begin + count)
         # The lanes of a bucket are ordered by hand, then by node.
-        for hand in form.held(bucket).tolist():
+        for hand in form.possible_hands(bucket).tolist():
             rank = form.hand_rank[places.mask[lanes], hand]
             parent[infoset : infoset + count] = places.sequence[lanes] + rank * places.stride[lanes]
             infoset += count

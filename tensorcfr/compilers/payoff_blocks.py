@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._util import limits
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import PublicTree, SequenceForm
 from ..payoff import PayoffBlocks, PayoffEntries, PayoffPart
 from ..payoff.blocks import COLUMNS
@@ -34,7 +34,7 @@ BYTES_PER_END = 200
 """Peak bytes per terminal for its layout."""
 
 
-class Entries(NamedTuple):
+class EntrySequences(NamedTuple):
     """First sequences of each player.
 
     In a whole game, each player has one entry, the empty sequence.  In a part of a game, an entry
@@ -55,7 +55,7 @@ class Entries(NamedTuple):
 
 
 @dataclass
-class Ends:
+class Terminals:
     """Terminals of a game.  Terminals with equal last own actions are combined into one."""
 
     step: np.ndarray
@@ -74,7 +74,7 @@ def build(
     last: np.ndarray,
     reachable: np.ndarray,
     form: SequenceForm,
-    entered: Entries,
+    entered: EntrySequences,
 ) -> tuple[PayoffPart, ...]:
     """Build the parts of the payoff operator: single entries, then blocks.  Either part may be
     empty.
@@ -88,7 +88,7 @@ def build(
     """
     ends = _ends(tree, last, reachable)
     places = [
-        places_of(tree, form, entered, np.full(len(step), player), step)
+        action_sequences(tree, form, entered, np.full(len(step), player), step)
         for player, step in enumerate(ends.step)
     ]
     programs = [
@@ -111,7 +111,7 @@ def build(
 
 
 @dataclass
-class Places:
+class ActionSequences:
     """Sequences after last own actions; int64 (steps,) each."""
 
     group: np.ndarray
@@ -125,13 +125,13 @@ class Places:
     """Row of ``hand_rank`` that numbers the possible hands."""
 
 
-def places_of(
+def action_sequences(
     tree: PublicTree,
     form: SequenceForm,
-    entered: Entries,
+    entered: EntrySequences,
     player: np.ndarray,
     step: np.ndarray,
-) -> Places:
+) -> ActionSequences:
     """Return the sequences after some own actions.
 
     Args:
@@ -143,7 +143,7 @@ def places_of(
     """
     before = step < 0
     entry = entered.first[player] + np.where(before, -1 - step, 0)
-    entered_places = Places(
+    entered_places = ActionSequences(
         step, entered.sequence[entry], entered.stride[entry], entered.mask[entry]
     )
     if not len(form.bucket_lanes):
@@ -154,7 +154,7 @@ def places_of(
     action = step - tree.first_child[node]
     most = int(form.bucket_actions.max(initial=1))
     sequence = form.bucket_sequence[bucket] + action * form.bucket_lanes[bucket]
-    return Places(
+    return ActionSequences(
         np.where(before, step, bucket * most + action),
         np.where(before, entered_places.sequence, sequence + tree.rank[node]),
         np.where(before, entered_places.stride, form.bucket_stride[bucket]),
@@ -162,7 +162,7 @@ def places_of(
     )
 
 
-def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
+def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Terminals:
     """Collect the terminals that some deal reaches.  Each distinct table is stored once."""
     terminals = np.flatnonzero((tree.payoff >= 0) & reachable)
     payoff = tree.payoff[terminals].astype(np.int64)
@@ -176,14 +176,14 @@ def _ends(tree: PublicTree, last: np.ndarray, reachable: np.ndarray) -> Ends:
     tables = np.empty((len(distinct), 2, *tree.prior.shape))
     for table, number in zip(tables, distinct.tolist(), strict=True):
         table[:] = tree.expected_utility(*divmod(number, len(tree.matrix_table)))
-    ends = Ends(step, matrix, tree.coefficient[payoff], tables)
+    ends = Terminals(step, matrix, tree.coefficient[payoff], tables)
     order = np.lexsort((matrix, *step))
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(step[:, order], axis=1) != 0).any(axis=0)
     return ends if new.all() else _add_equal_ends(ends, order, np.flatnonzero(new))
 
 
-def _add_equal_ends(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
+def _add_equal_ends(ends: Terminals, order: np.ndarray, first: np.ndarray) -> Terminals:
     """Add up terminals with equal last own actions.  Each sum is a multiple of a new table.
 
     Args:
@@ -215,10 +215,10 @@ def _add_equal_ends(ends: Ends, order: np.ndarray, first: np.ndarray) -> Ends:
         matrix[group], coefficient[group] = known[key], scale
     used, matrix = np.unique(matrix, return_inverse=True)
     reserve(tables[0].nbytes * (len(tables) + len(used)))
-    return Ends(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
+    return Terminals(ends.step[:, keep], matrix, coefficient, np.array(tables)[used])
 
 
-def _runs(order: np.ndarray, places: list[Places], matrix: np.ndarray) -> np.ndarray:
+def _runs(order: np.ndarray, places: list[ActionSequences], matrix: np.ndarray) -> np.ndarray:
     """Mark the first terminal of each run, bool (ends,).
 
     Terminals of a run share their groups and their matrix, and have consecutive sequences for both
@@ -259,8 +259,8 @@ def _blocks(
     ends_in: np.ndarray,
     first: np.ndarray,
     length: np.ndarray,
-    ends: Ends,
-    places: list[Places],
+    ends: Terminals,
+    places: list[ActionSequences],
     programs: list[tuple[Program, Program]],
 ) -> PayoffBlocks:
     """Build the blocks of the payoff operator.
@@ -304,7 +304,7 @@ def _blocks(
 
 
 def _entries(
-    form: SequenceForm, rest: np.ndarray, ends: Ends, places: list[Places]
+    form: SequenceForm, rest: np.ndarray, ends: Terminals, places: list[ActionSequences]
 ) -> PayoffEntries:
     """Build the single entries for the terminals ``rest``, which belong to no block."""
     last: list[list[np.ndarray]] = [[], []]

@@ -13,7 +13,7 @@ from .._util.limits import CHANCE_TOLERANCE
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL, PublicTree
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
-from . import histories
+from . import history_reader
 
 
 @dataclass
@@ -36,7 +36,9 @@ class States:
         while state:
             state, edge = self.reached_from[state]
             labels.append(edge)
-        return f"public {histories.name_history(labels[::-1])}" if labels else "the public root"
+        return (
+            f"public {history_reader.name_history(labels[::-1])}" if labels else "the public root"
+        )
 
 
 def checked_prior(game: PublicTreeGame) -> np.ndarray:
@@ -81,13 +83,13 @@ def check_decision(game: PublicTreeGame, states: States, node: Decision, index: 
             "nodes are named by the steps that lead to them, and infoset must be None"
         )
     where = partial(states.where, index)
-    histories.check_player(node.player, game.n_players, "the decision", where)
-    histories.check_actions(node.actions, "the decision", where)
+    history_reader.check_player(node.player, game.n_players, "the decision", where)
+    history_reader.check_actions(node.actions, "the decision", where)
 
 
 def check_chance(states: States, node: Chance, index: int) -> None:
     """Check one public chance node, except its probabilities."""
-    histories.check_chance(node.outcomes, lambda: states.where(index))
+    history_reader.check_chance(node.outcomes, lambda: states.where(index))
     if len(set(map(str, node.outcomes))) != len(node.outcomes):
         raise GameError(
             f"an outcome is named twice: {list(map(str, node.outcomes))}, at {states.where(index)}"

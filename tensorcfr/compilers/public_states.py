@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, TERMINAL, PublicTree, tree_links
-from ..model.cut_game import Counts
+from ..model.chunked_game import Counts
 from ..model.expansion import count_dealing
 from .form_of_public_tree import possible_hands
-from .tables import smallest_int
+from .shared_tables import smallest_int
 
 
 class Graph(NamedTuple):
@@ -110,7 +110,7 @@ def counts_of(graph: Graph, ways: np.ndarray) -> Counts:
 
     Args:
         graph: The states.
-        ways: int64 (states,): from :func:`count_ways`.
+        ways: int64 (states,): from :func:`state_multiplicity`.
     """
     tables, hands, deals = graph.tables, acting_hands(graph), graph.tables.n_deals
     players = range(tables.n_players)
@@ -137,7 +137,7 @@ def nodes_below(graph: Graph) -> np.ndarray:
     return _sum_up(graph, np.ones(graph.n_states, dtype=np.int64))
 
 
-def count_ways(graph: Graph, dtype: type = np.int64) -> np.ndarray:
+def state_multiplicity(graph: Graph, dtype: type = np.int64) -> np.ndarray:
     """Count the nodes of the tree that have each state, (states,).
 
     Args:

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._util.limits import HAND_PAIRS_PER_DEAL, SHARE_DECIMALS
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, NO_PARENT, TERMINAL, HistoryTree, PublicTree
 from ..model.labels import PublicGame
 from ..model.levels import levels, levels_below_root
-from .histories import WalkedGame
-from .tables import ChanceProducts, fingerprint, smallest_int
+from .history_reader import HistoryGame
+from .shared_tables import ChanceProducts, fingerprint, smallest_int
 
 
 @dataclass
@@ -45,29 +45,31 @@ class _Deals:
     """Histories directly after the deals, as a range of nodes."""
 
 
-def recognise(walked: WalkedGame) -> Recognised | None:
+def recognise(history_game: HistoryGame) -> Recognised | None:
     """Convert a history tree to private hands x public tree, or return None if it lacks that
     form."""
-    if walked.n_players != 2:
+    if history_game.n_players != 2:
         return None
-    deals = _deals(walked.tree)
+    deals = _deals(history_game.tree)
     if deals is None:
         return None
-    hand = [_hands(walked.tree, deals, player) for player in range(2)]
+    hand = [_hands(history_game.tree, deals, player) for player in range(2)]
     hands = tuple(int(player_hands.max()) + 1 for player_hands in hand)
     pair = hand[0] * hands[1] + hand[1]
     # Two deals with the same pair of hands would share one cell of the tables over hands.
     if len(np.unique(pair)) < len(pair) or hands[0] * hands[1] > HAND_PAIRS_PER_DEAL * len(pair):
         return None
-    public = _public_nodes(walked, deals)
+    public = _public_nodes(history_game, deals)
     if public is None:
         return None
-    place = _infoset_places(walked.tree, deals, hand, public, len(walked.infosets.labels))
+    place = _infoset_places(
+        history_game.tree, deals, hand, public, len(history_game.infosets.labels)
+    )
     if place is None:
         return None
     prior = np.zeros(hands)
     prior[hand[0], hand[1]] = deals.probability
-    tree, edges = _public_tree(walked, deals, hand, public, prior)
+    tree, edges = _public_tree(history_game, deals, hand, public, prior)
     names = tuple(tuple(map(str, range(count))) for count in hands)
     return Recognised(PublicGame(tree, names, edges, None), *place)
 
@@ -128,19 +130,19 @@ class _PublicNodes:
     """int64 (public nodes,): parent of each public node."""
 
 
-def _public_nodes(walked: WalkedGame, deals: _Deals) -> _PublicNodes | None:
+def _public_nodes(history_game: HistoryGame, deals: _Deals) -> _PublicNodes | None:
     """Combine histories that differ only in the deal into public nodes.
 
     Returns:
         The public nodes; None if histories of one public node differ in the acting player or the
         actions.
     """
-    tree = walked.tree
+    tree = history_game.tree
     numbers: dict[tuple[str, ...], int] = {}
     actions_of = np.array(
         [
             numbers.setdefault(tuple(map(str, labels)), len(numbers))
-            for labels in walked.infosets.actions
+            for labels in history_game.infosets.actions
         ]
         or [0]
     )
@@ -195,21 +197,21 @@ def _infoset_places(
 
 
 def _public_tree(
-    walked: WalkedGame,
+    history_game: HistoryGame,
     deals: _Deals,
     hand: list[np.ndarray],
     public: _PublicNodes,
     prior: np.ndarray,
 ) -> tuple[PublicTree, tuple[str, ...]]:
     """Build the arrays of the public tree.  Return them with the labels of its edges."""
-    tree = walked.tree
+    tree = history_game.tree
     nodes = len(public.parent)
     player = tree.player[public.example]
     children = np.bincount(public.parent[1:], minlength=nodes)
     first_child = np.append(1, 1 + np.cumsum(children))
     by_chance = np.zeros(nodes, dtype=bool)
     by_chance[1:] = player[public.parent[1:]] == CHANCE
-    edge, labels = _edges(walked, public, by_chance)
+    edge, labels = _edges(history_game, public, by_chance)
     after = np.arange(deals.first.start, tree.n_nodes)
     deal = deals.of_node[after]
     cells = _Cells(public.of_node[after], hand[0][deal], hand[1][deal], prior.shape, nodes)
@@ -246,18 +248,18 @@ def _public_tree(
 
 
 def _edges(
-    walked: WalkedGame, public: _PublicNodes, by_chance: np.ndarray
+    history_game: HistoryGame, public: _PublicNodes, by_chance: np.ndarray
 ) -> tuple[list[int], tuple[str, ...]]:
     """Return the edge into every public node, -1 for the root, and the labels of the edges."""
-    tree = walked.tree
+    tree = history_game.tree
     labels: dict[str, int] = {}
     edge = [-1]
     for node, history in enumerate(public.example[1:].tolist(), start=1):
         parent = int(tree.parent[history])
         if by_chance[node]:
-            label = walked.outcome_labels[tree.outcome[history]]
+            label = history_game.outcome_labels[tree.outcome[history]]
         else:
-            actions = walked.infosets.actions[tree.infoset[parent]]
+            actions = history_game.infosets.actions[tree.infoset[parent]]
             label = str(actions[history - int(tree.first_child[parent])])
         edge.append(labels.setdefault(label, len(labels)))
     return edge, tuple(labels)

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 from ..model.arrays import CHANCE, PublicTree, SequenceForm
 from ..model.flat_game import Merged
 from ..model.levels import levels_below_root
 from . import form_of_public_tree
-from .colours import (
+from .colour_refinement import (
     as_uint64,
     float_bits,
     hash_pair,
@@ -29,9 +29,9 @@ from .colours import (
     root_colours,
 )
 from .public_states import contracted, graph_of_tree, only_one_action, unfold
-from .tables import smallest_int
+from .shared_tables import smallest_int
 
-Fold = Callable[[np.ndarray], np.ndarray]
+SumOverClasses = Callable[[np.ndarray], np.ndarray]
 """Function that sums a table over hands, float64 (hands, hands), into a table over merged hands."""
 
 
@@ -108,7 +108,10 @@ def _representatives(tree: PublicTree, outcome: np.ndarray, reachable: np.ndarra
 
 
 def quotient_by(
-    tree: PublicTree, colour: list[np.ndarray], representative: np.ndarray, kept: np.ndarray
+    tree: PublicTree,
+    colour: list[np.ndarray],
+    representative: np.ndarray,
+    representative_nodes: np.ndarray,
 ) -> Quotient:
     """Build the game whose hands are the colours and whose nodes are the representatives.
 
@@ -119,7 +122,7 @@ def quotient_by(
         tree: The public tree.
         colour: int64 (hands,) for each player: colour of each hand.
         representative: int64 (nodes,): representative of each node; -1 if no deal reaches the node.
-        kept: int64 (merged nodes,): the representatives, ascending.
+        representative_nodes: int64 (merged nodes,): the representatives, ascending.
     """
     indicator = [np.eye(int(player_colours.max()) + 1)[player_colours] for player_colours in colour]
 
@@ -127,18 +130,20 @@ def quotient_by(
         return indicator[0].T @ table @ indicator[1]
 
     place = np.full(tree.n_nodes, -1, dtype=np.int64)
-    place[kept] = np.arange(len(kept))
+    place[representative_nodes] = np.arange(len(representative_nodes))
     node = np.where(representative >= 0, place[representative], -1)
-    mass, weight = _masses(tree, merge_hands, node, kept)
+    mass, weight = _masses(tree, merge_hands, node, representative_nodes)
     prior = mass[weight[0]]
-    children = np.bincount(place[tree.parent[kept[1:]]], minlength=len(kept))
+    children = np.bincount(
+        place[tree.parent[representative_nodes[1:]]], minlength=len(representative_nodes)
+    )
     first_child = np.append(1, 1 + np.cumsum(children))
-    drawn = tree.chance[kept] >= 0
-    parent = np.append(-1, place[tree.parent[kept[1:]]])
+    drawn = tree.chance[representative_nodes] >= 0
+    parent = np.append(-1, place[tree.parent[representative_nodes[1:]]])
     steps, chance = np.unique(
         np.stack([weight[parent[drawn]], weight[drawn]]), axis=1, return_inverse=True
     )
-    chance_of = np.full(len(kept), -1, dtype=np.int64)
+    chance_of = np.full(len(representative_nodes), -1, dtype=np.int64)
     chance_of[drawn] = chance
     chance_table, weight_table = _ratio(mass[steps[1]], mass[steps[0]]), _ratio(mass, prior)
     # These rows belong to nodes before any chance outcome: their factor is 1 for every deal, even
@@ -146,14 +151,14 @@ def quotient_by(
     chance_table[steps[1] == steps[0]] = 1.0
     weight_table[weight[0]] = 1.0
     payoff, coefficient, matrix, matrix_table = _payoffs(
-        tree, merge_hands, node, kept, mass, weight
+        tree, merge_hands, node, representative_nodes, mass, weight
     )
     merged = PublicTree(
         prior=prior,
         parent=smallest_int(parent),
         first_child=smallest_int(first_child),
-        player=tree.player[kept],
-        edge=tree.edge[kept],
+        player=tree.player[representative_nodes],
+        edge=tree.edge[representative_nodes],
         chance=smallest_int(chance_of),
         chance_table=chance_table,
         weight=smallest_int(weight),
@@ -174,7 +179,7 @@ def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
 
 
 def _masses(
-    tree: PublicTree, merge_hands: Fold, node: np.ndarray, merged_nodes: np.ndarray
+    tree: PublicTree, merge_hands: SumOverClasses, node: np.ndarray, merged_nodes: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the probability of the merged deals at every representative.
 
@@ -208,7 +213,7 @@ def _masses(
 
 def _payoffs(
     tree: PublicTree,
-    merge_hands: Fold,
+    merge_hands: SumOverClasses,
     node: np.ndarray,
     merged_nodes: np.ndarray,
     mass: np.ndarray,
@@ -307,7 +312,7 @@ def merged_sequences(
             array[buckets]
             for array in (merged.bucket_lanes, merged.bucket_mask, merged.bucket_stride)
         )
-        hands = form.held(b)
+        hands = form.possible_hands(b)
         for action in range(int(form.bucket_actions[b])):
             base = merged.bucket_sequence[buckets] + action * lanes + quotient.tree.rank[images]
             for hand in quotient.hand[player][hands].tolist():

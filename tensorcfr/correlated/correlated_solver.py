@@ -7,17 +7,17 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import free_memory
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.memory_budget import free_memory
 from .._util.one_line import arrays_in_line
 from ..algorithms import Correlated
 from ..errors import MemoryLimitError
-from ..evaluation.correlation import gap_of, meet
+from ..evaluation.correlation import gap_of, plan_payoffs
 from ..evaluation.metrics import Evaluation
 from ..kernels import evaluation, triggers
 from ..kernels.triggers import Triggers
-from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected
@@ -191,12 +191,14 @@ class CorrelatedSolver(IterativeSolver):
         block up to ``end``: for each player float64 (own sequences, own sequences)."""
         rows = self._played[self._summed : end]
         players, ones = range(self.game.n_players), np.ones(len(rows))
-        return [meet(self.game, player, ones, rows) for player in players]
+        return [plan_payoffs(self.game, player, ones, rows) for player in players]
 
     def evaluate_current(self) -> Evaluation:
         """Return the values and deviations of the next iteration's strategies."""
         players, weight = range(self.game.n_players), np.ones(1)
-        return self._gap([meet(self.game, p, weight, self._state.strategy[None]) for p in players])
+        return self._gap(
+            [plan_payoffs(self.game, p, weight, self._state.strategy[None]) for p in players]
+        )
 
     def _gap(self, payoffs: list[np.ndarray]) -> Evaluation:
         gap = gap_of(self.game, payoffs, self.algorithm.kind)

@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
+from .._util.argument_checks import Kind, Limit, checked
 from ..algorithms import Deep
 from ..errors import TrainingError
 from ..evaluation.metrics import Evaluation
 from ..kernels import evaluation
 from ..kernels.random import Script, Seed
 from ..kernels.reservoir import Reservoir, Samples
-from ..kernels.sampling import SIMPLE
+from ..kernels.sampling_steps import SIMPLE
 from ..kernels.traversal import Orders, TraversalState
 from ..model.policy import Policy
 from ..rules import Decision

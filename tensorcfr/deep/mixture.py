@@ -6,11 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Kind, checked
+from .._util.argument_checks import Kind, checked
 from ..algorithms import Deep
 from ..kernels import evaluation
 from ..kernels.random import Seed, draw, seeded
-from ..model.arguments import laid_out
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..solvers.sampling_base import check_seed
 from ..solvers.solution import Solution
@@ -48,7 +48,7 @@ class Mixture:
         self.weights = record.variant.schedule(1, len(solution.state.networks))[:, 0]
         """float64 (iterations,): weight of each iteration."""
         self._record = record
-        self._game = laid_out(solution.game, "a mixture of networks")
+        self._game = require_flat(solution.game, "a mixture of networks")
         self._inputs = make_inputs(self._game, solution.state.features)
         self._learner = NetworkLearner(record, self._inputs, 1.0)
         self._ends = np.cumsum(self.weights)

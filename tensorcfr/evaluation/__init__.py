@@ -18,7 +18,7 @@ from .metrics import (
     exploitability,
     nash_conv,
 )
-from .teams import (
+from .team_evaluation import (
     TeamEquilibrium,
     TeamExploitability,
     team_best_response,

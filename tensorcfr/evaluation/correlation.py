@@ -33,13 +33,13 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Kind, OneOf, checked
-from .._util.memory import require
+from .._util.argument_checks import Kind, OneOf, checked
+from .._util.memory_budget import require
 from .._util.one_line import OneLine
 from ..formats.policies import find_policy
 from ..kernels.evaluation import best_total, realization_plan
-from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..payoff import product
 from .metrics import PolicyLike
 
@@ -118,7 +118,7 @@ def correlation_gap(
     weights, strategies = _read_plan(game, plan)
     if kind == "ce":
         return _normal_form(game, weights, strategies)
-    matrices = [meet(game, player, weights, strategies) for player in range(game.n_players)]
+    matrices = [plan_payoffs(game, player, weights, strategies) for player in range(game.n_players)]
     return gap_of(game, matrices, kind)
 
 
@@ -144,7 +144,9 @@ def _read_plan(game: FlatGame, plan: CorrelatedPlan) -> tuple[np.ndarray, np.nda
     return weights, np.array(strategies)
 
 
-def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarray) -> np.ndarray:
+def plan_payoffs(
+    game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarray
+) -> np.ndarray:
     """Compute the payoffs of a plan to a player, for each recommended sequence.
 
     The gains of all the player's deviations depend on the plan only through this matrix.
@@ -171,17 +173,17 @@ def meet(game: FlatGame, player: int, weights: np.ndarray, strategies: np.ndarra
     return expected_payoffs
 
 
-def gap_of(game: FlatGame, faced: Sequence[np.ndarray], kind: str) -> CorrelationGap:
-    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`meet`, one per
-    player."""
+def gap_of(game: FlatGame, payoffs: Sequence[np.ndarray], kind: str) -> CorrelationGap:
+    """Compute the gap to a kind other than ``"ce"`` from the matrices of :func:`plan_payoffs`, one
+    per player."""
     deviate = _DEVIATE[kind]
     return CorrelationGap(
         kind,
         # The diagonal pairs each recommended sequence with its own payoff: everybody follows.
-        tuple(game.unit * float(payoff_matrix.trace()) for payoff_matrix in faced),
+        tuple(game.unit * float(payoff_matrix.trace()) for payoff_matrix in payoffs),
         tuple(
             game.unit * deviate(game, player, payoff_matrix)
-            for player, payoff_matrix in enumerate(faced)
+            for player, payoff_matrix in enumerate(payoffs)
         ),
     )
 
@@ -260,7 +262,7 @@ def _normal_form(game: FlatGame, weights: np.ndarray, strategies: np.ndarray) ->
         groups: dict[bytes, list[int]] = {}
         for k, strategy in enumerate(strategies):
             groups.setdefault(strategy[sequences].tobytes(), []).append(k)
-        matrices = [meet(game, player, weights[g], strategies[g]) for g in groups.values()]
+        matrices = [plan_payoffs(game, player, weights[g], strategies[g]) for g in groups.values()]
         values.append(game.unit * sum(float(payoff_matrix.trace()) for payoff_matrix in matrices))
         deviations.append(
             game.unit * sum(_coarse(game, player, payoff_matrix) for payoff_matrix in matrices)

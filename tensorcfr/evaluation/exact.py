@@ -32,10 +32,10 @@ import numpy as np
 
 from .._util.extras import needs
 from ..kernels.evaluation import realization_plan
-from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..payoff import triples
 from .linear_program import check_zero_sum, equilibrium
@@ -108,7 +108,7 @@ def exact_equilibrium(
         MissingExtraError: scipy or python-flint is not installed; names the command that installs
             both.
     """
-    flat = laid_out(game, "the exact equilibrium")
+    flat = require_flat(game, "the exact equilibrium")
     check_zero_sum(flat)
     needs(*FLINT)
     if near is None:

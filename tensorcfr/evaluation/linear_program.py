@@ -25,12 +25,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from .._util.extras import needs
-from .._util.memory import require
+from .._util.memory_budget import require
 from ..kernels import evaluation as kernels
-from ..model.arguments import laid_out
 from ..model.arrays import SequenceForm
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import count_entries, triples
@@ -80,7 +80,7 @@ def equilibrium(
         MissingExtraError: scipy is not installed; names the command that installs it.
         RuntimeError: HiGHS did not reach the optimum; quotes its message.
     """
-    game = game if game.links is not None else laid_out(game, "the linear program")
+    game = game if game.links is not None else require_flat(game, "the linear program")
     check_zero_sum(game)
     require(bytes_needed(game), f"the linear program of {game.name}", memory_limit)
     probabilities = kernels.normalise(game.form, optimum(game).reach)

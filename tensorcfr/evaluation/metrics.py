@@ -8,21 +8,21 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Whole, checked
-from .._util.memory import require
+from .._util.argument_checks import Whole, checked
+from .._util.memory_budget import require
 from ..formats.policies import find_policy
 from ..kernels import evaluation as kernels
 from ..kernels import links
-from ..model.arguments import CALLABLE, LOCKS, Compiled, Flat
 from ..model.arrays import FREE, SequenceForm
-from ..model.chunks import ChunkLocks, bounds_of_parts
+from ..model.chunked_form import ChunkLocks, bounds_of_parts
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import CALLABLE, LOCKS, Compiled, Flat
 from ..model.locks import LocksLike, locks_for, part_locks
 from ..model.policy import Policy
 from ..model.team_game import TeamGame
 from ..payoff import product
-from .profile import judged, judging_bytes
+from .profile import evaluate_weights, evaluation_bytes
 
 PolicyLike = Policy | Mapping[str, Mapping[str, float]] | Any
 """A policy, probabilities by infoset label and action label, or any other input of
@@ -111,10 +111,10 @@ def evaluate(
         MemoryLimitError: There is not enough free memory.
     """
     profile = find_policy(game, policy)
-    require(judging_bytes(game.chunks), f"evaluating a policy of {game.name}")
+    require(evaluation_bytes(game.chunks), f"evaluating a policy of {game.name}")
     locked = part_locks(game, game.chunks, locks_for(game, locks))
     if game.chunks.n_chunks:
-        return _in_unit(game, *judged(game.chunks, profile.parts, locked, progress))
+        return _in_unit(game, *evaluate_weights(game.chunks, profile.parts, locked, progress))
     return evaluate_probabilities(game, _with_locks(game, profile, locked), locked)
 
 
@@ -127,8 +127,8 @@ def evaluate_probabilities(
     if game.chunks.n_chunks:
         bounds = bounds_of_parts(game.chunks)
         parts = lambda first, last: probabilities[bounds[first] : bounds[last]]  # noqa: E731
-        return _in_unit(game, *judged(game.chunks, parts, locks))
-    return _in_unit(game, *judge_strategies(game.chunks.trunk, probabilities, locks)[:2])
+        return _in_unit(game, *evaluate_weights(game.chunks, parts, locks))
+    return _in_unit(game, *evaluate_strategies(game.chunks.trunk, probabilities, locks)[:2])
 
 
 def _in_unit(game: CompiledGame, values: np.ndarray, best: np.ndarray) -> Evaluation:
@@ -136,7 +136,7 @@ def _in_unit(game: CompiledGame, values: np.ndarray, best: np.ndarray) -> Evalua
     return Evaluation(tuple((values * game.unit).tolist()), tuple((best * game.unit).tolist()))
 
 
-def judge_strategies(
+def evaluate_strategies(
     form: SequenceForm, probabilities: np.ndarray, locks: ChunkLocks | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Compute the values of strategies and of best responses, in the unit of the arrays.
@@ -154,7 +154,7 @@ def judge_strategies(
     reach, value = np.empty(form.n_sequences), np.empty(form.n_sequences)
     expected, best = np.empty(form.n_players), np.empty(form.n_players)
     kernels.realization_plan(form, probabilities, reach)
-    kernels.judge_whole(form, reach, value, expected, best, locks)
+    kernels.evaluate_flat(form, reach, value, expected, best, locks)
     return expected, best, value
 
 
@@ -162,13 +162,13 @@ def _evaluate_linked(game: TeamGame, probabilities: np.ndarray) -> Evaluation:
     """Evaluate strategies of a game in which several sequences lead to an infoset."""
     form, strategy = game.form.bare, probabilities.copy()
     reach, values, best = np.empty(game.n_sequences), [], []
-    links.spread(form, game.links, strategy, reach)
+    links.linked_forward(form, game.links, strategy, reach)
     for side in range(game.n_players):
         sequences = form.of_player(side)
         value = np.zeros(game.n_sequences)
         value[sequences] = product(game.form, side, reach)
         values.append(game.unit * float(reach[sequences] @ value[sequences]))
-        links.collect(form, game.links, side, strategy, value, True)
+        links.linked_backward(form, game.links, side, strategy, value, True)
         best.append(game.unit * float(value[sequences.start]))
     return Evaluation(tuple(values), tuple(best))
 
@@ -216,7 +216,7 @@ def best_response(
     game_locks = locks_for(game, locks)
     locked = part_locks(game, game.chunks, game_locks)
     strategy = _with_locks(game, find_policy(game, policy), locked)
-    _, best, value = judge_strategies(game.form, strategy, locked)
+    _, best, value = evaluate_strategies(game.form, strategy, locked)
     _respond(game, player, value, strategy, game_locks.probabilities())
     if locked is not None:
         kernels.impose(game.form, locked, strategy)

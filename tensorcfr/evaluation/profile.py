@@ -11,14 +11,14 @@ import numpy as np
 from .._util.aligned import aligned
 from .._util.recent import Recent
 from ..kernels import evaluation
-from ..kernels.chunks import ALL, CHUNKS, DOWN, UP
-from ..kernels.evaluation import Looks
+from ..kernels.chunk_passes import ALL, CHUNKS, DOWN, UP
+from ..kernels.evaluation import ProfileArrays
 from ..kernels.pass_arrays import ChunkScratch, Numbers, TrunkScratch, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.chunks import ChunkedForm, ChunkLocks, part_of
+from ..model.branch_shares import share_of_locks, some_chunks, way_to
+from ..model.chunked_form import ChunkedForm, ChunkLocks, part_of
 from ..model.policy import KnownValues, Policy
 from ..model.public_nodes import PublicNodes
-from ..model.shares import share_of_locks, some_chunks, way_to
 
 Weights = Callable[[int, int], np.ndarray]
 """Function that returns weights from which regret matching makes strategies (strategies are their
@@ -67,7 +67,7 @@ class ProfileValues:
         if game.shapes is None:
             strategy = np.ones(game.trunk.n_sequences)
             evaluation.match_weights(game.trunk, self._weight.trunk, 0.0, strategy, locks)
-            self._trunk = rows_of_whole(game.trunk, strategy)
+            self._trunk = flat_profile(game.trunk, strategy)
         else:
             self._compute_trunk()
 
@@ -97,7 +97,7 @@ class ProfileValues:
         All numbers must be in one chunk, or all in the trunk.
         """
         part = part_of(self._game, numbers)
-        base = int(self._game.base[part - 1]) if part else 0
+        base = int(self._game.sequence_offset[part - 1]) if part else 0
         rows = self.of_part(part)[:, numbers - base]
         return Actions(rows[STRATEGY], rows[REACH], rows[VALUE], rows[BEST])
 
@@ -120,7 +120,7 @@ class ProfileValues:
         rows = np.zeros((ROWS, self._game.most_sequences))
         self._compute_values(way_to(self._game, chunk), self._weight, CHUNKS, rows)
         # A chunk's sequences begin at its scratch offset, behind those of its ancestors.
-        return rows[:, self._game.room[chunk] :]
+        return rows[:, self._game.scratch_offset[chunk] :]
 
     def _compute_values(
         self, game: ChunkedForm, weight: Numbers, stage: int, below: np.ndarray
@@ -130,13 +130,13 @@ class ProfileValues:
         ``below`` keeps the arrays of the chunk that is visited last.
         """
         trunk = self._trunk
-        looks = Looks(
+        looks = ProfileArrays(
             trunk[STRATEGY], trunk[VALUE], self._entries[0], below[STRATEGY], below[VALUE]
         )
         arguments = game, stage, 0, 1, weight, 0.0
         rows = trunk[REACH], trunk[BEST], self._entries[1], below[REACH], below[BEST]
         scratch = _scratch(*rows, dtype=weight.trunk.dtype)
-        evaluation.judge(*arguments, *scratch, *results_for(game), looks, self._locks)
+        evaluation.evaluate_chunked(*arguments, *scratch, *results_for(game), looks, self._locks)
 
 
 class ValuesFromEntries(ProfileValues):
@@ -166,7 +166,7 @@ class ValuesFromEntries(ProfileValues):
     def _of_chunk(self, chunk: int) -> np.ndarray:
         chunk_form = some_chunks(self._game, chunk, chunk + 1)
         strategies = aligned(chunk_form.n_numbers, self._trunk.dtype)
-        strategies[chunk_form.first[0] :] = self._parts(chunk + 1)
+        strategies[chunk_form.number_offset[0] :] = self._parts(chunk + 1)
         rows = np.zeros((ROWS, self._game.most_sequences))
         self._compute_values(
             way_to(chunk_form, 0), frozen_arrays(plain_numbers(strategies)), CHUNKS, rows
@@ -184,7 +184,7 @@ class ValuesFromEntries(ProfileValues):
         return tuple(float(increase[begin:end].sum()) for begin, end in pairwise(offset.tolist()))
 
 
-def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
+def flat_profile(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
     """Compute the rows of :data:`ROWS` for a game without chunks, float64 (ROWS, sequences).
 
     Args:
@@ -193,12 +193,12 @@ def rows_of_whole(form: SequenceForm, strategy: np.ndarray) -> np.ndarray:
     """
     rows, (expected, best) = np.zeros((ROWS, form.n_sequences)), np.empty((2, form.n_players))
     rows[STRATEGY] = strategy
-    put_values(form, rows[STRATEGY], rows[REACH], rows[VALUE])
-    evaluation.judge_whole(form, rows[REACH], rows[BEST], expected, best, None)
+    compute_values(form, rows[STRATEGY], rows[REACH], rows[VALUE])
+    evaluation.evaluate_flat(form, rows[REACH], rows[BEST], expected, best, None)
     return rows
 
 
-def put_values(
+def compute_values(
     form: SequenceForm, strategy: np.ndarray, reach: np.ndarray, value: np.ndarray
 ) -> None:
     """Compute own reaches and counterfactual values in a game without chunks.
@@ -215,7 +215,7 @@ def put_values(
         evaluation.add_regrets(form, player, strategy, reach, value, *unused, None)
 
 
-def judged(
+def evaluate_weights(
     game: ChunkedForm,
     weights: Weights,
     locks: ChunkLocks | None,
@@ -243,11 +243,11 @@ def judged(
     scratch = _scratch(reach, value, entries, *below, dtype=reach.dtype)
     expected, best = results_for(game)
     trunk = frozen_arrays(plain_numbers(weights(0, 1)))
-    evaluation.judge(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
+    evaluation.evaluate_chunked(game, DOWN, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
     # A batch consists of whole branches, because a chunk is evaluated together with the chunk from
     # which it is entered.
-    bounds = np.append(np.flatnonzero(game.above == 0), game.n_chunks)
-    numbers, weight_buffer, branch = game.first[bounds], np.zeros(0), 0
+    bounds = np.append(np.flatnonzero(game.parent_part == 0), game.n_chunks)
+    numbers, weight_buffer, branch = game.number_offset[bounds], np.zeros(0), 0
     together = TOGETHER if together is None else together
     while branch < len(bounds) - 1:
         # As many branches as have at most `together` numbers, but at least one.
@@ -258,27 +258,27 @@ def judged(
         # One buffer serves all batches.  The numbers before some.first[0] are the trunk's, unused.
         if batch.n_numbers > len(weight_buffer):
             weight_buffer = aligned(batch.n_numbers, reach.dtype)
-        weight_buffer[batch.first[0] : batch.n_numbers] = weights(begin + 1, end + 1)
+        weight_buffer[batch.number_offset[0] : batch.n_numbers] = weights(begin + 1, end + 1)
         batch_expected, locked = expected[begin : end + 1], share_of_locks(locks, begin, end)
         batch_weights = frozen_arrays(plain_numbers(weight_buffer))
-        evaluation.judge(
+        evaluation.evaluate_chunked(
             batch, CHUNKS, 0, 1, batch_weights, 0.0, *scratch, batch_expected, best, None, locked
         )
         if progress is not None:
             progress(end, game.n_chunks)
-    evaluation.judge(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
+    evaluation.evaluate_chunked(game, UP, 0, 1, trunk, 0.0, *scratch, expected, best, None, locks)
     return expected.sum(axis=0), best
 
 
-def judging_bytes(game: ChunkedForm, together: int = TOGETHER) -> int:
-    """Return the largest number of bytes that :func:`judged` takes.
+def evaluation_bytes(game: ChunkedForm, together: int = TOGETHER) -> int:
+    """Return the largest number of bytes that :func:`evaluate_weights` takes.
 
     They are three arrays of the trunk and of a chunk, the values of the entries, and the numbers of
     a batch three times: here, and twice in the function that computes the weights.
     """
     batch_numbers = 0
     if game.n_chunks:
-        branches = np.append(game.first[:-1][game.above == 0], game.n_numbers)
+        branches = np.append(game.number_offset[:-1][game.parent_part == 0], game.n_numbers)
         batch_numbers = min(game.n_numbers, max(together, int(np.diff(branches).max())))
     return 8 * (3 * (game.trunk.n_sequences + game.most_sequences + batch_numbers) + game.n_entries)
 
@@ -297,7 +297,7 @@ def _scratch(
 
 
 def results_for(game: ChunkedForm) -> tuple[np.ndarray, np.ndarray]:
-    """Allocate the results of :func:`tensorcfr.kernels.evaluation.judge`.
+    """Allocate the results of :func:`tensorcfr.kernels.evaluation.evaluate_chunked`.
 
     Returns:
         Expected values by part, float64 (chunks + 1, players), and values of best responses,
@@ -310,7 +310,7 @@ def profile_of(policy: Policy) -> ProfileValues:
     """Create the values of a policy."""
     if policy.known is not None:
         return ValuesFromEntries(policy.game.chunks, policy.part, policy.known)
-    weights, locks = policy.made_from()
+    weights, locks = policy.matching_inputs()
     return ProfileValues(policy.game.chunks, Numbers(*weights), locks)
 
 
@@ -323,7 +323,7 @@ def own_reach(
         float64 (hands,); 0 for hands that are impossible on the way to the node.
     """
     # From the node up: the last action of the player on the way already has the product of all.
-    for decision, acts, action in reversed(list(nodes.way(node))):
+    for decision, acts, action in reversed(list(nodes.decisions_on_path(node))):
         layout = nodes.layout(decision) if acts == player else None
         if layout is not None and layout.stride:
             hands = np.arange(len(layout.lane))
@@ -346,7 +346,7 @@ def strategies_at(policy: Policy, nodes: PublicNodes, node: int) -> np.ndarray:
 def own_reach_of(policy: Policy, nodes: PublicNodes, node: int, player: int) -> np.ndarray:
     """Compute the reaches of :func:`own_reach` from the strategies on the way, without values."""
     reach = np.ones(len(nodes.hands[player]))
-    for decision, acts, action in nodes.way(node):
+    for decision, acts, action in nodes.decisions_on_path(node):
         if acts == player:
             reach *= strategies_at(policy, nodes, decision)[:, action]
     return reach

@@ -7,15 +7,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import require
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.memory_budget import require
 from ..algorithms import ExcessiveGap
 from ..kernels import evaluation
 from ..kernels import excessive_gap as kernels
 from ..kernels.excessive_gap import GapState
-from ..model.arguments import Flat
 from ..model.arrays import SequenceForm
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
 from ..solvers.state_checks import Expected

@@ -1,7 +1,7 @@
 """Import and export of games and policies: files, and the objects of other libraries."""
 
 from .._util.renamed import renamed_in_module
-from ..model.tables import SequenceTable
+from ..model.sequence_table import SequenceTable
 from .efg import read_efg, save_efg
 from .functions import Batch, Batched, ByLine, Situation
 from .gambit import from_gambit, policy_to_gambit, to_gambit

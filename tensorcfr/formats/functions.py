@@ -11,23 +11,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from .._util.one_line import OneLine
-from ..model.chunks import bounds_of_parts, buckets_by_part
-from ..model.game import CompiledGame, InfosetRows
+from ..model.chunked_form import bounds_of_parts, buckets_by_part
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.infoset import (
     EXACT_TOLERANCE,
     SINGLE_TOLERANCE,
     Infoset,
     Strategies,
-    asked,
+    call_policy,
     distribution,
     normalised,
     plain_array,
 )
 from ..model.policy import Filling, Policy, PolicyByParts
 from ..model.public_nodes import NodeLayout, PublicNodes
-from ..model.tables import all_rows
+from ..model.sequence_table import all_rows
 
 
 class Batch(NamedTuple):
@@ -174,7 +174,7 @@ def policy_of_function(game: CompiledGame, source: Strategies | Batched | ByLine
             raise ValueError(f"size must be a whole number >= 1, not {source.size!r}")
         strategies = partial(_of_batches, source, _width(game, source))
     else:
-        strategies = lambda infosets: (distribution(i, asked(i, source)) for i in infosets)  # noqa: E731
+        strategies = lambda infosets: (distribution(i, call_policy(i, source)) for i in infosets)  # noqa: E731
     if not game.chunks.n_chunks:
         answers, filling = strategies(_infosets(all_rows(game))), Filling(game)
         for rows in all_rows(game):

@@ -6,12 +6,12 @@ import io
 from typing import Any
 
 from .._util.extras import needs
-from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
-from ..model.tables import policy_of
+from ..model.sequence_table import policy_of
 from ..rules import Game
 from .efg import efg_lines, parse_efg
 from .matching import TheirNode, match_infosets, policy_of_pairs
@@ -53,7 +53,7 @@ def policy_to_gambit(policy: Any, gambit_game: Any = None) -> Any:
         ValueError: The trees of the two games differ; names the history.
     """
     policy = policy_of(policy)
-    game = laid_out(policy.game, "pygambit")
+    game = require_flat(policy.game, "pygambit")
     if gambit_game is None:
         gambit_game = to_gambit(game)
     profile = gambit_game.mixed_behavior_profile()
@@ -71,7 +71,7 @@ def from_gambit(game: CompiledGame, profile: Any) -> Policy:
         ValueError: The trees of the two games differ, or the profile is not a distribution at an
             infoset; names it.
     """
-    game = laid_out(game, "a profile of Gambit")
+    game = require_flat(game, "a profile of Gambit")
     if not hasattr(profile, "mixed_behaviors"):
         raise ValueError(
             "the policy must be a mixed behaviour profile of a pygambit game with a tree"

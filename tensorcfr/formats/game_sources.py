@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError

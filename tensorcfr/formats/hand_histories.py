@@ -7,7 +7,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from .._util.extras import needs
 from ..errors import FormatError
 from ..games.holdem.betting import STREETS

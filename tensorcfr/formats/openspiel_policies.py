@@ -7,12 +7,12 @@ from typing import Any
 
 from .._util.extras import needs
 from ..errors import GameError
-from ..model.arguments import laid_out
 from ..model.arrays import CHANCE, TERMINAL
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.policy import Policy
-from ..model.tables import policy_of
+from ..model.sequence_table import policy_of
 from .efg import efg_lines
 from .matching import TheirNode, match_infosets, policy_of_pairs
 from .openspiel import CHANCE_PLAYER, PYSPIEL, TERMINAL_PLAYER, OpenSpielGame
@@ -83,7 +83,7 @@ def _rows(
         actions.
     """
     policy: Policy = policy_of(source)
-    game = laid_out(policy.game, "OpenSpiel")
+    game = require_flat(policy.game, "OpenSpiel")
     rules = _rules(game, openspiel_game, "policy_to_openspiel(policy, openspiel_game)")
     strategies: dict[str, tuple[Any, list[float]]] = {}
     for infoset, state in match_infosets(game, rules.root(), _look, rules.name):
@@ -111,7 +111,7 @@ def from_openspiel(game: CompiledGame, policy: Any, openspiel_game: Any = None) 
             infoset; names it.  Or ``openspiel_game`` is missing.
         MissingExtraError: OpenSpiel is not installed; names the command that installs it.
     """
-    game = laid_out(game, "a policy of OpenSpiel")
+    game = require_flat(game, "a policy of OpenSpiel")
     if openspiel_game is None:
         openspiel_game = getattr(policy, "game", None)
     rules = _rules(game, openspiel_game, "from_openspiel(game, policy, openspiel_game)")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Where, checked
+from .._util.argument_checks import Where, checked
 from ..errors import FormatError
 from .gambit_text import decoded
 from .hand_histories import hand_options

@@ -11,14 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import LONGEST_PATH, brief
+from .._util.argument_checks import LONGEST_PATH, brief
 from .._util.extras import library_of, needs
 from .._util.frames import columns_of
 from .._util.stored_arrays import PLAIN, list_members, read_member
 from ..errors import suggest
-from ..model.game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.policy import SUM_TOLERANCE, Filling, Policy, suggest_label
-from ..model.tables import PROBABILITY, PYARROW, SequenceTable, all_rows, find_format, policy_of
+from ..model.sequence_table import (
+    PROBABILITY,
+    PYARROW,
+    SequenceTable,
+    all_rows,
+    find_format,
+    policy_of,
+)
 from .functions import Batched, ByLine, policy_of_function
 from .gambit import from_gambit
 from .openspiel_policies import from_openspiel

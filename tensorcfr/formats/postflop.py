@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..errors import FormatError
 from ..games.holdem.betting import STREETS
 from ..games.holdem.deck import RANKS

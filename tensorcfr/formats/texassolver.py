@@ -12,7 +12,7 @@ from fractions import Fraction
 from math import lcm
 from typing import Any
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..errors import FormatError, suggest
 from ..games.holdem.betting import STREETS
 from ..games.holdem.spot import PLAYERS

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .._util.arguments import brief, checks_of
+from .._util.argument_checks import brief, checks_of
 from .._util.specs import parse_spec
 from ..errors import GameError, Lookup, suggest
 from ..rules import Rules

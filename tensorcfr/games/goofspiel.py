@@ -8,7 +8,7 @@ from itertools import product
 from operator import getitem
 from typing import Annotated, Any, Literal, get_args
 
-from .._util.arguments import Flag, OneOf, Whole, checked
+from .._util.argument_checks import Flag, OneOf, Whole, checked
 from ..rules import Chance, Decision, Game, Terminal
 
 PrizeOrder = Literal["descending", "ascending", "random"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Whole, checked
+from .._util.argument_checks import Whole, checked
 from ..rules import Decision, Payoff, PublicTreeGame
 from .small_poker import MAX_CARDS, MAX_PLAYERS, deal_without_replacement, rank_names, share_pot
 

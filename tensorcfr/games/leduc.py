@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Number, Several, Whole, checked
+from .._util.argument_checks import Number, Several, Whole, checked
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .small_poker import (
     MAX_CARDS,

@@ -11,8 +11,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Several, Whole, checked
-from .._util.memory import reserve
+from .._util.argument_checks import Flag, Several, Whole, checked
+from .._util.memory_budget import reserve
 from ..rules import Decision, Payoff, PublicTreeGame
 from .small_poker import MAX_PLAYERS
 

@@ -7,8 +7,8 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Number, Several, Text, Whole, checked
-from ..rules import CardGame, Chips, Deal, Decision, Fold, Showdown, Usual
+from .._util.argument_checks import Number, Several, Text, Whole, checked
+from ..rules import CardGame, Chips, Deal, Decision, Defaults, Fold, Showdown
 from .holdem.deck import RANKS, SUITS, orders_of_suits
 from .holdem.strength import strengths
 
@@ -131,7 +131,7 @@ class LimitPoker(DeckOfPoker):
         self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
         self.posted = (ante + blinds[1], ante + blinds[0])
         big_blind = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
-        self.usual = Usual(units={"chips": 1.0} | big_blind)
+        self.defaults = Defaults(units={"chips": 1.0} | big_blind)
 
     def chips(self, state: LimitState) -> Chips:
         """Return the pot and the chips to call; stacks are unlimited."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._util.arguments import Kind, Text, checked
+from .._util.argument_checks import Kind, Text, checked
 from ..rules import Decision, Game, Terminal
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from .._util.arguments import Whole, checked
+from .._util.argument_checks import Whole, checked
 from ..rules import Chance, Decision, Payoff
 from .leduc import LeducCards
 from .small_poker import MAX_CARDS, SUITS

@@ -8,8 +8,8 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Flag, Kind, Number, Several, Text, Whole, brief, checked
-from ..rules import Chips, Deal, Decision, Fold, Runout, Showdown, Usual
+from .._util.argument_checks import Flag, Kind, Number, Several, Text, Whole, brief, checked
+from ..rules import Chips, Deal, Decision, Defaults, Fold, Runout, Showdown
 from .holdem.deck import RANKS, SUITS
 from .holdem.flops import N_CLASSES, flops
 from .holdem.runouts import BOARD, count_runouts, holdem_runouts
@@ -128,7 +128,7 @@ class NoLimitPoker(DeckOfPoker):
         if hand + max(sum(deals), self.runout) > 7:
             raise ValueError("nolimit_poker: hand and board have at most 7 cards")
         self.least = float(max(blinds[1], 0) or ante)
-        self.usual = Usual(units={"chips": 1.0, "mbb": self.least / 1000.0})
+        self.defaults = Defaults(units={"chips": 1.0, "mbb": self.least / 1000.0})
         self.boards = None if flops is None else self._read_boards(flops)
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 

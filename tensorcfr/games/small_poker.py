@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .._util.memory import reserve
+from .._util.memory_budget import reserve
 
 MAX_CARDS = 10_000
 """Largest deck, in cards: the joint probabilities of two cards of it take 0.8 GB."""

@@ -11,13 +11,15 @@ An iteration of CFR updates each player in three phases:
 1. The *payoff product* computes the counterfactual payoffs of the player's sequences from the
    opponents' reaches: :func:`tensorcfr.payoff.multiply.payoff_product`.
 2. The *backward value pass* goes from the deepest level up.  It computes counterfactual values, and
-   updates regrets and strategies: :func:`~tensorcfr.kernels.ascent.ascend`.
+   updates regrets and strategies: :func:`~tensorcfr.kernels.backward_pass.backward`.
 3. The *forward reach pass* goes from the first level down.  It computes the player's own reaches,
-   and adds them to the average strategy: :func:`~tensorcfr.kernels.descent.forward` for stored
-   strategies, :func:`~tensorcfr.kernels.descent.descend` for strategies computed from regrets.
+   and adds them to the average strategy:
+   :func:`~tensorcfr.kernels.forward_pass.forward_from_strategies` for stored strategies,
+   :func:`~tensorcfr.kernels.forward_pass.forward_from_regrets` for strategies computed from
+   regrets.
 
 Two drivers call these phases: :func:`~tensorcfr.kernels.iteration.iterate` for a flat game, and
-:func:`~tensorcfr.kernels.chunks.run_passes` for a game in chunks.
+:func:`~tensorcfr.kernels.chunk_passes.run_passes` for a game in chunks.
 
 Modules of these passes:
 
@@ -29,7 +31,7 @@ Modules of these passes:
     Regret updates: the arithmetic in which variants of CFR differ.
 ``parts``, ``pass_arrays``, ``shapes``
     Named tuples of the arrays that a pass reads and writes.
-``tiles``, ``ties``, ``locks``, ``packing``, ``meeting``
+``tiles``, ``ties``, ``locks``, ``packing``, ``barrier``
     Tiles of infosets, rounding, locked infosets, 16-bit storage, and synchronisation of threads.
 
 Other kernels:

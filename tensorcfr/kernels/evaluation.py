@@ -13,16 +13,16 @@ import numpy as np
 
 from .._util.jit import borrowed, inlined, kernel, kernel_with
 from ..model.arrays import LockedLanes, SequenceForm
-from ..model.chunks import ChunkedForm, ChunkLocks
+from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.lanes import dot
 from ..payoff.multiply import add_share, payoff_product, payoff_scratch, scratch_size
-from ..payoff.shares import Share
+from ..payoff.product_share import ProductShare
 from . import packing
-from .chunks import (
+from .chunk_passes import (
     branches,
+    chunk_view,
     collect,
     enter,
-    in_room,
     leave,
     lock_table,
     locks_of,
@@ -31,8 +31,8 @@ from .chunks import (
     visited,
     workplace,
 )
-from .descent import descend, follow, like, strategies
-from .locks import free_share, locked_best, of_lock, share_out
+from .forward_pass import as_precision_of, follow, forward_from_regrets, strategies
+from .locked_lanes import free_share, locked_best, of_lock, share_out
 from .pass_arrays import ChunkScratch, Numbers, TrunkScratch, Work
 from .shapes import shape_form
 from .tiles import LONGEST, TILE, TILE_ROWS, run_length, scatter, tile_length
@@ -87,7 +87,9 @@ def match_weights(
     The arguments are those of :func:`strategies_of_parts`.
     """
     strategy[:] = 1.0
-    strategies(form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.own)
+    strategies(
+        form, weight, floor, strategy, 0, locks_of(locks, 0, form, work.table), work.whole_rule
+    )
 
 
 @_takes_bare_form
@@ -156,19 +158,22 @@ def strategies_of_parts(
         work: Scratch.
     """
     # `strategy` begins with the first part: `offset` is the number that its index 0 has.
-    offset = game.first[first - 1] if first > 0 else 0
+    offset = game.number_offset[first - 1] if first > 0 else 0
     strategy[:] = 1.0
     for part in range(first, last):
         base = 0
         if part > 0:
-            form, base = shape_form(game.shapes, game.shape[part - 1]), game.base[part - 1]
+            form, base = (
+                shape_form(game.shapes, game.shape[part - 1]),
+                game.sequence_offset[part - 1],
+            )
             part_weight = workplace(game, part - 1, weight, work.tile)
             for player in range(2):
                 packing.unpack(own_numbers(game, part - 1, form, player, weight), part_weight)
         else:
             form, part_weight = borrowed(game.trunk), borrowed(weight.trunk)
         locked = locks_of(locks, part, form, work.table)
-        strategies(form, part_weight, floor, strategy, base - offset, locked, work.own)
+        strategies(form, part_weight, floor, strategy, base - offset, locked, work.whole_rule)
 
 
 @_takes_bare_form
@@ -181,7 +186,9 @@ def unpack_parts(game: ChunkedForm, numbers: Numbers, floats: np.ndarray) -> Non
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            packing.unpack(own_numbers(game, c, form, player, numbers), floats[game.base[c] :])
+            packing.unpack(
+                own_numbers(game, c, form, player, numbers), floats[game.sequence_offset[c] :]
+            )
 
 
 @_takes_bare_form
@@ -194,7 +201,9 @@ def pack_parts(game: ChunkedForm, floats: np.ndarray, numbers: Numbers) -> None:
     for c in range(game.shape.shape[0]):
         form = shape_form(game.shapes, game.shape[c])
         for player in range(2):
-            packing.pack(floats[game.base[c] :], own_numbers(game, c, form, player, numbers))
+            packing.pack(
+                floats[game.sequence_offset[c] :], own_numbers(game, c, form, player, numbers)
+            )
 
 
 @inlined
@@ -203,7 +212,7 @@ def most_numbers(game: ChunkedForm, scale: np.ndarray | None) -> int:
     most = 0
     if scale is not None:
         for c in range(game.shape.shape[0]):
-            most = max(most, game.first[c + 1] - game.base[c])
+            most = max(most, game.number_offset[c + 1] - game.sequence_offset[c])
     return most
 
 
@@ -223,7 +232,7 @@ def add_payoffs(
     Returns:
         Scalar product of the player's own reaches and the sums in ``g``.
     """
-    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, None)
+    share = ProductShare(form.hand_rank, player, 0, 1, reach, g, scratch, None)
     for k in range(len(form.operator)):
         add_share(form.operator, k, share)
     first = form.player_sequences[player]
@@ -231,7 +240,7 @@ def add_payoffs(
     return scratch[0]
 
 
-def judge_whole(
+def evaluate_flat(
     form: SequenceForm,
     reach: np.ndarray,
     value: np.ndarray,
@@ -256,7 +265,7 @@ def judge_whole(
     best_total(form, value, best, locks)
 
 
-class Looks(NamedTuple):
+class ProfileArrays(NamedTuple):
     """Strategies, and values under them, for each sequence.
 
     Arrays have the precision of the solver state, and the length of the trunk or of the largest
@@ -271,13 +280,15 @@ class Looks(NamedTuple):
     chunk_value: np.ndarray
 
 
-def _work_of_judge(game: ChunkedForm, trunk: TrunkScratch, locks: ChunkLocks | None) -> Work:
+def _work_of_evaluate_chunked(
+    game: ChunkedForm, trunk: TrunkScratch, locks: ChunkLocks | None
+) -> Work:
     tile = np.empty((TILE_ROWS, LONGEST), trunk.reach.dtype)
     return Work(tile, np.empty(TILE), np.empty(most_scratch(game)[0]), lock_table(locks), None)
 
 
-@kernel_with(_work_of_judge)
-def judge(
+@kernel_with(_work_of_evaluate_chunked)
+def evaluate_chunked(
     game: ChunkedForm,
     stage: int,
     part: int,
@@ -288,7 +299,7 @@ def judge(
     scratch: ChunkScratch,
     expected: np.ndarray,
     best: np.ndarray,
-    looks: Looks | None,
+    looks: ProfileArrays | None,
     locks: ChunkLocks | None,
     work: Work,
 ) -> None:
@@ -296,8 +307,8 @@ def judge(
 
     Args:
         game: The game.
-        stage: Stage of the pass, as for :func:`tensorcfr.kernels.chunks.run_pass`.
-        part: Part of the branches, as for :func:`tensorcfr.kernels.chunks.run_pass`.
+        stage: Stage of the pass, as for :func:`tensorcfr.kernels.chunk_passes.run_pass`.
+        part: Part of the branches, as for :func:`tensorcfr.kernels.chunk_passes.run_pass`.
         parts: Number of parts into which the branches are divided.
         weight: Weights from which regret matching computes the strategies.
         floor: Share of every strategy that is uniform.
@@ -314,14 +325,14 @@ def judge(
     players = best.shape[0]
     first, last, step = branches(game, stage, part, parts)
     for b in range(first, last, step):
-        for visit in range(game.branch[b], game.branch[b + 1]):
+        for visit in range(game.branch_offset[b], game.branch_offset[b + 1]):
             c, is_down, is_up = visited(game, visit)
             is_chunk = c >= 0
             if is_chunk:
                 form = shape_form(game.shapes, game.shape[c])
-                part_weight = workplace(game, c, weight, in_room(game, c, scratch.regret))
-                reach = in_room(game, c, scratch.reach)
-                value = in_room(game, c, scratch.value)
+                part_weight = workplace(game, c, weight, chunk_view(game, c, scratch.regret))
+                reach = chunk_view(game, c, scratch.reach)
+                value = chunk_view(game, c, scratch.value)
                 for player in range(players if is_down else 0):
                     packing.unpack(own_numbers(game, c, form, player, weight), part_weight)
             else:
@@ -331,17 +342,19 @@ def judge(
             if looks is not None:
                 part_strategy, part_value = looks.trunk_strategy, looks.trunk_value
                 if is_chunk:
-                    part_strategy = in_room(game, c, looks.chunk_strategy)
-                    part_value = in_room(game, c, looks.chunk_value)
+                    part_strategy = chunk_view(game, c, looks.chunk_strategy)
+                    part_value = chunk_view(game, c, looks.chunk_value)
                 if is_down:
                     part_strategy[: bounds[players]] = 1.0
-                    strategies(form, part_weight, floor, part_strategy, 0, locked, work.own)
+                    strategies(form, part_weight, floor, part_strategy, 0, locked, work.whole_rule)
             for player in range(players if is_down else 0):
                 if is_chunk:
                     enter(game, c, player, trunk.reach, scratch.reach, reach)
                 else:
                     reach[bounds[player]] = 1.0
-                descend(form, player, part_weight, floor, reach, None, 0.0, work.tile, locked)
+                forward_from_regrets(
+                    form, player, part_weight, floor, reach, None, 0.0, work.tile, locked
+                )
             for player in range(players):
                 if is_down:
                     # Reaches of all players in this part are ready, so payoffs can be computed.
@@ -386,7 +399,7 @@ def average_up(
         value: float (sequences,): modified in place.
         mean: float (at least LONGEST,): scratch.
     """
-    parent, zero = form.infoset_parent, like(mean[0], 0.0)
+    parent, zero = form.infoset_parent, as_precision_of(mean[0], 0.0)
     # Deepest level first: an infoset's value is complete before the level above reads it.
     for b in range(form.player_buckets[player + 1] - 1, form.player_buckets[player] - 1, -1):
         actions, lanes = form.bucket_actions[b], form.bucket_lanes[b]
@@ -552,5 +565,5 @@ def best_total(
     """
     locked = locks_of(locks, 0, form, work.table)
     for player in range(best.shape[0]):
-        maximise(form, player, gradient, locked, work.own)
+        maximise(form, player, gradient, locked, work.whole_rule)
         best[player] = gradient[form.player_sequences[player]]

@@ -15,8 +15,8 @@ import numpy as np
 from .._util.jit import kernel
 from ..model.arrays import SequenceForm
 from ..payoff.multiply import payoff_product, payoff_scratch
-from .descent import follow
 from .exponentials import LEAST_SHARE, exponential, logarithm
+from .forward_pass import follow
 
 TILE = 512
 """Number of infosets that are processed together."""

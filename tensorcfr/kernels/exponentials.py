@@ -13,7 +13,7 @@ from typing import Any
 from numba import types
 from numba.extending import intrinsic
 
-from .._util.jit import typed
+from .._util.jit import overload_piece
 
 LEAST = -708.0
 """Smallest exponent; smaller ones are replaced by it.  Its exponential is 3e-308."""
@@ -55,7 +55,7 @@ def _reinterpreted(to: Any) -> Callable[..., Any]:
 _bits, _float = _reinterpreted(types.int64), _reinterpreted(types.float64)
 
 
-@typed(exponential)
+@overload_piece(exponential)
 def _exponential(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
         # exp(x) = 2^n exp(r), with n a whole number and |r| at most ln(2) / 2.
@@ -83,7 +83,7 @@ def _exponential(x):  # type: ignore[no-untyped-def]
     return compute
 
 
-@typed(logarithm)
+@overload_piece(logarithm)
 def _logarithm(x):  # type: ignore[no-untyped-def]
     def compute(x):  # type: ignore[no-untyped-def]
         # log(x) = k ln(2) + log(m), with m from sqrt(1/2) to sqrt(2), and k from 0 because x >= 1.

@@ -3,10 +3,10 @@
 For each player in turn:
 
 1. the payoff product computes the counterfactual payoffs ``g``,
-2. the backward value pass (:func:`~tensorcfr.kernels.ascent.ascend`) computes counterfactual
-   values, regrets and the next strategy,
-3. the forward reach pass (:func:`~tensorcfr.kernels.descent.forward`) adds the reaches to the
-   average and computes the next ones.
+2. the backward value pass (:func:`~tensorcfr.kernels.backward_pass.backward`) computes
+   counterfactual values, regrets and the next strategy,
+3. the forward reach pass (:func:`~tensorcfr.kernels.forward_pass.forward_from_strategies`) adds the
+   reaches to the average and computes the next ones.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from __future__ import annotations
 import numpy as np
 
 from .._util.jit import inlined, kernel_with
-from ..model.chunks import ChunkLocks
+from ..model.chunked_form import ChunkLocks
 from ..payoff.multiply import add_share, payoff_scratch
-from ..payoff.shares import Share
-from .ascent import ascend
-from .chunks import lock_table, locks_of
-from .descent import forward
+from ..payoff.product_share import ProductShare
+from .backward_pass import backward
+from .barrier import wait_for_all
+from .chunk_passes import lock_table, locks_of
+from .forward_pass import forward_from_strategies
 from .local_rule import LocalRule, apply_payoff, parameters_of
-from .meeting import meet
 from .parts import Part, Step
 from .pass_arrays import Work
 from .tiles import LONGEST, TILE_ROWS
@@ -68,7 +68,13 @@ def iterate(
         counters: int64 (1, MEETING): initially 0, shared and modified by all threads.
         work: Scratch.
     """
-    form, n_waits, tile, rule_scratch, scratch = part.form, 0, work.tile, work.own, work.payoff
+    form, n_waits, tile, rule_scratch, scratch = (
+        part.form,
+        0,
+        work.tile,
+        work.whole_rule,
+        work.payoff,
+    )
     bounds, players = form.player_sequences, form.player_sequences.shape[0] - 1
     hands = form.hand_rank.shape[1] - 1
     first_hand, last_hand = hands * thread // threads, hands * (thread + 1) // threads
@@ -84,7 +90,7 @@ def iterate(
             if not is_update:
                 if thread == 0:
                     part.value[bounds[player] : bounds[player + 1]] = 0.0
-                n_waits = meet(counters, threads, n_waits)
+                n_waits = wait_for_all(counters, threads, n_waits)
                 share_arguments = (
                     form.hand_rank,
                     player,
@@ -95,18 +101,18 @@ def iterate(
                     scratch,
                 )
                 for k in range(len(form.operator)):
-                    add_share(form.operator, k, Share(*share_arguments, None))
+                    add_share(form.operator, k, ProductShare(*share_arguments, None))
                     # Wait for all threads: the next part may add to the same sequences.
-                    n_waits = meet(counters, threads, n_waits)
+                    n_waits = wait_for_all(counters, threads, n_waits)
                 continue
             if rule.changes_payoffs:
                 if thread == 0:
                     _change_payoffs(part, player, step)
-                n_waits = meet(counters, threads, n_waits)
+                n_waits = wait_for_all(counters, threads, n_waits)
             locked = locks_of(locks, 0, form, work.table)
-            ascend(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
-            forward(part, player, first_hand, last_hand, schedule[t, 0], tile)
-            n_waits = meet(counters, threads, n_waits)
+            backward(part, player, step, tile, rule_scratch, first_hand, last_hand, locked)
+            forward_from_strategies(part, player, first_hand, last_hand, schedule[t, 0], tile)
+            n_waits = wait_for_all(counters, threads, n_waits)
 
 
 @inlined
@@ -138,5 +144,5 @@ def update(
     """
     hands = part.form.hand_rank.shape[1] - 1
     step = Step(rule, parameters_of(rule, row[1:], work.tile), 0.0, floor)
-    ascend(part, player, step, work.tile, work.own, 0, hands, None)
-    forward(part, player, 0, hands, row[0], work.tile)
+    backward(part, player, step, work.tile, work.whole_rule, 0, hands, None)
+    forward_from_strategies(part, player, 0, hands, row[0], work.tile)

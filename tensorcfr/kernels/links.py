@@ -13,7 +13,9 @@ from ..model.team_game import Links
 
 
 @kernel
-def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.ndarray) -> None:
+def linked_forward(
+    form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.ndarray
+) -> None:
     """Compute own reach of every sequence; an infoset sums the reaches of all sequences before it.
 
     Args:
@@ -40,7 +42,7 @@ def spread(form: SequenceForm, links: Links, strategy: np.ndarray, reach: np.nda
 
 
 @kernel
-def collect(
+def linked_backward(
     form: SequenceForm,
     links: Links,
     player: int,

@@ -59,8 +59,9 @@ from numba.extending import (
     unbox,
 )
 
-from .._util.arguments import Check
-from .._util.jit import inlined, typed
+from .._util.argument_checks import Check
+from .._util.jit import inlined, overload_piece
+from .._util.renamed import renamed_attributes
 
 _steps: dict[str, Any] = {}
 """Compiled step functions by digest; a :class:`RuleType` refers to them by its digest."""
@@ -73,6 +74,7 @@ NEW = "/new"
 """End of the digest of rules that pass up the value of the new strategy."""
 
 
+@renamed_attributes(minds_scale="is_scale_dependent")
 class LocalRule:
     """Local rule that kernels accept as an argument.
 
@@ -207,7 +209,7 @@ class LocalRule:
         return self.pace is not None
 
     @property
-    def minds_scale(self) -> bool:
+    def is_scale_dependent(self) -> bool:
         """True if the strategy depends on the scale of regrets or payoffs.
 
         Infosets that the payoffs cannot tell apart are merged for other rules only, because the
@@ -455,7 +457,7 @@ def apply(
     return new, preference
 
 
-@typed(apply)
+@overload_piece(apply)
 def _apply(rule, regret, instant, memory, sequence, parameters):  # type: ignore[no-untyped-def]
     if rule.whole:  # Never called, but compiled.
         return lambda rule, regret, instant, memory, sequence, parameters: (regret, instant)
@@ -511,7 +513,7 @@ def apply_payoff(
     return new
 
 
-@typed(apply_payoff)
+@overload_piece(apply_payoff)
 def _apply_payoff(rule, payoff, reach, memory, sequence, parameters):  # type: ignore[no-untyped-def]
     if not rule.changes_payoffs:  # Never called, but compiled.
         return lambda rule, payoff, reach, memory, sequence, parameters: payoff
@@ -526,7 +528,7 @@ def apply_pace(
     return rule.pace(agreement, size, parameters)
 
 
-@typed(apply_pace)
+@overload_piece(apply_pace)
 def _apply_pace(rule, agreement, size, parameters):  # type: ignore[no-untyped-def]
     if not rule.paced:  # Never called, but compiled.
         return lambda rule, agreement, size, parameters: agreement
@@ -543,7 +545,7 @@ def parameters_of(rule: LocalRule, row: np.ndarray, floats: np.ndarray) -> tuple
     return tuple(floats.dtype.type(value) for value in row)
 
 
-@typed(parameters_of)
+@overload_piece(parameters_of)
 def _parameters_of(rule, row, floats):  # type: ignore[no-untyped-def]
     body = "".join(f"floats.dtype.type(row[{i}]), " for i in range(rule.n_parameters))
     scope: dict[str, Any] = {}

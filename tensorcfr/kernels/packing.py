@@ -1,7 +1,7 @@
 """Storage in 16 bits: whole numbers from -32767 to 32767, with a scale per row.
 
-A row is :data:`tensorcfr.model.chunks.ROW` numbers.  Its largest number is stored to 24 bits, by
-means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
+A row is :data:`tensorcfr.model.chunked_form.ROW` numbers.  Its largest number is stored to 24 bits,
+by means of the scale; the error of all others is at most 2^-16 of it.  A row in which one player's
 numbers end and the next player's begin has a scale for each player.  So a player's numbers do not
 depend on when another player's are packed.
 
@@ -18,8 +18,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import types
 
-from .._util.jit import borrowed, chosen, if_given, inlined, is_none, lends, typed
-from ..model.chunks import ROW
+from .._util.jit import borrowed, by_types, if_given, inlined, is_none, lends, overload_piece
+from ..model.chunked_form import ROW
 from ..payoff.vectors import FLOAT, INDEX, INT, Code, in_place_of
 
 LARGEST = 32767.0
@@ -33,7 +33,7 @@ ROUNDS = 1.5 * 2.0**23
 number, which the lowest bits of the sum hold."""
 
 
-class Own(NamedTuple):
+class StoredRange(NamedTuple):
     """A player's stored numbers of a chunk."""
 
     numbers: np.ndarray
@@ -49,11 +49,15 @@ class Own(NamedTuple):
 
 def _scales_of_type(stored: Any) -> Any:
     """Return the scales, or their numba type."""
-    return stored.scale if isinstance(stored, Own) else stored.types[stored.fields.index("scale")]
+    return (
+        stored.scale
+        if isinstance(stored, StoredRange)
+        else stored.types[stored.fields.index("scale")]
+    )
 
 
-@chosen
-def unpack(stored: Own, floats: np.ndarray) -> Any:
+@by_types
+def unpack(stored: StoredRange, floats: np.ndarray) -> Any:
     """Unpack numbers from 16 bits into their :func:`workplace`; do nothing for floats.
 
     Args:
@@ -65,8 +69,8 @@ def unpack(stored: Own, floats: np.ndarray) -> Any:
     return lambda stored, floats: _unpack(stored, floats)
 
 
-@chosen
-def pack(floats: np.ndarray, stored: Own) -> Any:
+@by_types
+def pack(floats: np.ndarray, stored: StoredRange) -> Any:
     """Pack numbers into 16 bits, each rounded to the nearest; do nothing for floats.
 
     Args:
@@ -78,8 +82,8 @@ def pack(floats: np.ndarray, stored: Own) -> Any:
     return lambda floats, stored: _pack(floats, stored)
 
 
-@chosen
-def add(reach: np.ndarray, share: float, stored: Own) -> Any:
+@by_types
+def add(reach: np.ndarray, share: float, stored: StoredRange) -> Any:
     """Add reaches to an average.
 
     Args:
@@ -93,7 +97,7 @@ def add(reach: np.ndarray, share: float, stored: Own) -> Any:
 
 
 @inlined
-def _add_floats(reach: np.ndarray, share: float, stored: Own) -> None:
+def _add_floats(reach: np.ndarray, share: float, stored: StoredRange) -> None:
     average, weight = stored.numbers, stored.numbers.dtype.type(share)
     for s in range(np.uint64(stored.begin), np.uint64(stored.end)):
         average[s] += weight * reach[s]
@@ -102,14 +106,14 @@ def _add_floats(reach: np.ndarray, share: float, stored: Own) -> None:
 # -------------------------------------------------------------------------- rows, in plain NumPy
 
 
-def _unpack(stored: Own, floats: np.ndarray) -> None:
+def _unpack(stored: StoredRange, floats: np.ndarray) -> None:
     first, last = stored.begin, stored.end
     scale = stored.scale[first // ROW : -(-last // ROW), stored.player]  # type: ignore[index]
     factor = scale.repeat(ROW)[first % ROW :][: last - first]
     floats[first:last] = stored.numbers[first:last].astype(np.float32) * factor
 
 
-def _pack(floats: np.ndarray, stored: Own) -> None:
+def _pack(floats: np.ndarray, stored: StoredRange) -> None:
     first, last = stored.begin, stored.end
     rows = slice(first // ROW, -(-last // ROW))
     table = np.zeros((rows.stop - rows.start) * ROW, np.float32)
@@ -124,7 +128,7 @@ def _pack(floats: np.ndarray, stored: Own) -> None:
     stored.numbers[first:last] = integers[inside].astype(np.int16)
 
 
-def _add(reach: np.ndarray, share: float, stored: Own) -> None:
+def _add(reach: np.ndarray, share: float, stored: StoredRange) -> None:
     total = np.zeros_like(reach)
     _unpack(stored, total)
     inside = slice(stored.begin, stored.end)
@@ -263,7 +267,7 @@ def workplace(array: np.ndarray, scale: np.ndarray | None, scratch: np.ndarray) 
     return borrowed(array if scale is None else scratch[: array.shape[0]])
 
 
-@typed(workplace)
+@overload_piece(workplace)
 def _workplace(array, scale, scratch):  # type: ignore[no-untyped-def]
     # One function per type, as for :func:`if_given`: the branches return arrays of different types.
     if isinstance(scale, types.NoneType):
@@ -277,7 +281,7 @@ def in_floats(array: np.ndarray, scale: np.ndarray | None) -> np.ndarray | None:
     return borrowed(array) if scale is None else None
 
 
-@typed(in_floats)
+@overload_piece(in_floats)
 def _in_floats(array, scale):  # type: ignore[no-untyped-def]
     if isinstance(scale, types.NoneType):
         return lends(lambda array, scale: borrowed(array))

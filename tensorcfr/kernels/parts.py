@@ -72,7 +72,7 @@ class Rows(NamedTuple):
 
     mean: np.ndarray
     """Counterfactual value of each infoset."""
-    least: np.ndarray
+    tie_threshold: np.ndarray
     """Tie threshold of each infoset: smaller instantaneous regrets count as 0."""
     total: np.ndarray
     square: np.ndarray
@@ -80,9 +80,9 @@ class Rows(NamedTuple):
     constant: np.ndarray
     pace: np.ndarray
     """Factor of each infoset's cumulative regrets before the step."""
-    against: np.ndarray
+    baseline: np.ndarray
     """Value from which a paced rule measures the instantaneous regrets of each infoset."""
-    own: np.ndarray
+    whole_rule: np.ndarray
     """float64: scratch of whole rules, from :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     bound: float
     """Part of the tie threshold that the whole bucket shares."""

@@ -25,7 +25,7 @@ def plain_numbers(array: np.ndarray) -> Numbers:
     return Numbers(array, None, array)
 
 
-class Kept(NamedTuple):
+class StoredArrays(NamedTuple):
     """Solver state between iterations.
 
     All arrays are float64, or all are float32, or they are int16 in chunks and float32 elsewhere.
@@ -71,23 +71,23 @@ class Work(NamedTuple):
 
     tile: np.ndarray
     """(TILE_ROWS, LONGEST): scratch of a tile, in the precision of the solver state."""
-    own: np.ndarray
+    whole_rule: np.ndarray
     """float64: scratch of whole rules; see :func:`tensorcfr.kernels.whole_rules.whole_scratch`."""
     payoff: np.ndarray
     """float64: scratch of the payoff product."""
     table: np.ndarray | None
-    """int64: scratch of :func:`tensorcfr.kernels.chunks.locks_of`; None without locks."""
-    soon: np.ndarray | None
-    """int64 (3, 2): addresses to prefetch, see :class:`tensorcfr.payoff.shares.Share`; None unless
-    chunks are processed one after the other."""
+    """int64: scratch of :func:`tensorcfr.kernels.chunk_passes.locks_of`; None without locks."""
+    prefetch: np.ndarray | None
+    """int64 (3, 2): addresses to prefetch, see :class:`tensorcfr.payoff.product_share.BranchShare`;
+    None unless chunks are processed one after the other."""
 
 
-class Turns(NamedTuple):
+class PassSchedule(NamedTuple):
     """Schedule of consecutive passes: players whose reaches are computed, and players to update."""
 
     row: np.ndarray
     """float64 (passes, 1 + parameters): averaging weight, then the parameters of the rule."""
-    descends: np.ndarray
+    computes_reach: np.ndarray
     """bool (passes, players): True if the pass computes the player's reaches."""
     share: np.ndarray
     """float64 (passes, players): weight of these reaches in the average."""

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from .._util.jit import chosen, inlined, kernel
+from .._util.jit import by_types, inlined, kernel
 
 Seed = int | Sequence[int]
 """Seed as a whole number from 0, or several: the seed, the number of a stream, of a stream within
@@ -76,7 +76,7 @@ def _has_streams(generator: object) -> bool:
     return isinstance(generator, (Streams, types.BaseNamedTuple))
 
 
-@chosen
+@by_types
 def draw(generator: np.ndarray | Script) -> float:
     """Draw the next number, uniform in [0, 1) with 53 bits, inside a kernel.
 
@@ -114,7 +114,7 @@ def streams_at(position: np.ndarray, players: int) -> Streams:
     return Streams(position, np.array([0, len(position) // players]))
 
 
-@chosen
+@by_types
 def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> Any:
     """Draw the next number of a chance node, uniform in [0, 1), inside a kernel.
 
@@ -125,7 +125,7 @@ def draw_at(generator: np.ndarray | Script | Streams, place: np.uint64) -> Any:
     return _advance if _has_streams(generator) else lambda generator, place: draw(generator)
 
 
-@chosen
+@by_types
 def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> Any:
     """Select the streams of the traversing player, inside a kernel.
 
@@ -134,7 +134,7 @@ def take_turn(generator: np.ndarray | Script | Streams, player: np.uint64) -> An
     return _take_turn if _has_streams(generator) else lambda generator, player: None
 
 
-@chosen
+@by_types
 def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
     """Save the position of a generator for :func:`rewind`, inside a kernel.
 
@@ -148,7 +148,7 @@ def remember(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any
     return _remember_place if _is_tuple(generator) else _remember
 
 
-@chosen
+@by_types
 def rewind(generator: np.ndarray | Script | Streams, state: np.ndarray) -> Any:
     """Restore the position of a generator saved by :func:`remember`, inside a kernel.
 

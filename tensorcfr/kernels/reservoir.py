@@ -88,7 +88,7 @@ def keep_strategy(
 ) -> None:
     """Store another player's strategy as a sample.
 
-    The arguments are those of :func:`tensorcfr.kernels.sampling.add_to_average`.
+    The arguments are those of :func:`tensorcfr.kernels.sampling_steps.add_to_average`.
     """
     slot = _reserve_slot(samples.strategies, samples, block, weight)
     if slot >= 0:

@@ -19,7 +19,7 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind, take_turn
-from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .sampling_steps import add_to_average, own_reach_weight, update, update_pending
 from .traversal import (
     CHANCE_NODE,
     ONE,
@@ -27,11 +27,11 @@ from .traversal import (
     TERMINAL_NODE,
     ZERO,
     Orders,
+    Traversal,
+    TraversalPosition,
     TraversalState,
     TraversalTree,
-    Turn,
     U,
-    Walk,
     finish,
 )
 from .tree_access import deal_hands, find_block, first_outcome_of, next_decision, pay
@@ -92,7 +92,7 @@ def chance_sampling(
     # If a traversal visits each infoset at most once, it updates the infoset on the spot.
     once = sampled and alternating and tree.visits_once
     clock, n_pending = state.clock[0], ZERO
-    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -109,7 +109,7 @@ def chance_sampling(
                 schedule[t, 0],
                 clock,
             )
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            turn = borrowed(Traversal(tree, state.table, generator, rule, parameters, *arguments))
             forks, position = _visit_histories(turn, opened, held, sampled, prune, position)
             n_pending = _compute_values(turn, opened, held, once, forks, n_pending)
             if alternating and not once:
@@ -120,10 +120,15 @@ def chance_sampling(
 
 @inlined
 def _visit_histories(
-    turn: Turn, opened: Opened, held: np.ndarray, sampled: bool, prune: bool, position: Walk
-) -> tuple[np.uint64, Walk]:
+    traversal: Traversal,
+    opened: Opened,
+    held: np.ndarray,
+    sampled: bool,
+    prune: bool,
+    position: TraversalPosition,
+) -> tuple[np.uint64, TraversalPosition]:
     """Visit one history after the other; return the number of forks, and the counts."""
-    opened, tree, node = borrowed(opened), turn.tree, turn.tree.node
+    opened, tree, node = borrowed(opened), traversal.tree, traversal.tree.node
     opened.own[0], opened.others[0] = 1.0, 1.0
     opened.queue[0, 0], opened.queue[0, 1] = 0, 0
     done, queued, entries, forks = ZERO, ONE, ONE, ZERO
@@ -133,26 +138,26 @@ def _visit_histories(
     while done < queued:
         entry = U(opened.queue[done, 0])
         node_index, actor, block, histories, decisions = next_decision(
-            turn, held, U(opened.queue[done, 1]), sampled, histories, decisions
+            traversal, held, U(opened.queue[done, 1]), sampled, histories, decisions
         )
         done += ONE
         if actor == TERMINAL_NODE:
-            opened.value[entry] = pay(tree, node_index, turn.deal, turn.player)
+            opened.value[entry] = pay(tree, node_index, traversal.deal, traversal.player)
             continue
         opened.fork[forks, 0] = entry
         opened.fork[forks, 1] = entries
         opened.fork[forks, 2] = node_index
         queued, histories = _queue_children(
-            turn, opened, prune, node_index, actor, block, entry, entries, queued, histories
+            traversal, opened, prune, node_index, actor, block, entry, entries, queued, histories
         )
         forks += ONE
         entries += U(node[node_index]["n_children"])
-    return forks, Walk(ZERO, ZERO, 1.0, 1.0, histories, decisions)
+    return forks, TraversalPosition(ZERO, ZERO, 1.0, 1.0, histories, decisions)
 
 
 @inlined
 def _queue_children(
-    turn: Turn,
+    traversal: Traversal,
     opened: Opened,
     prune: bool,
     node_index: np.uint64,
@@ -164,7 +169,7 @@ def _queue_children(
     histories: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
     """Queue the children of a fork; return the number of histories queued, and visited."""
-    tree, table = turn.tree, turn.table
+    tree, table = traversal.tree, traversal.table
     node, probability = tree.node, tree.probability
     first, count = U(node[node_index]["first_child"]), U(node[node_index]["n_children"])
     strategy, first_drawn = block + count, first_outcome_of(tree, node_index)
@@ -178,7 +183,7 @@ def _queue_children(
             cut = p == 0.0
         else:
             p = table[strategy + a]
-            if actor == turn.player:
+            if actor == traversal.player:
                 x *= p
             else:
                 y *= p
@@ -188,7 +193,7 @@ def _queue_children(
         elif node[child_node]["actor"] == TERMINAL_NODE:
             # Most histories are terminals, which need no entry in the queue.
             histories += ONE
-            opened.value[child] = pay(tree, child_node, turn.deal, turn.player)
+            opened.value[child] = pay(tree, child_node, traversal.deal, traversal.player)
         else:
             opened.own[child], opened.others[child] = x, y
             opened.queue[queued, 0] = child
@@ -199,7 +204,7 @@ def _queue_children(
 
 @inlined
 def _compute_values(
-    turn: Turn,
+    traversal: Traversal,
     opened: Opened,
     held: np.ndarray,
     once: bool,
@@ -214,7 +219,7 @@ def _compute_values(
     Returns:
         The number of pending infosets.
     """
-    opened, tree, table = borrowed(opened), turn.tree, turn.table
+    opened, tree, table = borrowed(opened), traversal.tree, traversal.table
     node, value, probability = tree.node, opened.value, tree.probability
     while forks > ZERO:
         forks -= ONE
@@ -233,18 +238,18 @@ def _compute_values(
         for a in range(count):
             history_value += table[strategy + a] * value[child + a]
         value[entry] = history_value
-        if actor == turn.player:
+        if actor == traversal.player:
             # The counterfactual regret is weighted by the reach of the others.
             y = opened.others[entry]
             first_visit = once or table[block - PENDING] == 0.0
             if first_visit:
-                add = own_reach_weight(turn, block, 1.0)
+                add = own_reach_weight(traversal, block, 1.0)
                 add_to_average(table, block, count, opened.own[entry] * add)
             if once:
                 if y != 0.0:
                     for a in range(count):
                         value[child + a] = y * (value[child + a] - history_value)
-                    update(turn.rule, turn.parameters, table, block, count, value, child)
+                    update(traversal.rule, traversal.parameters, table, block, count, value, child)
                 continue
             if first_visit:
                 table[block - PENDING] = 1.0

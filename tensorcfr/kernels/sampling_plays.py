@@ -33,11 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.jit import borrowed, chosen, inlined, kernel
+from .._util.jit import borrowed, by_types, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import draw
 from .reservoir import Samples, keep_advantages, keep_strategy, keep_value, look_up_values
-from .sampling import (
+from .sampling_steps import (
     SIMPLE,
     STOCHASTIC,
     add_to_average,
@@ -58,11 +58,11 @@ from .traversal import (
     ZERO,
     Frames,
     Orders,
+    Traversal,
+    TraversalPosition,
     TraversalState,
     TraversalTree,
-    Turn,
     U,
-    Walk,
     begin_iteration,
     finish,
     pause,
@@ -81,7 +81,7 @@ class External(NamedTuple):
 
     tries: np.ndarray | None
     """float64 (4,): selection of the player's actions, for
-    :func:`tensorcfr.kernels.sampling.draw_tried`; None to try all."""
+    :func:`tensorcfr.kernels.sampling_steps.draw_tried`; None to try all."""
 
 
 class Outcome(NamedTuple):
@@ -127,7 +127,7 @@ def follow_plays(
     schedule, players = borrowed(orders.schedule), borrowed(orders.players)
     cursor, reach, n_players = frames.cursor, frames.reach, frames.n_players
     clock, resumes = state.clock[0], cursor[PAUSED] != 0
-    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(cursor[ITERATION], schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         if not resumes:
@@ -142,23 +142,31 @@ def follow_plays(
             else:
                 deal = deal_hands(tree, frames.held, generator)
                 dealt = position.histories + U(tree.dealt)
-                position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
+                position = TraversalPosition(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
                 for k in range(n_players):
                     reach[k] = 1.0
             arguments = players[turn], deal, orders.averaging, schedule[t, 0], clock
-            traversal = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            traversal = borrowed(
+                Traversal(tree, state.table, generator, rule, parameters, *arguments)
+            )
             position, must_wait = _traverse(scheme, traversal, frames, samples, position)
             if must_wait:
-                pause(frames, state, position, turn, clock, U(tree.node[position.at]["n_children"]))
+                pause(
+                    frames, state, position, turn, clock, U(tree.node[position.node]["n_children"])
+                )
                 return False
         cursor[ITERATION], cursor[TURN] = t + 1, 0
     finish(state, clock, position)
     return cursor[ITERATION] == schedule.shape[0]
 
 
-@chosen
+@by_types
 def _traverse(
-    scheme: External | Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
+    scheme: External | Outcome,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: TraversalPosition,
 ) -> Any:
     """Run a traversal; return its position, and whether it must wait there."""
     is_outcome = getattr(scheme, "instance_class", type(scheme)) is Outcome
@@ -167,17 +175,23 @@ def _traverse(
 
 @inlined
 def _sample_externally(
-    scheme: External, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
-) -> tuple[Walk, bool]:
+    scheme: External,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, bool]:
     while True:
-        position, end = _follow_path(turn, frames, samples, scheme.tries, position)
+        position, end = _follow_path(traversal, frames, samples, scheme.tries, position)
         if end == WAITS:
             return position, True
         history_value = (
-            0.0 if end == IS_EMPTY else pay(turn.tree, position.at, turn.deal, turn.player)
+            0.0
+            if end == IS_EMPTY
+            else pay(traversal.tree, position.node, traversal.deal, traversal.player)
         )
         position = _return_value(
-            turn, frames, samples, scheme.tries, position, history_value, end == IS_EMPTY
+            traversal, frames, samples, scheme.tries, position, history_value, end == IS_EMPTY
         )
         if position.depth == ZERO:
             return position, False
@@ -185,34 +199,47 @@ def _sample_externally(
 
 @inlined
 def _sample_outcome(
-    scheme: Outcome, turn: Turn, frames: Frames, samples: Samples | None, position: Walk
-) -> tuple[Walk, bool]:
-    position = _sample_play(turn, frames, samples, scheme.epsilon, position)
-    if turn.tree.node[position.at]["actor"] != TERMINAL_NODE:
+    scheme: Outcome,
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, bool]:
+    position = _sample_play(traversal, frames, samples, scheme.epsilon, position)
+    if traversal.tree.node[position.node]["actor"] != TERMINAL_NODE:
         return position, True
-    payoff = pay(turn.tree, position.at, turn.deal, turn.player)
-    _update_from_payoff(turn, frames, samples, scheme.baseline, position.depth, payoff)
+    payoff = pay(traversal.tree, position.node, traversal.deal, traversal.player)
+    _update_from_payoff(traversal, frames, samples, scheme.baseline, position.depth, payoff)
     return position, False
 
 
 @inlined
 def _follow_path(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, position: Walk
-) -> tuple[Walk, int]:
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    tries: np.ndarray | None,
+    position: TraversalPosition,
+) -> tuple[TraversalPosition, int]:
     """Follow a path down to a terminal: the player's first tried actions, and draws elsewhere.
 
     Returns:
         The new position, and the end of the path: :data:`ENDS`, :data:`IS_EMPTY` or :data:`WAITS`.
     """
-    tree, table, generator = turn.tree, turn.table, turn.generator
-    node_index, depth, own_reach, led = position.at, position.depth, position.own, position.led
+    tree, table, generator = traversal.tree, traversal.table, traversal.generator
+    node_index, depth, own_reach, led = (
+        position.node,
+        position.depth,
+        position.own_reach,
+        position.led,
+    )
     histories, decisions = position.histories, position.decisions
     path, reach, end = frames.path, frames.reach, ENDS
     n_players = U(frames.n_players)
-    tracked = _is_tracked(turn, n_players)
+    tracked = _is_tracked(traversal, n_players)
     while True:
         node_index, actor, block, histories, decisions = next_decision(
-            turn, frames.held, node_index, True, histories, decisions
+            traversal, frames.held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
@@ -221,7 +248,7 @@ def _follow_path(
             end = WAITS
             break
         first, strategy = U(tree.node[node_index]["first_child"]), block + count
-        if actor == turn.player:
+        if actor == traversal.player:
             path[depth]["first_child"] = first
             path[depth]["block"] = block
             path[depth]["n_children"] = count
@@ -232,7 +259,7 @@ def _follow_path(
             action = ZERO
             if tries is not None:
                 path[depth]["led"] = led
-                action = _draw_tried(tries, turn, frames, block, count, depth)
+                action = _draw_tried(tries, traversal, frames, block, count, depth)
             path[depth]["action"] = action
             depth += ONE
             if tries is not None:
@@ -242,44 +269,48 @@ def _follow_path(
                 led *= frames.tried[(depth - ONE) * U(frames.width) + action]
         else:
             # Simple averaging adds strategies at opponents' nodes, which are sampled by own reach.
-            if turn.averaging == SIMPLE:
+            if traversal.averaging == SIMPLE:
                 sampled = 1.0
                 if tracked:
-                    sampled = product_of_others(reach, depth, n_players, turn.player, actor)
+                    sampled = product_of_others(reach, depth, n_players, traversal.player, actor)
                 if tries is not None:
                     sampled *= led
-                _record_strategy(turn, samples, block, count, sampled)
+                _record_strategy(traversal, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             if tracked:
                 # Frames are decisions of the updating player: between them opponents' reaches
                 # change.
                 reach[depth * n_players + actor] *= table[strategy + action]
-        if actor == turn.player:
+        if actor == traversal.player:
             own_reach *= table[strategy + action]
         node_index = first + action
-    return Walk(node_index, depth, own_reach, led, histories, decisions), end
+    return TraversalPosition(node_index, depth, own_reach, led, histories, decisions), end
 
 
 @inlined
 def _record_strategy(
-    turn: Turn, samples: Samples | None, block: np.uint64, count: np.uint64, sampled: float
+    traversal: Traversal,
+    samples: Samples | None,
+    block: np.uint64,
+    count: np.uint64,
+    sampled: float,
 ) -> None:
     """Add an opponent's strategy to the average, or store it as a sample.
 
     ``sampled`` is the probability that the traversal reaches the node, divided by the probability
     of chance and the opponent's own reach.
     """
-    table = turn.table
+    table = traversal.table
     if samples is None:
-        add_to_average(table, block, count, turn.weight / sampled)
+        add_to_average(table, block, count, traversal.weight / sampled)
     else:
-        keep_strategy(samples, table, block, count, turn.weight / sampled)
+        keep_strategy(samples, table, block, count, traversal.weight / sampled)
 
 
 @inlined
 def _draw_tried(
     tries: np.ndarray,
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     block: np.uint64,
     count: np.uint64,
@@ -287,7 +318,7 @@ def _draw_tried(
 ) -> np.uint64:
     """Draw the actions to try, and return the first one; the values of the others are 0."""
     row = depth * U(frames.width)
-    draw_tried(tries, turn.table, block, count, frames.tried, row, turn.generator)
+    draw_tried(tries, traversal.table, block, count, frames.tried, row, traversal.generator)
     for a in range(count):
         frames.q[row + a] = 0.0
     return next_tried(frames.tried, row, ZERO, count)
@@ -295,14 +326,14 @@ def _draw_tried(
 
 @inlined
 def _return_value(
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
     tries: np.ndarray | None,
-    position: Walk,
+    position: TraversalPosition,
     history_value: float,
     is_empty: bool,
-) -> Walk:
+) -> TraversalPosition:
     """Pass the value of a history up to the last decision with an action left to try.
 
     That action is taken next.  Infosets on the way learn.
@@ -311,8 +342,8 @@ def _return_value(
         The position to continue from; depth 0 if the traversal is over.
     """
     depth, path, q, width = position.depth, frames.path, frames.q, U(frames.width)
-    table, n_players = turn.table, U(frames.n_players)
-    tracked = _is_tracked(turn, n_players)
+    table, n_players = traversal.table, U(frames.n_players)
+    tracked = _is_tracked(traversal, n_players)
     while depth > ZERO:
         d = depth - ONE
         block, count = U(path[d]["block"]), U(path[d]["n_children"])
@@ -335,43 +366,53 @@ def _return_value(
             if tracked:
                 _copy_reaches(frames.reach, d, depth, n_players)
             node_index = U(path[d]["first_child"]) + action
-            return Walk(node_index, depth, own_reach, led, position.histories, position.decisions)
+            return TraversalPosition(
+                node_index, depth, own_reach, led, position.histories, position.decisions
+            )
         history_value = path[d]["value"]
-        _update_infoset(turn, frames, samples, tries, d)
+        _update_infoset(traversal, frames, samples, tries, d)
         depth = d
-    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
+    return TraversalPosition(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions)
 
 
 @inlined
 def _update_infoset(
-    turn: Turn, frames: Frames, samples: Samples | None, tries: np.ndarray | None, d: np.uint64
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    tries: np.ndarray | None,
+    d: np.uint64,
 ) -> None:
     """Update the infoset of frame ``d`` from the values of its actions, or store a sample."""
-    table, n_players = turn.table, U(frames.n_players)
+    table, n_players = traversal.table, U(frames.n_players)
     frame, q, row = frames.path[d], frames.q, d * U(frames.width)
     block, count, infoset_value = U(frame["block"]), U(frame["n_children"]), frame["value"]
-    if turn.averaging != SIMPLE:
+    if traversal.averaging != SIMPLE:
         sampled = 1.0
-        if _is_tracked(turn, n_players):
-            sampled = product_of_others(frames.reach, d, n_players, turn.player, turn.player)
+        if _is_tracked(traversal, n_players):
+            sampled = product_of_others(
+                frames.reach, d, n_players, traversal.player, traversal.player
+            )
         if tries is not None:
             sampled *= frame["led"]
-        add_to_average(table, block, count, frame["own"] * own_reach_weight(turn, block, sampled))
+        add_to_average(
+            table, block, count, frame["own"] * own_reach_weight(traversal, block, sampled)
+        )
     for a in range(count):
         q[row + a] -= infoset_value
         if tries is not None:
             q[row + a] /= frame["led"]
     if samples is None:
-        update(turn.rule, turn.parameters, table, block, count, q, row)
+        update(traversal.rule, traversal.parameters, table, block, count, q, row)
     else:
-        keep_advantages(samples, block, count, q, row, turn.weight, 1.0)
+        keep_advantages(samples, block, count, q, row, traversal.weight, 1.0)
 
 
 @inlined
-def _is_tracked(turn: Turn, n_players: np.uint64) -> bool:
+def _is_tracked(traversal: Traversal, n_players: np.uint64) -> bool:
     """Return whether the average needs the opponents' reaches at every frame."""
     several = n_players > U(2)
-    return turn.averaging == STOCHASTIC or bool(turn.averaging == SIMPLE and several)
+    return traversal.averaging == STOCHASTIC or bool(traversal.averaging == SIMPLE and several)
 
 
 @inlined
@@ -383,19 +424,23 @@ def _copy_reaches(reach: np.ndarray, source: int, target: int, n_players: int) -
 
 @inlined
 def _sample_play(
-    turn: Turn, frames: Frames, samples: Samples | None, epsilon: float, position: Walk
-) -> Walk:
+    traversal: Traversal,
+    frames: Frames,
+    samples: Samples | None,
+    epsilon: float,
+    position: TraversalPosition,
+) -> TraversalPosition:
     """Play the game down to a terminal, or to a node where the traversal must wait.
 
     Strategies on the way are added to the average.
     """
-    tree, table, generator = turn.tree, turn.table, turn.generator
-    node_index, depth, led = position.at, position.depth, position.led
+    tree, table, generator = traversal.tree, traversal.table, traversal.generator
+    node_index, depth, led = position.node, position.depth, position.led
     histories, decisions = position.histories, position.decisions
     path, reach, n_players = frames.path, frames.reach, U(frames.n_players)
     while True:
         node_index, actor, block, histories, decisions = next_decision(
-            turn, frames.held, node_index, True, histories, decisions
+            traversal, frames.held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             break
@@ -407,20 +452,20 @@ def _sample_play(
             break
         strategy = block + count
         path[depth]["led"] = led
-        if actor == turn.player:
+        if actor == traversal.player:
             # Other averages add the updating player's strategy, by own reach / sampling
             # probability.
-            if turn.averaging != SIMPLE:
+            if traversal.averaging != SIMPLE:
                 sampled = led * product_of_others(reach, ZERO, n_players, actor, actor)
-                add = own_reach_weight(turn, block, sampled)
+                add = own_reach_weight(traversal, block, sampled)
                 add_to_average(table, block, count, reach[actor] * add)
             action = _explore(table, strategy, count, epsilon, generator)
             drawn = epsilon / np.int64(count) + (1.0 - epsilon) * table[strategy + action]
             led *= drawn
         else:
-            if turn.averaging == SIMPLE:
-                sampled = led * product_of_others(reach, ZERO, n_players, turn.player, actor)
-                _record_strategy(turn, samples, block, count, sampled)
+            if traversal.averaging == SIMPLE:
+                sampled = led * product_of_others(reach, ZERO, n_players, traversal.player, actor)
+                _record_strategy(traversal, samples, block, count, sampled)
             action = sample_action(table, strategy, count, generator)
             drawn = table[strategy + action]
         reach[actor] *= table[strategy + action]
@@ -432,12 +477,12 @@ def _sample_play(
         path[depth]["first_child"] = first
         depth += ONE
         node_index = first + action
-    return Walk(node_index, depth, 1.0, led, histories, decisions)
+    return TraversalPosition(node_index, depth, 1.0, led, histories, decisions)
 
 
 @inlined
 def _update_from_payoff(
-    turn: Turn,
+    traversal: Traversal,
     frames: Frames,
     samples: Samples | None,
     baseline: float,
@@ -445,8 +490,8 @@ def _update_from_payoff(
     history_value: float,
 ) -> None:
     """Pass the payoff of a play up: compute values, and update the player's infosets."""
-    path, instant, player = frames.path, frames.q, turn.player
-    table, nodes = turn.table, U(turn.tree.node.shape[0])
+    path, instant, player = frames.path, frames.q, traversal.player
+    table, nodes = traversal.table, U(traversal.tree.node.shape[0])
     has_baseline = baseline > 0.0
     expected = history_value
     while depth > ZERO:
@@ -476,9 +521,9 @@ def _update_from_payoff(
                 instant[a] = (estimate - history_value) / led
             instant[action] += correction / led
             if samples is None:
-                update(turn.rule, turn.parameters, table, block, count, instant, ZERO)
+                update(traversal.rule, traversal.parameters, table, block, count, instant, ZERO)
             else:
-                keep_advantages(samples, block, count, instant, ZERO, turn.weight, led)
+                keep_advantages(samples, block, count, instant, ZERO, traversal.weight, led)
         if has_baseline:
             if samples is None:
                 table[baselines + action] += baseline * (child_value - table[baselines + action])
@@ -498,10 +543,10 @@ def _explore(
     """
     remainder = draw(generator)
     uniform = epsilon / np.int64(count)
-    chosen = ZERO
-    while chosen < count - ONE:
-        remainder -= uniform + (1.0 - epsilon) * table[strategy + chosen]
+    by_types = ZERO
+    while by_types < count - ONE:
+        remainder -= uniform + (1.0 - epsilon) * table[strategy + by_types]
         if remainder < 0.0:
             break
-        chosen += ONE
-    return chosen
+        by_types += ONE
+    return by_types

@@ -23,16 +23,16 @@ import numpy as np
 from .._util.jit import borrowed, inlined, kernel
 from .local_rule import LocalRule, parameters_of
 from .random import remember, rewind, take_turn
-from .sampling import add_to_average, own_reach_weight, update, update_pending
+from .sampling_steps import add_to_average, own_reach_weight, update, update_pending
 from .traversal import (
     ONE,
     TERMINAL_NODE,
     ZERO,
     Orders,
+    Traversal,
+    TraversalPosition,
     TraversalState,
-    Turn,
     U,
-    Walk,
     finish,
 )
 from .tree_access import next_decision
@@ -139,7 +139,7 @@ def public_chance_sampling(
     )
     before, held = np.empty(4, np.uint64), np.zeros(2, np.uint64)
     clock, n_pending = state.clock[0], ZERO
-    position = Walk(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
+    position = TraversalPosition(ZERO, ZERO, 1.0, 1.0, U(state.touched[0]), U(state.touched[1]))
     for t in range(schedule.shape[0]):
         parameters = parameters_of(rule, schedule[t, 1:], schedule)
         clock += schedule[t, 0]
@@ -150,9 +150,9 @@ def public_chance_sampling(
                 rewind(generator, before)
             take_turn(generator, player)
             arguments = player, ZERO, orders.averaging, schedule[t, 0], clock
-            turn = borrowed(Turn(tree, state.table, generator, rule, parameters, *arguments))
+            turn = borrowed(Traversal(tree, state.table, generator, rule, parameters, *arguments))
             dealt = position.histories + U(tree.dealing)
-            position = Walk(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
+            position = TraversalPosition(ZERO, ZERO, 1.0, 1.0, dealt, position.decisions)
             while True:
                 position = _follow_first_actions(turn, path, held, prune, position)
                 position, n_pending = _return_values(turn, path, prune, position, n_pending)
@@ -164,49 +164,49 @@ def public_chance_sampling(
 
 @inlined
 def _follow_first_actions(
-    turn: Turn, path: Path, held: np.ndarray, prune: bool, position: Walk
-) -> Walk:
+    traversal: Traversal, path: Path, held: np.ndarray, prune: bool, position: TraversalPosition
+) -> TraversalPosition:
     """Follow first actions down to a terminal or a pruned node, and write its values."""
-    tree = turn.tree
+    tree = traversal.tree
     node_index, depth, histories, decisions = (
-        position.at,
+        position.node,
         position.depth,
         position.histories,
         position.decisions,
     )
-    path, node, player = borrowed(path), tree.node, turn.player
+    path, node, player = borrowed(path), tree.node, traversal.player
     n_hands = tree.hands[player]
     while True:
         node_index, actor, block, histories, decisions = next_decision(
-            turn, held, node_index, True, histories, decisions
+            traversal, held, node_index, True, histories, decisions
         )
         if actor == TERMINAL_NODE:
             _pay_hands(tree, path, player, node_index, depth)
             break
         path.place[depth, 0] = node_index
         path.place[depth, 1] = 0
-        _read_strategies(turn, path, node_index, block, tree.hands[actor], depth)
+        _read_strategies(traversal, path, node_index, block, tree.hands[actor], depth)
         path.value[depth, :n_hands] = 0.0
         depth += ONE
         if _multiply_reaches(tree, path, depth, ZERO, actor) and prune:
             path.value[depth, :n_hands] = 0.0
             break
         node_index = U(node[node_index]["first_child"])
-    return Walk(node_index, depth, 1.0, 1.0, histories, decisions)
+    return TraversalPosition(node_index, depth, 1.0, 1.0, histories, decisions)
 
 
 @inlined
 def _return_values(
-    turn: Turn, path: Path, prune: bool, position: Walk, n_pending: np.uint64
-) -> tuple[Walk, np.uint64]:
+    traversal: Traversal, path: Path, prune: bool, position: TraversalPosition, n_pending: np.uint64
+) -> tuple[TraversalPosition, np.uint64]:
     """Pass values up to the last decision with an action that has not been tried.
 
     Returns:
         The position to continue from, with depth 0 if the traversal is over; and the number of
         pending infosets.
     """
-    depth, tree = position.depth, turn.tree
-    path, node, player = borrowed(path), tree.node, turn.player
+    depth, tree = position.depth, traversal.tree
+    path, node, player = borrowed(path), tree.node, traversal.player
     n_hands, value, q, sigma = tree.hands[player], path.value, path.q, path.sigma
     while depth > ZERO:
         d = depth - ONE
@@ -226,24 +226,32 @@ def _return_values(
             path.place[d, 1] = action
             if not (_multiply_reaches(tree, path, depth, action, actor) and prune):
                 node_index = U(node[node_index]["first_child"]) + action
-                return Walk(
+                return TraversalPosition(
                     node_index, depth, 1.0, 1.0, position.histories, position.decisions
                 ), n_pending
             value[depth, :n_hands] = 0.0
             continue
         depth = d
         if actor == player:
-            n_pending = _update_infosets(turn, path, node_index, d, n_pending)
-    return Walk(ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions), n_pending
+            n_pending = _update_infosets(traversal, path, node_index, d, n_pending)
+    return TraversalPosition(
+        ZERO, ZERO, 1.0, 1.0, position.histories, position.decisions
+    ), n_pending
 
 
 @inlined
 def _update_infosets(
-    turn: Turn, path: Path, node_index: np.uint64, d: np.uint64, n_pending: np.uint64
+    traversal: Traversal, path: Path, node_index: np.uint64, d: np.uint64, n_pending: np.uint64
 ) -> np.uint64:
     """Update the infosets of the player's hands at frame ``d``, or add them to the pending ones."""
-    tree, table = turn.tree, turn.table
-    node, offset, player, q, value = tree.node, tree.hand_offset, turn.player, path.q, path.value
+    tree, table = traversal.tree, traversal.table
+    node, offset, player, q, value = (
+        tree.node,
+        tree.hand_offset,
+        traversal.player,
+        path.q,
+        path.value,
+    )
     bucket, lowest = U(node[node_index]["bucket"]), U(node[node_index]["block"])
     count = U(node[node_index]["n_children"])
     # Without any opponent's reach, all regrets are 0 and only the average changes.
@@ -252,7 +260,7 @@ def _update_infosets(
         if offset[bucket, h] == NO_HAND:
             continue
         block = lowest + U(offset[bucket, h])
-        add = own_reach_weight(turn, block, 1.0)
+        add = own_reach_weight(traversal, block, 1.0)
         x = path.reach[player, path.steps[player], h]
         add_to_average(table, block, count, x * add)
         if not is_reached:
@@ -260,7 +268,7 @@ def _update_infosets(
         if path.pending.shape[0] == 0:
             for a in range(count):
                 path.instant[a] = q[d, a, h] - value[d, h]
-            update(turn.rule, turn.parameters, table, block, count, path.instant, ZERO)
+            update(traversal.rule, traversal.parameters, table, block, count, path.instant, ZERO)
             continue
         instant_offset = block + count + count + count
         for a in range(count):
@@ -273,7 +281,7 @@ def _update_infosets(
 
 @inlined
 def _read_strategies(
-    turn: Turn,
+    traversal: Traversal,
     path: Path,
     node_index: np.uint64,
     block: np.uint64,
@@ -281,7 +289,7 @@ def _read_strategies(
     depth: np.uint64,
 ) -> None:
     """Read the strategies of the acting player's hands into a frame; 0 for impossible hands."""
-    tree, table = turn.tree, turn.table
+    tree, table = traversal.tree, traversal.table
     offset, sigma = tree.hand_offset, path.sigma
     bucket, count = U(tree.node[node_index]["bucket"]), U(tree.node[node_index]["n_children"])
     for h in range(hands):

@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from .._util.jit import inlined, lends, typed, view
+from .._util.jit import inlined, lends, overload_piece, view
 from ..model.arrays import SequenceForm
-from ..model.chunks import (
+from ..model.chunked_form import (
     CARD_FIELDS,
     FIELDS,
     FORM_FIELDS,
     BareShapes,
     CardShapes,
-    CardShapesBesideEntries,
-    Shapes,
+    CardShapesWithTrunkEntries,
+    ChunkShapes,
     SubsetShapes,
-    SubsetShapesBesideEntries,
+    SubsetShapesWithTrunkEntries,
 )
 from ..payoff import ARRAYS, KINDS, PayoffSubsets
 
@@ -29,7 +29,8 @@ NO_ENTRIES = (
     "view(integers, 0, (0,)), view(integers, integers.shape[0] - 3, (3,)), "
     "view(indices, 0, (1, 0)), view(reals, 0, (0,)))"
 )
-"""Source of an empty payoff part; see :class:`tensorcfr.model.chunks.CardShapesBesideEntries`."""
+"""Source of an empty payoff part; see
+:class:`tensorcfr.model.chunked_form.CardShapesWithTrunkEntries`."""
 SIZES = {"players - 1": 1}
 """Dimensions with a known size: a game in chunks has two players."""
 
@@ -88,23 +89,23 @@ def _form_of(fields: Sequence[str], before: str = "", **classes: type) -> Any:
 
 
 _FORMS: dict[type, Any] = {
-    Shapes: _form_of(FIELDS),
+    ChunkShapes: _form_of(FIELDS),
     BareShapes: _form_of(FORM_FIELDS),
     CardShapes: _form_of(CARD_FIELDS),
-    CardShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
+    CardShapesWithTrunkEntries: _form_of(CARD_FIELDS, NO_ENTRIES),
     SubsetShapes: _form_of(CARD_FIELDS, cards=PayoffSubsets),
-    SubsetShapesBesideEntries: _form_of(CARD_FIELDS, NO_ENTRIES, cards=PayoffSubsets),
+    SubsetShapesWithTrunkEntries: _form_of(CARD_FIELDS, NO_ENTRIES, cards=PayoffSubsets),
 }
 """Function that makes the sequence form of a shape, for each kind of shapes."""
 
 
 @lends
-def shape_form(shapes: Shapes, shape: int) -> SequenceForm:
+def shape_form(shapes: ChunkShapes, shape: int) -> SequenceForm:
     """Return the sequence form of a shape, as views."""
     form: SequenceForm = _FORMS[type(shapes)](shapes, shape)
     return form
 
 
-@typed(shape_form)
+@overload_piece(shape_form)
 def _shape_form(shapes, shape):  # type: ignore[no-untyped-def]
     return _FORMS[shapes.instance_class]

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .._util.jit import chosen, inlined
-from .descent import like
+from .._util.jit import by_types, inlined
+from .forward_pass import as_precision_of
 from .parts import Lanes, Rows
 
 ROUNDING = 2.0**-48
@@ -24,7 +24,7 @@ SINGLE_ROUNDING = 2.0**-20
 
 
 @inlined
-def exact(instant: float, tie_threshold: float, zero: float) -> float:
+def round_ties(instant: float, tie_threshold: float, zero: float) -> float:
     """Return an instantaneous regret, or 0 if it is within rounding error."""
     return zero if abs(instant) <= tie_threshold else instant
 
@@ -34,8 +34,8 @@ def _is_double(value: Any) -> bool:
     return str(value.dtype) == "float64"
 
 
-@chosen
-def least_of(value: np.ndarray, bound: float, size: float) -> Any:
+@by_types
+def tie_threshold_of(value: np.ndarray, bound: float, size: float) -> Any:
     """Return the tie threshold of an infoset.
 
     Args:
@@ -48,24 +48,25 @@ def least_of(value: np.ndarray, bound: float, size: float) -> Any:
 
 @inlined
 def _share_of_size(value: np.ndarray, bound: float, size: float) -> float:
-    return max(bound, like(value[0], SINGLE_ROUNDING) * like(value[0], size))
+    return max(bound, as_precision_of(value[0], SINGLE_ROUNDING) * as_precision_of(value[0], size))
 
 
-@chosen
-def find_least(value: np.ndarray, lanes: Lanes, rows: Rows) -> Any:
-    """Compute the tie threshold of each infoset, in ``rows.least``; see :func:`least_of`."""
+@by_types
+def find_tie_thresholds(value: np.ndarray, lanes: Lanes, rows: Rows) -> Any:
+    """Compute the tie threshold of each infoset, in ``rows.least``; see
+    :func:`tie_threshold_of`."""
     return _bound_of_all if _is_double(value) else _shares_of_sizes
 
 
 @inlined
 def _bound_of_all(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
     # In double precision the threshold is the same for all infosets of the bucket.
-    rows.least[: lanes.length] = rows.bound
+    rows.tie_threshold[: lanes.length] = rows.bound
 
 
 @inlined
 def _shares_of_sizes(value: np.ndarray, lanes: Lanes, rows: Rows) -> None:
-    tie_threshold, share = rows.least, like(value[0], SINGLE_ROUNDING)
+    tie_threshold, share = rows.tie_threshold, as_precision_of(value[0], SINGLE_ROUNDING)
     tie_threshold[: lanes.length] = rows.bound
     for a in range(lanes.actions):
         q = value[lanes.at + a * lanes.stride :]

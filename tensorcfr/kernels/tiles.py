@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._util.jit import called, inlined
+from .._util.jit import inlined, not_inlined
 
 TILE = 256
 """Number of lanes of a tile.  Arrays that a pass reads twice are then still in the first-level
@@ -65,7 +65,7 @@ def run_length(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
     return length
 
 
-@called
+@not_inlined
 def next_run(parent: np.ndarray, begin: int, most: int, guess: int) -> int:
     """Call :func:`run_length` without inlining it, where the time of a call does not matter."""
     return run_length(parent, begin, most, guess)

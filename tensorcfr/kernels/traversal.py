@@ -243,14 +243,14 @@ class Orders(NamedTuple):
     """uint64 (traversals per iteration,): players for whom an iteration traverses, in order."""
     averaging: int
     """Averaging scheme: ``SIMPLE``, ``STOCHASTIC`` or ``OPTIMISTIC``; see
-    :mod:`tensorcfr.kernels.sampling`."""
+    :mod:`tensorcfr.kernels.sampling_steps`."""
     alternating: bool
     """True if a traversal uses the strategies that earlier traversals of the same iteration
     computed, and draws its own chance outcomes.  Otherwise all traversals of an iteration use the
     same strategies and, where all actions are tried, the same chance outcomes."""
 
 
-class Turn(NamedTuple):
+class Traversal(NamedTuple):
     """Traversal for one player in one iteration."""
 
     tree: Any
@@ -276,14 +276,14 @@ class Turn(NamedTuple):
     """Sum of the averaging weights, including this iteration."""
 
 
-class Walk(NamedTuple):
+class TraversalPosition(NamedTuple):
     """Position of a traversal."""
 
-    at: np.uint64
+    node: np.uint64
     """Current node."""
     depth: np.uint64
     """Number of frames on the path to it."""
-    own: float
+    own_reach: float
     """Own reach of the updating player, as in :data:`FRAME`."""
     led: float
     """Probability of the player's own draws, as in :data:`FRAME`."""
@@ -294,7 +294,9 @@ class Walk(NamedTuple):
 
 
 @inlined
-def begin_iteration(frames: Frames, clock: float, position: Walk, generator: np.ndarray) -> None:
+def begin_iteration(
+    frames: Frames, clock: float, position: TraversalPosition, generator: np.ndarray
+) -> None:
     """Store the data that undo the iteration about to begin, if there is a log."""
     if frames.log.shape[0] > 0:
         cursor = frames.cursor
@@ -332,7 +334,12 @@ def waits(frames: Frames, table: np.ndarray, block: np.uint64, count: np.uint64)
 
 @inlined
 def pause(
-    frames: Frames, state: TraversalState, position: Walk, turn: int, clock: float, count: np.uint64
+    frames: Frames,
+    state: TraversalState,
+    position: TraversalPosition,
+    traversal: int,
+    clock: float,
+    count: np.uint64,
 ) -> None:
     """Store the position of a traversal that waits.
 
@@ -340,15 +347,19 @@ def pause(
         frames: Modified in place.
         state: Modified in place.
         position: Position of the traversal.
-        turn: Index of its player in the schedule.
+        traversal: Index of its player in the schedule.
         clock: Sum of the averaging weights.
         count: Number of children of the node: 0 to wait for the history, otherwise for a longer
             log.
     """
     cursor, missing = frames.cursor, count == ZERO
     cursor[PAUSED] = FOR_HISTORY if missing else FOR_LOG
-    cursor[TURN], cursor[AT], cursor[DEPTH] = turn, np.int64(position.at), np.int64(position.depth)
-    frames.scalar[OWN], frames.scalar[LED] = position.own, position.led
+    cursor[TURN], cursor[AT], cursor[DEPTH] = (
+        traversal,
+        np.int64(position.node),
+        np.int64(position.depth),
+    )
+    frames.scalar[OWN], frames.scalar[LED] = position.own_reach, position.led
     finish(state, clock, position)
     if not missing:  # It was counted, and will be again.
         state.touched[0] -= 1
@@ -356,11 +367,11 @@ def pause(
 
 
 @inlined
-def resumed(frames: Frames, position: Walk) -> Walk:
+def resumed(frames: Frames, position: TraversalPosition) -> TraversalPosition:
     """Return the position at which a waiting traversal continues."""
     cursor, scalar = frames.cursor, frames.scalar
     cursor[PAUSED] = 0
-    return Walk(
+    return TraversalPosition(
         U(cursor[AT]),
         U(cursor[DEPTH]),
         scalar[OWN],
@@ -371,7 +382,7 @@ def resumed(frames: Frames, position: Walk) -> Walk:
 
 
 @inlined
-def finish(state: TraversalState, clock: float, position: Walk) -> None:
+def finish(state: TraversalState, clock: float, position: TraversalPosition) -> None:
     """Store clock and counts in the state, which is modified in place."""
     state.clock[0] = clock
     state.touched[0] = np.int64(position.histories)

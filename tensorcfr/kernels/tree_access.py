@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numba.core import types
 
-from .._util.jit import chosen, inlined
+from .._util.jit import by_types, inlined
 from .alias import draw_by_alias
 from .random import draw_at
-from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Turn, U
+from .traversal import CHANCE_NODE, NO_BLOCK, ONE, TERMINAL_NODE, ZERO, Traversal, U
 
 
 def _has_field(tree: Any, field: str) -> bool:
@@ -27,7 +27,7 @@ def _has_field(tree: Any, field: str) -> bool:
     return getattr(tree, field, None) is not None
 
 
-@chosen
+@by_types
 def deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> Any:
     """Draw the deal with which a public tree is traversed; return 0 without a draw for other trees.
 
@@ -48,7 +48,7 @@ def _deal_hands(tree: Any, held: np.ndarray, generator: np.ndarray) -> np.uint64
     return deal
 
 
-@chosen
+@by_types
 def sample_step(
     tree: Any, deal: np.uint64, node_index: np.uint64, generator: np.ndarray
 ) -> np.uint64:
@@ -116,7 +116,7 @@ def _sample_all_hands(
     return chosen_child
 
 
-@chosen
+@by_types
 def joined_nodes(tree: Any, node_index: np.uint64) -> Any:
     """Return the number of further chance nodes that the draw at a chance node covers."""
     return _joined_nodes if _has_field(tree, "joined") else lambda tree, node_index: ZERO
@@ -127,7 +127,7 @@ def _joined_nodes(tree: Any, node_index: np.uint64) -> np.uint64:
     return U(tree.joined[U(tree.node[node_index]["chance"])])
 
 
-@chosen
+@by_types
 def first_outcome_of(tree: Any, node_index: np.uint64) -> Any:
     """Return the index of the first outcome of a chance node; 0 in public trees."""
     return _first_outcome if _has_field(tree, "first_outcome") else lambda tree, node_index: ZERO
@@ -138,7 +138,7 @@ def _first_outcome(tree: Any, node_index: np.uint64) -> np.uint64:
     return U(tree.first_outcome[U(tree.node[node_index]["chance"])])
 
 
-@chosen
+@by_types
 def histories_at(tree: Any, node_index: np.uint64) -> Any:
     """Return the number of histories at a node: 1, or with all hands the possible deals there."""
     return _deals_at if _has_field(tree, "deals") else lambda tree, node_index: ONE
@@ -149,7 +149,7 @@ def _deals_at(tree: Any, node_index: np.uint64) -> np.uint64:
     return U(tree.deals[U(tree.weight[node_index])])
 
 
-@chosen
+@by_types
 def find_block(tree: Any, held: np.ndarray, node_index: np.uint64, actor: np.uint64) -> Any:
     """Return the block of the infoset at a decision node, or ``NO_BLOCK``.
 
@@ -179,7 +179,7 @@ def _block_of_hand(
     )
 
 
-@chosen
+@by_types
 def pay(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.uint64) -> float:
     """Return the utility of a terminal for a player.
 
@@ -205,7 +205,7 @@ def _pay_public(tree: Any, node_index: np.uint64, deal: np.uint64, player: np.ui
 
 @inlined
 def next_decision(
-    turn: Turn,
+    traversal: Traversal,
     held: np.ndarray,
     node_index: np.uint64,
     sampled: bool,
@@ -215,7 +215,7 @@ def next_decision(
     """Follow a path from a node to the next one where a player has a choice, or to its end.
 
     Args:
-        turn: The traversal.
+        traversal: The traversal.
         held: uint64 (players,): each player's hand.
         node_index: The node.
         sampled: Whether chance is sampled on the way; otherwise the path ends at a chance node.
@@ -227,7 +227,7 @@ def next_decision(
         node is a decision with a block, a terminal, a chance node, or a decision without children
         yet, which does not count as visited.
     """
-    tree, node = turn.tree, turn.tree.node
+    tree, node = traversal.tree, traversal.tree.node
     while True:
         actor = U(node[node_index]["actor"])
         if actor == TERMINAL_NODE:
@@ -242,7 +242,7 @@ def next_decision(
             histories += histories_at(tree, node_index) + joined_nodes(tree, node_index)
             if not sampled:
                 return node_index, actor, NO_BLOCK, histories, decisions
-            node_index = sample_step(tree, turn.deal, node_index, turn.generator)
+            node_index = sample_step(tree, traversal.deal, node_index, traversal.generator)
             continue
         # A node of a growing tree whose children are not entered yet.
         if U(node[node_index]["n_children"]) == ZERO:

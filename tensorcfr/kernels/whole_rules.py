@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from .._util.jit import chosen, inlined, view
+from .._util.jit import by_types, inlined, view
 from ..model.arrays import SequenceForm
 from .local_rule import LocalRule
-from .locks import free_share
+from .locked_lanes import free_share
 from .parts import Lanes, Part, Rows, Step
-from .ties import exact
+from .ties import round_ties
 
 OWN_ROWS = 4
 """Number of scratch arrays before the memory of the rule: regrets, instantaneous regrets, values
@@ -48,13 +48,13 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
     """
     actions, stride, offset, length = lanes
     regret, value, memory = part.regret, part.value, part.memory
-    scratch, floor = rows.own, step.floor
+    scratch, floor = rows.whole_rule, step.floor
     for begin in range(0, length, OWN_LANES):
         count = min(OWN_LANES, length - begin)
         arrays = view(scratch, 0, (OWN_ROWS + memory.shape[0], actions, count))
         # The end of the scratch holds the values that are passed up.
         passed = scratch[len(scratch) - count :]
-        mean, tie_threshold = rows.mean[begin:], rows.least[begin:]
+        mean, tie_threshold = rows.mean[begin:], rows.tie_threshold[begin:]
         for lane in range(count):
             passed[lane] = mean[lane]
         for a in range(actions):
@@ -62,7 +62,7 @@ def step_whole(strategy: np.ndarray, part: Part, lanes: Lanes, step: Step, rows:
             q, cumulative, sigma = value[first:], regret[first:], strategy[first:]
             for lane in range(count):
                 instant = np.float64(q[lane]) - passed[lane]
-                arrays[1, a, lane] = exact(instant, tie_threshold[lane], 0.0)
+                arrays[1, a, lane] = round_ties(instant, tie_threshold[lane], 0.0)
                 arrays[2, a, lane] = q[lane]
             for lane in range(count):
                 arrays[0, a, lane] = cumulative[lane]
@@ -122,7 +122,7 @@ def step_free(
     Returns:
         The value that is passed up minus ``mean``.
     """
-    regret, value, memory, scratch = part.regret, part.value, part.memory, rows.own
+    regret, value, memory, scratch = part.regret, part.value, part.memory, rows.whole_rule
     share, count = free_share(probability), 0
     for a in range(len(probability)):
         count += probability[a] < 0.0
@@ -134,7 +134,7 @@ def step_free(
         if probability[a] < 0.0:
             s = lanes.at + a * lanes.stride
             arrays[0, free, 0], arrays[2, free, 0] = regret[s], value[s]
-            arrays[1, free, 0] = exact(value[s] - mean, tie_threshold, 0.0)
+            arrays[1, free, 0] = round_ties(value[s] - mean, tie_threshold, 0.0)
             arrays[3, free, 0] = sigma[a] / share
             for k in range(memory.shape[0]):
                 arrays[OWN_ROWS + k, free, 0] = memory[k, s]
@@ -152,7 +152,7 @@ def step_free(
     return 0.0 if step.rule.passes_new else passed[0] - mean
 
 
-@chosen
+@by_types
 def _make_step(
     rule: LocalRule, arrays: np.ndarray, passed: np.ndarray, parameters: tuple[float, ...]
 ) -> Any:

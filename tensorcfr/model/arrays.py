@@ -25,6 +25,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .._util.renamed import renamed_attributes
 from ..payoff import PayoffPart
 from .levels import levels_below_root
 
@@ -42,7 +43,7 @@ NO_OUTCOME = -1
 View = TypeVar("View")
 
 
-def there(view: View | None) -> View:
+def not_none(view: View | None) -> View:
     """Return a view that the game must have: the caller never runs for a game without it."""
     assert view is not None
     return view
@@ -111,6 +112,7 @@ class HistoryTree(NamedTuple):
         return last, reach
 
 
+@renamed_attributes(dealt="deal_probability")
 class PublicTree(NamedTuple):
     """Game as private hands x public tree, if it has that form.
 
@@ -190,7 +192,7 @@ class PublicTree(NamedTuple):
         by_weight: np.ndarray = self.alive.reshape(len(self.weight_table), -1).sum(axis=1)
         return by_weight[self.weight]
 
-    def dealt(self, weight: int) -> np.ndarray:
+    def deal_probability(self, weight: int) -> np.ndarray:
         """Return the probability of each deal and of the chance outcomes on the path to the nodes
         with a row of ``weight_table``, float64 (hands of player 0, ...)."""
         return np.where(self.prior > 0, self.prior * self.weight_table[weight], 0.0)
@@ -216,6 +218,7 @@ class PublicTree(NamedTuple):
             return np.where(alive, probability * self.matrix_table[matrix], 0.0)
 
 
+@renamed_attributes(carried="map_sequences", held="possible_hands")
 class SequenceForm(NamedTuple):
     """Game in sequence form: the arrays that solvers pass over."""
 
@@ -294,11 +297,11 @@ class SequenceForm(NamedTuple):
         """Return the sequences of a player, the empty one first."""
         return slice(*self.player_sequences[player : player + 2].tolist())
 
-    def held(self, bucket: int) -> np.ndarray:
+    def possible_hands(self, bucket: int) -> np.ndarray:
         """Return the hands that are possible at the infosets of a bucket, int64 (hands,)."""
         return np.flatnonzero(np.diff(self.hand_rank[self.bucket_mask[bucket]]))
 
-    def carried(self, to: SequenceForm, infoset: np.ndarray) -> np.ndarray:
+    def map_sequences(self, to: SequenceForm, infoset: np.ndarray) -> np.ndarray:
         """Map each sequence to a sequence of another form.
 
         Args:
@@ -433,6 +436,22 @@ def tree_links(children: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     parent[0] = NO_PARENT
     parent[1:] = np.repeat(np.arange(nodes), children)
     return parent, first_child
+
+
+STORED_NAMES = {
+    "hand_list": "walk",
+    "parent_part": "above",
+    "run_offset": "row_offset",
+    "entry_runs": "row",
+    "entry_distances": "beyond",
+}
+"""Names of arrays in files and digests, which are older than the names of the fields."""
+
+
+def stored_name(name: str) -> str:
+    """Return the name in files and digests of an array of :func:`named_arrays`."""
+    before, slash, last = name.rpartition("/")
+    return f"{before}{slash}{STORED_NAMES.get(last, last)}"
 
 
 def named_arrays(view: Any, prefix: str = "") -> Iterator[tuple[str, np.ndarray]]:

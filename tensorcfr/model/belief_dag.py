@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._util.memory import free_memory, require
+from .._util.memory_budget import free_memory, require
 from .flat_game import FlatGame
 from .levels import levels_below_root
 

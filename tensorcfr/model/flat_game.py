@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from .._util import html
-from .._util.arguments import Whole
-from .._util.memory import require
+from .._util.argument_checks import Whole
+from .._util.memory_budget import require
+from .._util.renamed import renamed_attributes
 from ..errors import format_bytes
 from .arrays import (
     CHANCE,
@@ -25,15 +26,16 @@ from .arrays import (
     PublicTree,
     SequenceForm,
     named_arrays,
-    there,
+    not_none,
+    stored_name,
 )
-from .chunks import ChunkedForm, trunk_alone
+from .chunked_form import ChunkedForm, as_trunk
+from .compiled_game import CompiledGame
 from .expansion import BYTES_PER_HISTORY, count_histories, expand
-from .game import CompiledGame
+from .flat_nodes import FlatNodes
 from .infoset_numbers import InfosetNumbers
 from .labels import InfosetIndex, InfosetLabels, InfosetPlaces, PublicGame
-from .laid_out_nodes import LaidOutNodes
-from .ties import FORGETS, Tied, tied_form
+from .strategy_classes import IMPERFECT_RECALL, StrategyClasses, strategy_class_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +52,7 @@ class Merged:
     """uint32 (sequences,): sequence of the smaller game for each sequence of the full game."""
 
 
+@renamed_attributes(tied="strategy_classes", tied_to="strategy_class")
 @dataclass(frozen=True, eq=False, repr=False)
 class FlatGame(InfosetNumbers, CompiledGame):
     """Compiled game that is laid out: a trunk without chunks, and arrays over all its sequences.
@@ -74,32 +77,32 @@ class FlatGame(InfosetNumbers, CompiledGame):
     """Game as private hands x public tree, if it has that form."""
     merged: Merged | None = None
     """Smaller game that is solved for this one, if it has symmetries."""
-    tied_to: np.ndarray | None = None
-    """Infosets that share strategies; see :attr:`CompiledGame.tied_to`."""
+    strategy_class: np.ndarray | None = None
+    """Infosets that share strategies; see :attr:`CompiledGame.strategy_class`."""
     unit: float = 1.0
     """Unit of the payoffs in the arrays; see :attr:`CompiledGame.unit`."""
 
-    is_laid_out = True
+    is_flat = True
 
     @property
     def layout(self) -> str:  # type: ignore[override]
         """Layout for solvers; see :attr:`CompiledGame.layout`."""
-        return "tied" if self.forgets else "flat"
+        return "tied" if self.has_imperfect_recall else "flat"
 
-    def swept(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
-        if self.tied is not None:
-            return trunk_alone(self.tied.form)
-        return trunk_alone(self.solver_form) if merged else self.chunks
+    def chunked_form(self, *, merged: bool) -> ChunkedForm:  # noqa: D102
+        if self.strategy_classes is not None:
+            return as_trunk(self.strategy_classes.form)
+        return as_trunk(self.solver_form) if merged else self.chunks
 
     @cached_property
-    def nodes(self) -> LaidOutNodes | None:
+    def nodes(self) -> FlatNodes | None:
         """Public nodes, if the game is private hands x public tree."""
-        return None if self.public is None else LaidOutNodes(self)
+        return None if self.public is None else FlatNodes(self)
 
     @property
     def public_game(self) -> PublicGame:
         """View :attr:`public`, of a game that has it."""
-        return there(self.public)
+        return not_none(self.public)
 
     @property
     def public_tree(self) -> PublicTree:
@@ -164,9 +167,13 @@ class FlatGame(InfosetNumbers, CompiledGame):
         return self.form if self.merged is None else self.merged.form
 
     @cached_property
-    def tied(self) -> Tied | None:
+    def strategy_classes(self) -> StrategyClasses | None:
         """Infosets that share strategies, each once; None in a game of perfect recall."""
-        return tied_form(self.form, there(self.tied_to)) if self.forgets else None
+        return (
+            strategy_class_form(self.form, not_none(self.strategy_class))
+            if self.has_imperfect_recall
+            else None
+        )
 
     @property
     def by_histories(self) -> bool:
@@ -181,12 +188,12 @@ class FlatGame(InfosetNumbers, CompiledGame):
     @property
     def caveat(self) -> str:
         """Caveat to the algorithm's guarantee in this game; usually empty."""
-        return FORGETS if self.forgets else ""
+        return IMPERFECT_RECALL if self.has_imperfect_recall else ""
 
     @property
     def merged_numbers(self) -> np.ndarray | None:  # noqa: D102
-        if self.tied is not None:
-            return self.tied.sequence
+        if self.strategy_classes is not None:
+            return self.strategy_classes.sequence
         return None if self.merged is None else self.merged.sequence
 
     def without_merging(self) -> FlatGame:
@@ -208,12 +215,12 @@ class FlatGame(InfosetNumbers, CompiledGame):
     def arrays(self) -> dict[str, np.ndarray]:
         """Return every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
         by_name = {
-            f"{view}/{name}": array
+            f"{view}/{stored_name(name)}": array
             for view, record in self.views.items()
             for name, array in named_arrays(record)
         }
         merged = None if self.merged is None else self.merged.sequence
-        maps = {"merged/sequence": merged, "tied_to": self.tied_to}
+        maps = {"merged/sequence": merged, "tied_to": self.strategy_class}
         return by_name | {name: array for name, array in maps.items() if array is not None}
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..errors import suggest
 
 EXACT_TOLERANCE = 1e-9
@@ -43,7 +43,7 @@ Strategies = Callable[[Infoset], Mapping[str, float] | Sequence[float] | np.ndar
 """Policy as a function: from an infoset to a probability for each action, by label or in order."""
 
 
-def asked(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any:
+def call_policy(infoset: Infoset, strategies: Strategies, name: str = "policy") -> Any:
     """Call a policy that is a function.
 
     Raises:

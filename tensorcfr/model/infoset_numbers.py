@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._util.arguments import Whole
+from .._util.argument_checks import Whole
 from .arrays import SequenceForm
-from .chunks import ChunkedForm, trunk_alone
-from .game import InfosetRows, Located
+from .chunked_form import ChunkedForm, as_trunk
+from .compiled_game import InfosetRows, Located
 from .labels import InfosetLabels
 
 TOGETHER = 16_384
@@ -44,7 +44,7 @@ class InfosetNumbers:
     @cached_property
     def chunks(self) -> ChunkedForm:
         """Game as a trunk without chunks."""
-        return trunk_alone(self.form)
+        return as_trunk(self.form)
 
     @property
     def n_players(self) -> int:

@@ -155,7 +155,7 @@ class InfosetPlaces:
         nth, rank = divmod(
             infoset - int(form.bucket_infoset[bucket]), int(form.bucket_stride[bucket])
         )
-        return int(self.nodes[self.first[bucket] + rank]), int(form.held(bucket)[nth])
+        return int(self.nodes[self.first[bucket] + rank]), int(form.possible_hands(bucket)[nth])
 
     def find(self, label: str) -> int | None:
         """Return the infoset with a label, or None."""
@@ -167,7 +167,7 @@ class InfosetPlaces:
                     continue
                 node = path[0][-1]
             bucket = int(tree.bucket[node])
-            if tree.player[node] == player and bucket >= 0 and hand in form.held(bucket):
+            if tree.player[node] == player and bucket >= 0 and hand in form.possible_hands(bucket):
                 return int(self.infosets(np.array([node]), np.array([hand]))[0])
         return None
 
@@ -256,7 +256,7 @@ class InfosetLabels(_OnDemand[str]):
         suffixes = _node_labels(public, nodes)
         actions = [public.actions(node) for node in nodes.tolist()]
         names = public.hands[int(public.tree.player[nodes[0]])]
-        possible_hands = form.held(bucket).tolist()
+        possible_hands = form.possible_hands(bucket).tolist()
         # Take whole hands, so that the labels of the nodes are used again for each.
         step = max(1, together // stride)
         for nth in range(0, len(possible_hands), step):

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import brief, checked
-from .arguments import LOCKS, Compiled
+from .._util.argument_checks import brief, checked
 from .arrays import FREE
-from .chunks import ChunkedForm, ChunkLocks, buckets_of, most_buckets
-from .game import CompiledGame
+from .chunked_form import ChunkedForm, ChunkLocks, buckets_of, most_buckets
+from .compiled_game import CompiledGame
+from .game_arguments import LOCKS, Compiled
 from .infoset import refuse_unknown
 from .policy import PROBABILITY, SUM_TOLERANCE, suggest_label
 
@@ -97,13 +97,13 @@ class Locks(Mapping[str, dict[str, float]]):
             ValueError: Infosets that are merged in the game are locked differently.
         """
         whole = self.probabilities()
-        merged = whole if form.trunk is self.game.chunks.trunk else self.game.folded(whole)
+        merged = whole if form.trunk is self.game.chunks.trunk else self.game.merge_array(whole)
         return whole if merged is None else merged
 
     @property
     def keep_symmetry(self) -> bool:
         """True if infosets that are merged in the merged game are locked in the same way."""
-        return not self or self.game.folded(self.probabilities()) is not None
+        return not self or self.game.merge_array(self.probabilities()) is not None
 
 
 def locks_for(game: CompiledGame, locks: LocksLike | None) -> Locks:
@@ -130,8 +130,8 @@ def part_locks(game: CompiledGame, form: ChunkedForm, locks: Locks | None) -> Ch
     probability = locks.numbers(form)
     locked = np.flatnonzero(probability != FREE)
     # The trunk is part 0, and chunk c part c + 1.
-    parts = np.searchsorted(form.first[:-1], locked, side="right")
-    base, rows = np.append(0, form.base), []
+    parts = np.searchsorted(form.number_offset[:-1], locked, side="right")
+    base, rows = np.append(0, form.sequence_offset), []
     for part in np.unique(parts).tolist():
         sequence, actions, lanes = buckets_of(form, part)
         sequences = locked[parts == part] - base[part]

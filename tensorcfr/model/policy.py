@@ -10,14 +10,15 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from .._util import html
-from .._util.arguments import Kind, Number, brief, checked
+from .._util.argument_checks import Kind, Number, brief, checked
 from .._util.recent import Recent
+from .._util.renamed import renamed_attributes
 from ..errors import Lookup, UnknownNameError, suggest
-from .arguments import STRATEGIES, Compiled, Played
-from .chunks import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
-from .game import CompiledGame, InfosetRows, Located
+from .chunked_form import ChunkLocks, bounds_of_parts, buckets_by_part, part_of
+from .compiled_game import CompiledGame, InfosetRows, Located
+from .game_arguments import STRATEGIES, Compiled, Played
 from .infoset import refuse_unknown
-from .tables import Tabular
+from .sequence_table import Tabular
 
 PROBABILITY = Number(counts="a number")
 ROWS_SHOWN = 12
@@ -28,8 +29,8 @@ SUM_TOLERANCE = 1e-9
 """Largest difference from 1 of the sum of an infoset's probabilities."""
 
 
-MadeFrom = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | None]
-"""Result of :meth:`Policy.made_from`."""
+MatchingInputs = tuple[tuple[np.ndarray, np.ndarray | None, np.ndarray], ChunkLocks | None]
+"""Result of :meth:`Policy.matching_inputs`."""
 
 
 class KnownValues(NamedTuple):
@@ -42,6 +43,7 @@ class KnownValues(NamedTuple):
     a best response from there."""
 
 
+@renamed_attributes(made_from="matching_inputs")
 class Policy(Tabular, Mapping[str, dict[str, float]]):
     """Behaviour strategy of every player: infoset label to action to probability.
 
@@ -216,7 +218,7 @@ class Policy(Tabular, Mapping[str, dict[str, float]]):
         changed."""
         return self.parts(part, part + 1)
 
-    def made_from(self) -> MadeFrom:
+    def matching_inputs(self) -> MatchingInputs:
         """Return the inputs of regret matching, from which the strategies are made.
 
         Returns:
@@ -281,7 +283,7 @@ class PolicyByParts(Policy):
         form = self.game.chunks
         where = np.arange(form.n_numbers)[numbers] if isinstance(numbers, slice) else numbers
         part = part_of(form, where)
-        begin = int(form.first[part - 1]) if part else 0
+        begin = int(form.number_offset[part - 1]) if part else 0
         probabilities: np.ndarray = self.part(part)[where - begin]
         return probabilities
 

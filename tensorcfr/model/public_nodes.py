@@ -2,8 +2,9 @@
 
 A public node is all that every player knows after the deal.  The infosets of a node differ only in
 the private hand.  Three kinds of games implement the protocol: games that are laid out
-(:mod:`tensorcfr.model.laid_out_nodes`), public trees that are cut
-(:mod:`tensorcfr.compilers.cut.nodes`) and card games (:mod:`tensorcfr.compilers.cards.nodes`).
+(:mod:`tensorcfr.model.flat_nodes`), public trees that are cut
+(:mod:`tensorcfr.compilers.cut.tree_nodes`) and card games
+(:mod:`tensorcfr.compilers.cards.card_public_nodes`).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..rules import Usual
+from .._util.renamed import renamed_attributes
+from ..rules import Defaults
 from .arrays import CHANCE, PublicTree
-from .game import InfosetRows
+from .compiled_game import InfosetRows
 from .labels import PublicGame, follow
 
 TRUNK = -1
@@ -28,6 +30,7 @@ START = "start"
 """Name of the root, before any action."""
 
 
+@renamed_attributes(stands_for="multiplicity")
 @dataclass(frozen=True, eq=False)
 class NodeLayout:
     """Positions of a public node's infosets in the arrays of a policy: action ``a`` of hand ``h``
@@ -42,7 +45,7 @@ class NodeLayout:
     """Distance between consecutive actions; 0 if the decision has one action and is left out."""
     lane: np.ndarray
     """int64 (hands,): lane of each hand; it may be -1 for a hand that the player cannot have."""
-    stands_for: np.ndarray
+    multiplicity: np.ndarray
     """int64 or float64 (hands,): number of pairs of a public node and a hand that the infoset of
     each hand is solved for, all with the same probability.  Its entries are the sums over the
     pairs."""
@@ -72,7 +75,7 @@ class FoundInfoset(NamedTuple):
     hand: int
 
 
-class Step(NamedTuple):
+class Edge(NamedTuple):
     """Edge of the public tree: an action or an outcome."""
 
     node: int
@@ -86,6 +89,9 @@ def steps_of(line: str | Sequence[str]) -> list[str]:
     return [] if steps == [START] else steps
 
 
+@renamed_attributes(
+    left="remaining_weight", way="decisions_on_path", dealt="deal_probability", usual="defaults"
+)
 class PublicNodes(ABC):
     """Public nodes of a game of private hands, by number; the root is 0."""
 
@@ -94,13 +100,14 @@ class PublicNodes(ABC):
     joins_labels: bool = True
     """True if the label of an infoset is the label of the hand, then the public label."""
     is_of_cards: bool = False
-    """True if this is a card game.  It stores no arrays over pairs of hands: :meth:`dealt`,
-    :meth:`chances` and :meth:`matrix` compute them, which takes memory if hands are many."""
+    """True if this is a card game.  It stores no arrays over pairs of hands:
+    :meth:`deal_probability`, :meth:`chances` and :meth:`matrix` compute them, which takes memory if
+    hands are many."""
     player_names: tuple[str, str] = ("player 0", "player 1")
     """Names of the two players."""
     unit_name: str = ""
     """Name of the unit of utilities, after a space; "" if it has no name."""
-    usual: Usual = Usual()
+    defaults: Defaults = Defaults()
     """Defaults for solving the game, and its units."""
     caveat: str = ""
     """Caveat about inexact parts of the game; usually empty."""
@@ -129,11 +136,11 @@ class PublicNodes(ABC):
         """
 
     @abstractmethod
-    def children(self, node: int) -> list[Step]:
+    def children(self, node: int) -> list[Edge]:
         """Return the edges from a node."""
 
     @abstractmethod
-    def path(self, node: int) -> list[Step]:
+    def path(self, node: int) -> list[Edge]:
         """Return the edges from the root to a node."""
 
     @abstractmethod
@@ -156,7 +163,9 @@ class PublicNodes(ABC):
     def possible(self, node: int, player: int) -> np.ndarray:
         """Return a mask of the hands that a player can have at a node, bool (hands,)."""
 
-    def left(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:
+    def remaining_weight(
+        self, node: int, player: int, own_reaches: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """Return the weight of each hand that a player has left at a node.
 
         Args:
@@ -190,14 +199,14 @@ class PublicNodes(ABC):
         probability :meth:`others_reach`, float64 (hands,)."""
 
     @abstractmethod
-    def dealt(self, node: int) -> np.ndarray:
+    def deal_probability(self, node: int) -> np.ndarray:
         """Return the probability that chance deals the hands and its outcomes on the path to a
         node, float64 (hands of player 0, hands of player 1, ...)."""
 
     @abstractmethod
     def chances(self, node: int) -> list[np.ndarray]:
         """Return the probability of each outcome at a chance node, given the hands; float64, of a
-        shape that broadcasts to the shape of :meth:`dealt`."""
+        shape that broadcasts to the shape of :meth:`deal_probability`."""
 
     def outcomes(self, node: int, hands: np.ndarray) -> np.ndarray:
         """Return the probability of each outcome at a chance node, given hands that are dealt.
@@ -315,7 +324,7 @@ class PublicNodes(ABC):
             self.labels(node, hands.tolist()),
             [layout.actions] * len(hands),
             layout.numbers(hands),
-            np.asarray(layout.stands_for, dtype=np.float64)[hands],
+            np.asarray(layout.multiplicity, dtype=np.float64)[hands],
         )
 
     def named(self, label: str) -> Iterable[tuple[int, np.ndarray]]:
@@ -349,7 +358,7 @@ class PublicNodes(ABC):
         children = self.children(node)
         return [step.label for step in children], [step.node for step in children]
 
-    def way(self, node: int) -> Iterator[tuple[int, int, int]]:
+    def decisions_on_path(self, node: int) -> Iterator[tuple[int, int, int]]:
         """Yield the decisions on the path from the root to a node: the node, the acting player, and
         the index of the action that was taken."""
         parent = 0
@@ -408,11 +417,11 @@ class TabledNodes(PublicNodes):
     def player(self, node: int) -> int:  # noqa: D102
         return int(self.tables.player[self._state(node)])
 
-    def dealt(self, node: int) -> np.ndarray:  # noqa: D102
-        return self.tables.dealt(int(self.tables.weight[self._state(node)]))
+    def deal_probability(self, node: int) -> np.ndarray:  # noqa: D102
+        return self.tables.deal_probability(int(self.tables.weight[self._state(node)]))
 
     def others_reach(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
-        return np.moveaxis(self.dealt(node), player, 0) @ own_reaches[1 - player]
+        return np.moveaxis(self.deal_probability(node), player, 0) @ own_reaches[1 - player]
 
     def payoffs(self, node: int, player: int, own_reaches: Sequence[np.ndarray]) -> np.ndarray:  # noqa: D102
         factor, matrix = self.payoff(node)

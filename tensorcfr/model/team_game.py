@@ -10,13 +10,14 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.renamed import renamed_attributes
 from ..payoff.entries import payoff_entries
 from .arrays import HistoryTree, SequenceForm, infoset_layout
 from .belief_dag import BeliefDag, belief_dag
-from .chunks import ChunkedForm
+from .chunked_form import ChunkedForm
+from .compiled_game import PayingGame
 from .flat_game import FlatGame
-from .game import PayingGame
 from .infoset_numbers import InfosetNumbers
 from .levels import levels_below_root
 from .teams import TEAMS, Teams, check_teams, name_teams
@@ -46,6 +47,7 @@ class Numbered(NamedTuple):
     """Sequences of the leaves, for each side int64 (leaves,)."""
 
 
+@renamed_attributes(swept="chunked_form", tied_to="strategy_class", is_laid_out="is_flat")
 @dataclass(frozen=True, eq=False)
 class TeamGame(InfosetNumbers, PayingGame):
     """Two teams against each other, each of which agrees on plans before the play.
@@ -72,11 +74,11 @@ class TeamGame(InfosetNumbers, PayingGame):
     """Positions of the prescriptions, beliefs and leaves in these arrays."""
 
     is_compiled = True
-    is_laid_out = True
+    is_flat = True
     layout = "teams"
     merged = None
     merged_numbers = None
-    tied_to = None
+    strategy_class = None
 
     @property
     def caveat(self) -> str:
@@ -88,7 +90,7 @@ class TeamGame(InfosetNumbers, PayingGame):
         """Name of the game and its teams."""
         return name_teams(self.game.name, self.teams)
 
-    def swept(self, *, merged: bool) -> ChunkedForm:
+    def chunked_form(self, *, merged: bool) -> ChunkedForm:
         """Return the form of beliefs and leaves, which is never merged."""
         return self.chunks
 
@@ -220,7 +222,7 @@ def team_game(
         MemoryLimitError: The beliefs may not fit; raised before they are made.
     """
     sides = check_teams(game.name, game.n_players, teams)
-    if game.forgets:
+    if game.has_imperfect_recall:
         raise ValueError(f"{game.name} has imperfect recall: a team needs members who remember")
     dags = tuple(belief_dag(game, team, memory_limit=memory_limit) for team in sides)
     form, links, numbered = link(dags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._util.arguments import Kind, Whole
+from .._util.argument_checks import Kind, Whole
 
 Teams = Sequence[Sequence[int]]
 """Two groups of players, by number, that together are all players."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from .._util.declared import Declared, declared
 from .blocks import PayoffBlocks
-from .cards import PayoffCards, PayoffSubsets
+from .card_payoffs import PayoffCards, PayoffSubsets
 from .entries import PayoffEntries
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ __all__ = [
     "PayoffPart",
     "PayoffSubsets",
     "count_entries",
+    "empty_part",
     "magnitudes",
-    "nothing",
     "product",
     "triples",
 ]
@@ -102,7 +102,7 @@ SIZES = {"players": 2}
 """Sizes of arrays that every part has; only games of two players have chunks."""
 
 
-def nothing(kind: str) -> PayoffPart:
+def empty_part(kind: str) -> PayoffPart:
     """Return an empty part of a kind, for a game of two players; its arrays of offsets hold a 0."""
     arrays = ARRAYS[kind].values()
     part: PayoffPart = KINDS[kind](

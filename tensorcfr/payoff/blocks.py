@@ -86,14 +86,14 @@ class PayoffBlocks(NamedTuple):
         except ValueError as error:
             raise ValueError(f"program {index}: {error}") from None
 
-    def sides(self, player: int) -> list[Side]:
+    def sides(self, player: int) -> list[BlockSide]:
         """Return all blocks as seen by one player."""
         return [
-            Side(
+            BlockSide(
                 2 * matrix + player,
                 slice(first, first + count),
-                Ends(columns[player], columns[2 + player], columns[4 + player]),
-                Ends(columns[1 - player], columns[3 - player], columns[5 - player]),
+                LastSequences(columns[player], columns[2 + player], columns[4 + player]),
+                LastSequences(columns[1 - player], columns[3 - player], columns[5 - player]),
             )
             for first, count, matrix, *columns in self.block.tolist()
         ]
@@ -169,7 +169,7 @@ class PayoffBlocks(NamedTuple):
         return self.program(program).apply(np.eye(form.hand_rank.shape[1] - 1))
 
 
-class Ends(NamedTuple):
+class LastSequences(NamedTuple):
     """Last sequences of one player at a block's terminals."""
 
     sequence: int
@@ -184,14 +184,14 @@ class Ends(NamedTuple):
         return self.sequence + form.hand_rank[self.mask, hands] * self.stride
 
 
-class Side(NamedTuple):
+class BlockSide(NamedTuple):
     """A block as seen by one player."""
 
     program: int
     """Program of the player."""
     terminals: slice
     """Range of the block's terminals."""
-    own: Ends
+    own: LastSequences
     """Last sequences of the player."""
-    other: Ends
+    other: LastSequences
     """Last sequences of the other player."""

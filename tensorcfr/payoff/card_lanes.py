@@ -31,14 +31,14 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.aligned import ALIGNMENT
-from .._util.jit import if_given, inlined, typed
+from .._util.jit import if_given, inlined, overload_piece
+from .card_payoffs import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
 from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
-from .cards import CARD_BITS, FOLD, HAND_BITS, LANES, TIES_PAY, PayoffCards
-from .shares import Share
+from .product_share import ProductShare
 from .vectors import INDEX, piece
 
 
-def add_cards(part: PayoffCards, share: Share) -> None:
+def add_cards(part: PayoffCards, share: ProductShare) -> None:
     """Add the products of all groups; the first share has all of them."""
     if share.number:
         return
@@ -79,7 +79,7 @@ class _CardScratch(NamedTuple):
     """Number of cards in the deck (not an address)."""
 
 
-@typed(add_cards)
+@overload_piece(add_cards)
 def _add_cards(part, share):  # type: ignore[no-untyped-def]
     reaches = share.types[share.fields.index("reach")]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
@@ -87,7 +87,7 @@ def _add_cards(part, share):  # type: ignore[no-untyped-def]
     def add(part, share):  # type: ignore[no-untyped-def]
         _, player, number, _, reach, g, scratch, prefetch = share
         sizes, weights, sames = part.sizes, part.weight, part.same
-        boards, hand_lists, groups = part.board, part.walk, part.group
+        boards, hand_lists, groups = part.board, part.hand_list, part.group
         sequences, amounts = part.sequence, part.amount
         lanes, cards, opponent = part.lanes, sizes[2], 1 - player
         begin = np.int64(scratch.ctypes.data)
@@ -190,7 +190,8 @@ def _next_lines(ranges: np.ndarray, count: int, instead: int) -> int:
     """Return the address of the next cache lines to prefetch, and mark them as fetched.
 
     Args:
-        ranges: int64 (ranges, 2): modified in place; see :class:`tensorcfr.payoff.shares.Share`.
+        ranges: int64 (ranges, 2): modified in place; see
+            :class:`tensorcfr.payoff.product_share.BranchShare`.
         count: Number of cache lines.
         instead: Address to return if no range is left.
     """

@@ -26,11 +26,11 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 
 from .._util.aligned import ALIGNMENT
-from .._util.jit import inlined, typed
+from .._util.jit import inlined, overload_piece
 from .card_lanes import add_cards
+from .card_payoffs import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
 from .card_tiles import Tiles, add_rows, clear, find_scale, read_rows
-from .cards import CARD_BITS, FOLD, LANES, MOST_PRIVATE, SHOWDOWN, PayoffSubsets
-from .shares import Share
+from .product_share import ProductShare
 from .vectors import INDEX, piece
 
 
@@ -50,7 +50,7 @@ def n_sets(cards: int) -> int:
     return 1 + cards + pairs + pairs * (cards - 2) // 3
 
 
-def add_subsets(part: PayoffSubsets, share: Share) -> None:
+def add_subsets(part: PayoffSubsets, share: ProductShare) -> None:
     """Add the products of all groups; the first share has all of them."""
     add_cards(part, share)
 
@@ -70,14 +70,14 @@ class _SubsetScratch(NamedTuple):
     """Number of cards in the deck, plus two (not an address)."""
 
 
-@typed(add_subsets)
+@overload_piece(add_subsets)
 def _add_subsets(part, share):  # type: ignore[no-untyped-def]
     reaches = share.types[share.fields.index("reach")]
     bytes_per_row = LANES * (4 if reaches.dtype == types.float32 else 8)
 
     def add(part, share):  # type: ignore[no-untyped-def]
         player, reach, g = share.player, share.reach, share.g
-        weights, sames, boards, hand_lists = part.weight, part.same, part.board, part.walk
+        weights, sames, boards, hand_lists = part.weight, part.same, part.board, part.hand_list
         groups, sequences, amounts = part.group, part.sequence, part.amount
         lanes, cards, opponent = part.lanes, part.sizes[2] + 2, 1 - player
         begin = np.int64(share.scratch.ctypes.data)

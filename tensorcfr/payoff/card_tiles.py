@@ -10,7 +10,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
 from .._util.aligned import ALIGNMENT
-from .cards import LANES
+from .card_payoffs import LANES
 from .vectors import DOUBLE, FLOAT, INDEX, INT, Code, piece
 
 LARGEST = 2.0**30 - 2.0**18

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._util.jit import inlined, typed
+from .._util.jit import inlined, overload_piece
 from .blocks import COUNT, FIRST, MASK, MATRIX, SEQUENCE, STRIDE, PayoffBlocks
 from .card_lanes import add_cards, cards_scratch
+from .card_payoffs import PayoffCards, PayoffSubsets
 from .card_subsets import add_subsets, subsets_scratch
-from .cards import PayoffCards, PayoffSubsets
 from .entries import PayoffEntries
 from .lanes import spread, weighted_sum
-from .shares import Share
+from .product_share import ProductShare
 
 if TYPE_CHECKING:
     from ..model.arrays import SequenceForm
@@ -40,7 +40,7 @@ def payoff_product(
     reach: np.ndarray,
     g: np.ndarray,
     scratch: np.ndarray,
-    soon: np.ndarray | None,
+    prefetch: np.ndarray | None,
 ) -> None:
     """Compute the counterfactual payoffs of a player's sequences.
 
@@ -53,15 +53,15 @@ def payoff_product(
         reach: float (sequences,): own reach of every player's sequences.
         g: float (sequences,): modified in place at the player's sequences.
         scratch: Scratch from :func:`payoff_scratch`.
-        soon: Addresses to prefetch, or None; see :class:`Share`.
+        prefetch: Addresses to prefetch, or None; see :class:`BranchShare`.
     """
     g[form.player_sequences[player] : form.player_sequences[player + 1]] = 0.0
-    share = Share(form.hand_rank, player, 0, 1, reach, g, scratch, soon)
+    share = ProductShare(form.hand_rank, player, 0, 1, reach, g, scratch, prefetch)
     for k in range(len(form.operator)):
         add_share(form.operator, k, share)
 
 
-def add_share(operator: tuple[Any, ...], k: int, share: Share) -> None:
+def add_share(operator: tuple[Any, ...], k: int, share: ProductShare) -> None:
     """Add a share of the product of part ``k`` of an operator.
 
     Different shares add to different sequences.  Two parts may add to the same sequence.
@@ -81,7 +81,7 @@ def payoff_scratch(form: SequenceForm) -> np.ndarray:
 
 
 @inlined
-def add_entries(part: PayoffEntries, share: Share) -> None:
+def add_entries(part: PayoffEntries, share: ProductShare) -> None:
     """Add the products of single entries; the first share has all of them."""
     opponents = part.column.shape[0]
     begin, end = part.slices[share.player], part.slices[share.player + 1]
@@ -111,7 +111,7 @@ def blocks_scratch(part: PayoffBlocks) -> int:
 
 
 @inlined
-def add_blocks(part: PayoffBlocks, share: Share) -> None:
+def add_blocks(part: PayoffBlocks, share: ProductShare) -> None:
     """Add the products of blocks; a share has every ``of``-th group of blocks."""
     player, offset, groups = share.player, part.group_offset, part.player_groups
     order = part.order[player]
@@ -124,7 +124,7 @@ def add_blocks(part: PayoffBlocks, share: Share) -> None:
 
 
 @inlined
-def _add_block(part: PayoffBlocks, block: np.ndarray, share: Share) -> None:
+def _add_block(part: PayoffBlocks, block: np.ndarray, share: ProductShare) -> None:
     """Add the product of one block, with terminals as lanes.
 
     The matrix is a program (:mod:`tensorcfr.payoff.program`), read from ``code``: first pools of
@@ -289,7 +289,7 @@ def _source_per_part(
     return scope, "".join(line.format(k=k) for k in range(len(scope)))
 
 
-@typed(add_share)
+@overload_piece(add_share)
 def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
     line = "    if k == {k}:\n        function_{k}(operator[{k}], share)\n"
     scope, lines = _source_per_part(operator, ADD, line)
@@ -297,7 +297,7 @@ def _add_share(operator, k, share):  # type: ignore[no-untyped-def]
     return scope["add"]
 
 
-@typed(scratch_size)
+@overload_piece(scratch_size)
 def _scratch_size(operator):  # type: ignore[no-untyped-def]
     line = "    size = max(size, function_{k}(operator[{k}]))\n"
     scope, lines = _source_per_part(operator, SCRATCH, line)

@@ -17,7 +17,7 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .._util.jit import typed
+from .._util.jit import overload_piece
 
 DOUBLE, FLOAT = ir.DoubleType(), ir.FloatType()
 INDEX, INT = ir.IntType(64), ir.IntType(32)
@@ -183,7 +183,7 @@ def in_place_of(function: Callable[..., None], code: type[Code]) -> Callable[[Wr
         names = ", ".join(parameters)
         scope = {"written": piece(code, " ".join(parameters))(write)}
         exec(f"def choose({names}):\n    return lambda {names}: written({names})", scope)
-        typed(function)(scope["choose"])
+        overload_piece(function)(scope["choose"])
         return write
 
     return decorate

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..analysis.named_nodes import find_node, public_nodes
 from ..analysis.policy_values import values
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import START
 from ..solvers.solution import Solution

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..analysis import HandTable, Runouts
 from ..analysis.action_colours import PASSIVE, action_colours
 from ..games.holdem.deck import RANKS

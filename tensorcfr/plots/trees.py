@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import Where, Whole, checked
+from .._util.argument_checks import Where, Whole, checked
 from .._util.extras import needs
-from ..model.arguments import Flat
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.policy import Policy
 from ..solvers.solution import Solution
 from .style import COLOURS
@@ -105,7 +105,7 @@ def _lines(game: FlatGame, policy: Policy | None) -> Iterator[str]:
     for node in range(tree.n_nodes):
         player = int(tree.player[node])
         if node in paid:
-            utilities = (game.settled(u * game.unit) + 0.0 for u in paid[node])
+            utilities = (game.round_to_zero(u * game.unit) + 0.0 for u in paid[node])
             text = ", ".join(f"{u:g}" for u in utilities)
             yield f"  {node} [shape=plaintext, label={_quoted(text)}];"
         elif player == CHANCE:

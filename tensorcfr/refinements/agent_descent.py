@@ -14,13 +14,13 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import require
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.memory_budget import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import AgentDescent
 from ..analysis.counterfactual_reach import CounterfactualReach, bytes_needed
 from ..kernels import evaluation
-from ..model.arguments import Flat
+from ..model.game_arguments import Flat
 from ..solvers.base import IterativeSolver, Problem
 from ..solvers.scales import carry_up
 from ..solvers.solver_arguments import Iterations, Named

@@ -29,12 +29,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import checked
+from .._util.argument_checks import checked
 from .._util.extras import needs
 from ..evaluation.exact import FLINT
 from ..evaluation.linear_program import check_zero_sum, optimum, payoff_matrix
-from ..model.arguments import Flat
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.policy import Policy
 
 FIRST, LAST, FALL = Fraction(1, 20), Fraction(1, 10**4), 2

@@ -19,11 +19,11 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import Number, Several, checked
+from .._util.argument_checks import Number, Several, checked
 from ..analysis.counterfactual_reach import CounterfactualReach
-from ..evaluation.profile import put_values
-from ..model.arguments import Flat
+from ..evaluation.profile import compute_values
 from ..model.flat_game import FlatGame
+from ..model.game_arguments import Flat
 from ..model.policy import Policy
 
 LARGEST = 500
@@ -246,7 +246,7 @@ class _Infosets:
             float64 (sequences,) in the unit of utility; 0 if the reach is 0 or underflows.
         """
         own_reach, value = np.zeros((2, len(strategy)))
-        put_values(self.game.form, strategy, own_reach, value)
+        compute_values(self.game.form, strategy, own_reach, value)
         reach = np.append(self.others.everywhere(own_reach), np.ones(self.game.n_players))[self.of]
         advantage = (value - self.sum_up(strategy * value)) * self.game.unit
         return np.divide(advantage, reach, out=np.zeros_like(value), where=reach > 0.0)

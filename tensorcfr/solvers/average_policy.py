@@ -7,9 +7,9 @@ import numpy as np
 from ..kernels import evaluation
 from ..kernels.pass_arrays import Numbers
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ChunkLocks, bounds_of_parts
-from ..model.game import CompiledGame
-from ..model.policy import MadeFrom, PolicyByParts
+from ..model.chunked_form import ChunkLocks, bounds_of_parts
+from ..model.compiled_game import CompiledGame
+from ..model.policy import MatchingInputs, PolicyByParts
 from .solver_state import compute_strategies, copy_numbers
 
 
@@ -46,10 +46,10 @@ class AveragePolicy(PolicyByParts):
         evaluation.strategies_of_parts(*arguments)
         return strategy
 
-    def made_from(self) -> MadeFrom:
+    def matching_inputs(self) -> MatchingInputs:
         """Return the weights from which regret matching makes the strategies, and the locks."""
         if self._floor > 0.0:
-            return super().made_from()
+            return super().matching_inputs()
         weights = self._cumulative
         return (weights.chunks, weights.scale, weights.trunk), self._locks
 

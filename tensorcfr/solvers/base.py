@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import checked
+from .._util.argument_checks import checked
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record, find_algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..invariants.strategies import wrong_state
+from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
-from ..model.arguments import CALLABLE
-from ..model.chunks import ChunkedForm, ChunkLocks
-from ..model.game import CompiledGame
+from ..model.chunked_form import ChunkedForm, ChunkLocks
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import CALLABLE
 from ..model.locks import Locks, part_locks
 from ..model.policy import Policy
 from ..uncompiled.infoset_table import OutOfTimeError
@@ -51,7 +51,7 @@ class Problem(NamedTuple):
     @property
     def form(self) -> ChunkedForm:
         """Form whose numbers the solver's arrays are over."""
-        solver_form: ChunkedForm = self.game.swept(merged=self.merges)
+        solver_form: ChunkedForm = self.game.chunked_form(merged=self.merges)
         return solver_form
 
     @property

@@ -13,7 +13,7 @@ from ..algorithms import (
     Record,
     find_algorithm,
 )
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..payoff import count_entries
 from .solver_arguments import PACKED
 
@@ -68,9 +68,9 @@ def resolve_precision(precision: str | None, game: Any, record: Record) -> str:
     """Return the requested precision, or the usual one of the game if the algorithm supports it."""
     if precision is not None:
         return precision
-    is_tied = getattr(game, "tied_to", None) is not None
+    is_tied = getattr(game, "strategy_class", None) is not None
     takes_any = record.passes_whole_game and not record.is_plain and not is_tied
-    return game.usual.precision if takes_any else "float64"
+    return game.defaults.precision if takes_any else "float64"
 
 
 def choose(
@@ -114,7 +114,7 @@ def choose(
         game.is_of_cards
         or game.n_players != 2
         or not game.constant_sum
-        or game.tied_to is not None
+        or game.strategy_class is not None
         or game.links is not None
     ):
         return resolve_algorithm(None, game, precision)
@@ -123,11 +123,11 @@ def choose(
     if (
         exact
         and (target is None or aim < EXACT_TARGET * span)
-        and game.is_laid_out
+        and game.is_flat
         and count_entries(game.chunks.trunk, 0) <= EXACT_ENTRIES
     ):
         return LP
     is_coarse = aim >= FINE_TARGET * span
-    if precision == PACKED or (is_coarse and game.swept(merged=True).n_numbers > SMALL):
+    if precision == PACKED or (is_coarse and game.chunked_form(merged=True).n_numbers > SMALL):
         return DCFR
     return resolve_algorithm(None, game, precision)

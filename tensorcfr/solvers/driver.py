@@ -14,14 +14,14 @@ from typing import Annotated, Any
 
 from numba.core.event import install_timer
 
-from .._util.arguments import EXACT, Flag, Kind, Limit, Number, Where, Whole, checked
+from .._util.argument_checks import EXACT, Flag, Kind, Limit, Number, Where, Whole, checked
 from .._util.cluster import CLUSTER
 from .._util.signals import interrupts
 from ..errors import ClusterError
 from ..evaluation import Evaluation, evaluate
 from ..kernels.random import Seed
-from ..model.arguments import CALLABLE, LOCKS
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import CALLABLE, LOCKS
 from ..model.locks import LocksLike
 from ..model.policy import Policy
 from .base import IterativeSolver

@@ -16,7 +16,7 @@ from ..algorithms import Algorithm
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
 from ..kernels import iteration
 from ..kernels.pass_arrays import Numbers
-from ..model.chunks import ChunkedForm
+from ..model.chunked_form import ChunkedForm
 from ..model.locks import LocksLike
 from .base import GAMES, Problem
 from .passes import Passes

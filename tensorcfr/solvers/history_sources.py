@@ -14,9 +14,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from .._util.jit import entry_point
-from .._util.memory import no_garbage_collection, taken
+from .._util.memory_budget import no_garbage_collection, taken
 from ..evaluation.metrics import Evaluation, evaluate_probabilities
-from ..invariants.strategies import wrong_state
+from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
 from ..kernels.sampling_public import AllHandsTree
 from ..kernels.traversal import (

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..kernels import evaluation
 from ..kernels.evaluation import add_regrets
-from ..model.arrays import there
+from ..model.arrays import not_none
 from ..model.flat_game import FlatGame
 from .base import Problem
 from .flat_solver import RootInfosetPasses, RootInfosetSolver
@@ -19,7 +19,7 @@ class ImperfectRecallPasses(RootInfosetPasses):
     """Passes infoset by infoset, with values added up over infosets that share a strategy."""
 
     def play(self) -> None:  # noqa: D102
-        self._played = self.strategy[there(self.game.tied).sequence]
+        self._played = self.strategy[not_none(self.game.strategy_classes).sequence]
         evaluation.realization_plan(self.game.form, self._played, self.reach)
 
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
@@ -31,11 +31,15 @@ class ImperfectRecallPasses(RootInfosetPasses):
         return self._added(player, self.reach)
 
     def _added(self, player: int, array: np.ndarray) -> np.ndarray:
-        return there(self.game.tied).added(array, self.game.form.of_player(player))
+        return not_none(self.game.strategy_classes).added(array, self.game.form.of_player(player))
 
     @staticmethod
     def bounds(game: FlatGame) -> np.ndarray:  # noqa: D102
-        bound, tied, players = bounds_of(game.form), there(game.tied), range(game.n_players)
+        bound, tied, players = (
+            bounds_of(game.form),
+            not_none(game.strategy_classes),
+            range(game.n_players),
+        )
         added = [tied.added(bound, game.form.of_player(player)) for player in players]
         return np.sum(added, axis=0)
 

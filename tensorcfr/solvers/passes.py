@@ -7,14 +7,14 @@ import numpy as np
 from .._util.aligned import aligned
 from ..algorithms import Algorithm
 from ..evaluation.profile import results_for
-from ..kernels import chunks as chunk_kernels
+from ..kernels import chunk_passes as chunk_kernels
 from ..kernels import evaluation, iteration
-from ..kernels.meeting import MEETING
+from ..kernels.barrier import BARRIER_COUNTERS
 from ..kernels.parts import Part
-from ..kernels.pass_arrays import ChunkScratch, Kept, Numbers, TrunkScratch, Turns
+from ..kernels.pass_arrays import ChunkScratch, Numbers, PassSchedule, StoredArrays, TrunkScratch
 from ..kernels.shapes import shape_form
 from ..model.arrays import frozen_array, frozen_arrays
-from ..model.chunks import ChunkedForm, ChunkLocks
+from ..model.chunked_form import ChunkedForm, ChunkLocks
 from ..payoff.multiply import scratch_size
 from .solver_state import State, floats_of, state_bytes
 from .threads import run_together
@@ -54,7 +54,7 @@ class Passes:
         self.scratch = [chunk_scratch(form, floats, packed=packed) for _ in range(threads)]
         self.threads = threads
         self.parts = min(1 if threads == 1 else threads * PARTS_PER_THREAD, max(form.n_branches, 1))
-        self.kept = Kept(
+        self.kept = StoredArrays(
             state.regrets,
             state.averages,
             state.strategy if state.strategy.size else None,
@@ -102,14 +102,16 @@ class Passes:
             counters,
         )
 
-    def run(self, turns: Turns) -> None:
+    def run(self, turns: PassSchedule) -> None:
         """Run passes one after the other: down the trunk, through all chunks, up the trunk."""
         counters, threads = new_counters(len(turns.row)), min(self.threads, self.parts)
         run_together(
             lambda thread: self.share(turns, thread, thread, threads, counters), threads, counters
         )
 
-    def share(self, turns: Turns, of: int, thread: int, threads: int, counters: np.ndarray) -> None:
+    def share(
+        self, turns: PassSchedule, of: int, thread: int, threads: int, counters: np.ndarray
+    ) -> None:
         """Run one thread's share of some passes.
 
         Args:
@@ -118,7 +120,7 @@ class Passes:
             thread: Number of the thread.
             threads: Number of threads.
             counters: Counters by which the threads wait for each other; see
-                :func:`tensorcfr.kernels.chunks.run_passes`.
+                :func:`tensorcfr.kernels.chunk_passes.run_passes`.
         """
         chunk_kernels.run_passes(
             self._form,
@@ -142,7 +144,7 @@ class Passes:
             form, reach, value = self._form.trunk, self.trunk.reach, self.trunk.value
             evaluation.match_weights(form, frozen_array(weight.trunk), floor, value, self._locks)
             evaluation.realization_plan(form, value, reach)
-            evaluation.judge_whole(form, reach, value, expected[0], best, self._locks)
+            evaluation.evaluate_flat(form, reach, value, expected[0], best, self._locks)
             return expected[0], best
         self.evaluate_stages(weight, floor, expected, best)
         return expected.sum(axis=0), best
@@ -150,7 +152,8 @@ class Passes:
     def evaluate_stages(
         self, weight: Numbers, floor: float, expected: np.ndarray, best: np.ndarray
     ) -> None:
-        """Run all stages of an evaluation; see :func:`tensorcfr.kernels.evaluation.judge`."""
+        """Run all stages of an evaluation; see
+        :func:`tensorcfr.kernels.evaluation.evaluate_chunked`."""
         if self.parts == 1:
             self.evaluate_stage(chunk_kernels.ALL, weight, floor, expected, best)
             return
@@ -183,7 +186,7 @@ class Passes:
         thread: int = 0,
     ) -> None:
         """Run one stage of an evaluation, or one part of it."""
-        evaluation.judge(
+        evaluation.evaluate_chunked(
             self._form,
             stage,
             part,
@@ -201,10 +204,10 @@ class Passes:
 
 def new_counters(passes: int) -> np.ndarray:
     """Allocate counters by which threads wait for each other."""
-    return aligned((passes, MEETING), np.dtype(np.int64))
+    return aligned((passes, BARRIER_COUNTERS), np.dtype(np.int64))
 
 
-def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float) -> Turns:
+def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float) -> PassSchedule:
     """Convert iterations to passes through a two-player game in chunks.
 
     With alternating updates, player 0's strategy of an iteration is computed in the preceding pass
@@ -230,25 +233,27 @@ def pass_schedule(record: Algorithm, first: int, count: int, played_floor: float
         # Indices are iteration, pass, player: pass 0 updates player 0, pass 1 updates player 1.
         # The last pass computes player 0's strategy of the iteration after these.  It enters the
         # average in the next call.
-        turns.descends[0, 0, 0] = turns.descends[:, 0, 1] = turns.descends[:, 1, 0] = True
+        turns.computes_reach[0, 0, 0] = turns.computes_reach[:, 0, 1] = turns.computes_reach[
+            :, 1, 0
+        ] = True
         turns.share[0, 0, 0] = weights[0]
         turns.share[:, 0, 1] = weights[:-1]
         turns.share[:-1, 1, 0] = weights[1:-1]
         turns.played_floor[:, 1, 0] = after
         turns.updates[:, 0, 0] = turns.updates[:, 1, 1] = True
     else:
-        turns.descends[:] = turns.updates[:] = True
+        turns.computes_reach[:] = turns.updates[:] = True
         turns.share[:] = weights[:-1, None, None]
     # Concatenate the passes of all iterations.
-    return Turns(*(array.reshape(-1, *array.shape[2:]) for array in turns))
+    return PassSchedule(*(array.reshape(-1, *array.shape[2:]) for array in turns))
 
 
-def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> Turns:
+def empty_schedule(shape: tuple[int, ...], record: Algorithm) -> PassSchedule:
     """Create passes in which no player descends or is updated."""
     pair = (*shape, 2)
-    return Turns(
+    return PassSchedule(
         row=np.zeros((*shape, 1 + record.rule.n_parameters)),
-        descends=np.zeros(pair, dtype=bool),
+        computes_reach=np.zeros(pair, dtype=bool),
         share=np.zeros(pair),
         played_floor=np.zeros(pair),
         updates=np.zeros(pair, dtype=bool),

@@ -10,12 +10,12 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._util.arguments import brief, checked
+from .._util.argument_checks import brief, checked
 from ..algorithms import AUTOMATIC, Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..kernels.random import Seed
-from ..model.arguments import laid_out
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.locks import LocksLike, locks_for
 from .base import IterativeSolver, Problem, equal_merging, solver_class, solver_for
 from .choose import choose, resolve_algorithm, resolve_precision
@@ -76,7 +76,7 @@ class SolveRequest:
         """Return the request with the usual end of the game, if it has no stop rule."""
         if self.has_stop_rule or self.record.is_exact:
             return self
-        default_target = self.game.usual.target
+        default_target = self.game.defaults.target
         if default_target is None:
             return replace(self, iters=USUAL_ITERATIONS)
         return replace(self, target=to_game_unit("target", default_target, self.game))
@@ -163,7 +163,7 @@ class SolveRequest:
         passes = "the variants that pass over the whole game do"
         passes_over_game, has_locks = record.passes_whole_game, bool(self.locks)
         is_special = self.precision not in (None, "float64") or self.threads != 1
-        is_warm, is_tied = self.warm_start is not None, self.game.tied_to is not None
+        is_warm, is_tied = self.warm_start is not None, self.game.strategy_class is not None
         refuse(
             self.seed is not None and not record.is_sampled,
             f"{name} draws no random numbers: it takes no seed",
@@ -299,7 +299,7 @@ def make_solver(request: SolveRequest) -> IterativeSolver:
     kind = solver_class(record, request.game)
     if kind is None:
         if "flat" in record.solvers and request.game.layout == "chunks":
-            laid_out(request.game, record.name)
+            require_flat(request.game, record.name)
         raise ValueError(f"{record.name} does not iterate")
     options: dict[str, Any] = {"memory_limit": request.memory_limit}
     if start is not None:

@@ -7,15 +7,15 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
+from .._util.argument_checks import Kind, Limit, checked
 from .._util.one_line import arrays_in_line
 from ..algorithms import Sampling
 from ..errors import MemoryLimitError
 from ..kernels.local_rule import rule_errors
 from ..kernels.random import Script, Seed, Streams, seeded, streams, streams_at
-from ..kernels.sampling import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.sampling_chance import chance_sampling
 from ..kernels.sampling_public import AllHandsTree, public_chance_sampling
+from ..kernels.sampling_steps import OPTIMISTIC, SIMPLE, STOCHASTIC
 from ..kernels.traversal import Orders, TraversalState, TraversalTree
 from ..model.arrays import CHANCE
 from ..model.flat_game import FlatGame

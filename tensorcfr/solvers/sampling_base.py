@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import brief
-from .._util.memory import free_memory
+from .._util.argument_checks import brief
+from .._util.memory_budget import free_memory
 from ..algorithms import ALGORITHMS, Record, find_algorithm
 from ..algorithms.records import is_whole
 from ..errors import MemoryLimitError

@@ -17,7 +17,7 @@ import numpy as np
 from ..kernels import evaluation
 from ..kernels.shapes import shape_form
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.chunks import ChunkedForm, most_buckets
+from ..model.chunked_form import ChunkedForm, most_buckets
 from ..payoff import magnitudes
 
 
@@ -57,7 +57,7 @@ def scales_of(form: ChunkedForm) -> Scales:
     """
     scales = no_scales(form)
     by_shape = np.argsort(form.shape, kind="stable")
-    is_leaf = form.room[by_shape] == 0  # Leaves of the chunk tree.
+    is_leaf = form.scratch_offset[by_shape] == 0  # Leaves of the chunk tree.
     of_shape = -1
     # Leaves of the same shape have the same payoff structure, so that their bounds are computed
     # once.
@@ -96,7 +96,7 @@ def _bounds_above(
     entries."""
     bound = np.zeros(part_form.n_sequences)
     for c, player in product(
-        np.flatnonzero(form.above == part).tolist(), range(part_form.n_players)
+        np.flatnonzero(form.parent_part == part).tolist(), range(part_form.n_players)
     ):
         begin, end = form.entry_offset[c, player : player + 2].tolist()
         np.add.at(bound, form.entries(c, player), entry[begin:end])

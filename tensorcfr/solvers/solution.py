@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, BinaryIO
 
 from .._util import html
-from .._util.arguments import Flag, Limit, Where, checked
+from .._util.argument_checks import Flag, Limit, Where, checked
 from .._util.renamed import renamed_attributes
 from ..algorithms import Record
 from ..evaluation import CorrelatedPlan, Evaluation
@@ -19,7 +19,7 @@ from ..evaluation.exact import ExactEquilibrium
 from ..evaluation.metrics import meaning_of_exploitability
 from ..formats.policies import ARCHIVES
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import HEADER, with_suffix, write_arrays
@@ -205,7 +205,7 @@ class Solution(_Evaluated):
     @property
     def guarantee(self) -> str:
         """Theorems and observations about the algorithm's strategies in this game, as a text."""
-        if self.game.tied_to is not None:
+        if self.game.strategy_class is not None:
             return f"No theorem.  {self.game.caveat}"
         # None: the rules of an uncompiled game do not tell whether the sum is constant.
         constant = self.game.constant_sum is None or bool(self.game.constant_sum)
@@ -366,7 +366,7 @@ class Solution(_Evaluated):
 
     def summary(self) -> str:
         """Return a short text: game, algorithm, reason of the end, value, exploitability."""
-        settled = self.game.settled
+        settled = self.game.round_to_zero
         values = ", ".join(f"{settled(value) + 0.0:+.9g}" for value in self.value)
         best = f"\n  best {settled(self.best.exploitability):.6g}, {self.best}" if self.best else ""
         locked = f", {len(self.locks):,} infosets locked" if self.locks else ""
@@ -395,7 +395,7 @@ class Solution(_Evaluated):
     def _rise_note(self) -> str:
         """A line about an earlier checkpoint with half the exploitability or less; else empty."""
         earlier = min(self.trace, key=lambda point: point.exploitability, default=None)
-        settled = self.game.settled
+        settled = self.game.round_to_zero
         if earlier is None or settled(self.exploitability) <= 2 * settled(earlier.exploitability):
             return ""
         return (
@@ -409,7 +409,7 @@ class Solution(_Evaluated):
     def _repr_html_(self) -> str:
         if not self.is_evaluated:
             return html.block(f"{self!r}", html.note(self.summary()))
-        settled = self.game.settled
+        settled = self.game.round_to_zero
         rows = [
             (f"value of player {player}", f"{settled(value) + 0.0:+.6g}")
             for player, value in enumerate(self.value)
@@ -436,7 +436,7 @@ class Solution(_Evaluated):
             )
         return (
             f"<Solution of {self.game.name} by {self.algorithm}: {self.iterations:,} iterations, "
-            f"exploitability {self.game.settled(self.exploitability):.6g}>"
+            f"exploitability {self.game.round_to_zero(self.exploitability):.6g}>"
         )
 
 

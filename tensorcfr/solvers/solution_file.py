@@ -13,8 +13,8 @@ from .._util.mapped_files import MappedFiles
 from ..algorithms import ALGORITHMS, Record, from_dict
 from ..algorithms.registry import Unregistered
 from ..evaluation import Evaluation, evaluate
-from ..invariants.strategies import wrong_strategy
-from ..model.game import CompiledGame
+from ..invariants.strategy_checks import wrong_strategy
+from ..model.compiled_game import CompiledGame
 from ..model.locks import Locks
 from ..model.policy import Policy
 from ..storage.archive import (
@@ -41,7 +41,7 @@ from ..storage.fields import (
     whole,
 )
 from ..storage.fields import text as text_of
-from ..storage.game import pack_game, unpack_game
+from ..storage.game_files import pack_game, unpack_game
 from ..storage.recipes import KEY as CUT
 from .base import Problem, solver_class
 from .solution import KINDS, BestIterate, Solution, Status, TracePoint
@@ -176,7 +176,7 @@ def unpack_solution(
     Args:
         header: The header.
         arrays: The arrays.
-        known: The game, as for :func:`tensorcfr.storage.game.unpack_game`.
+        known: The game, as for :func:`tensorcfr.storage.game_files.unpack_game`.
         memory_limit: Bytes that compiling the game may take, as for ``unpack_game``.
         registered: True if its algorithm must be registered.
 
@@ -259,8 +259,8 @@ def _can_be_evaluated(game: CompiledGame, algorithm: Record) -> bool:
     return (
         game.is_compiled
         and game.links is None
-        and game.is_laid_out
-        and game.tied_to is None
+        and game.is_flat
+        and game.strategy_class is None
         and not algorithm.plays_jointly
         and game.n_sequences <= EVALUATED_UP_TO
     )

@@ -10,9 +10,9 @@ from weakref import ref
 import numpy as np
 
 from .._util.aligned import aligned
-from .._util.arguments import Kind, Limit, Where, checked
+from .._util.argument_checks import Kind, Limit, Where, checked
 from .._util.mapped_files import MappedFiles
-from .._util.memory import require
+from .._util.memory_budget import require
 from .._util.renamed import renamed_attributes
 from ..algorithms import Algorithm
 from ..errors import CutError
@@ -20,9 +20,9 @@ from ..evaluation.metrics import Evaluation
 from ..kernels.evaluation import realization_plan
 from ..kernels.local_rule import rule_errors
 from ..kernels.pass_arrays import Numbers
-from ..model.arguments import LOCKS, Played
-from ..model.chunks import ChunkedForm
-from ..model.game import CompiledGame
+from ..model.chunked_form import ChunkedForm
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import LOCKS, Played
 from ..model.locks import Locks, LocksLike, locks_for
 from ..model.policy import Policy
 from .average_policy import AveragePolicy
@@ -157,7 +157,7 @@ class Solver(IterativeSolver):
         problem = f"{record} changes payoffs by own reach, which games in chunks do not keep"
         refuse(in_chunks and rule.payoff is not None, CutError(problem, cut=False))
         refuse(
-            rule.minds_scale and game.merges_hands,
+            rule.is_scale_dependent and game.merges_hands,
             f"{record} minds the size of regrets: compile {game.name} with symmetry=False",
         )
         for what, is_given in ((PACKED, is_packed), ("state_dir", state_dir is not None)):
@@ -237,7 +237,7 @@ class Solver(IterativeSolver):
 
     @classmethod
     def policy_is_in_state(cls, game: CompiledGame) -> bool:  # noqa: D102
-        return not game.is_laid_out
+        return not game.is_flat
 
     @classmethod
     def policy_of(cls, problem: Problem, state: State) -> Policy:  # noqa: D102
@@ -359,7 +359,7 @@ def bytes_needed(
     needed = bytes_of_passes(form, algorithm, precision, threads)
     if state_dir is not None:
         needed -= state_bytes(form, algorithm, precision)
-    if not game.is_laid_out:
+    if not game.is_flat:
         return needed
     if form.trunk is game.chunks.trunk:
         return needed + BYTES_OF_POLICY * game.n_sequences

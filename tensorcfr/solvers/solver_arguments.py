@@ -1,4 +1,4 @@
-"""Checks of the arguments that solvers share; see :mod:`tensorcfr._util.arguments`."""
+"""Checks of the arguments that solvers share; see :mod:`tensorcfr._util.argument_checks`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Annotated, Any, overload
 
 import numpy as np
 
-from .._util.arguments import EXACT, Check, Kind, Number, OneOf, Whole, brief
+from .._util.argument_checks import EXACT, Check, Kind, Number, OneOf, Whole, brief
 from ..algorithms import Record
 from ..errors import CutError
-from ..model.arguments import laid_out
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.team_game import TeamGame
 from ..uncompiled.uncompiled_game import UncompiledGame
 
@@ -77,7 +77,7 @@ class _Sampled(_Playable):
     def __call__(self, name: str, value: Any) -> Any:
         """Return the FlatGame, or an UncompiledGame of the rules."""
         game = super().__call__(name, value)
-        return laid_out(game, "sampling") if isinstance(game, CompiledGame) else game
+        return require_flat(game, "sampling") if isinstance(game, CompiledGame) else game
 
 
 SAMPLED = _Sampled()
@@ -105,7 +105,7 @@ def to_game_unit(name: str, amount: float | str | None, game: Any) -> float | No
 
     Args:
         name: Name of the argument in errors.
-        amount: A number in that unit; a text of a number with a unit of ``game.usual.units``,
+        amount: A number in that unit; a text of a number with a unit of ``game.defaults.units``,
             ``"0.5%"`` (of the pot), ``"0.1 chips"``, ``"5 mbb"``, or without a unit; or None.
         game: The game, compiled or not.
 
@@ -115,7 +115,7 @@ def to_game_unit(name: str, amount: float | str | None, game: Any) -> float | No
     if not isinstance(amount, str):
         return amount
     number, unit = _split(name, amount)
-    units = game.usual.units
+    units = game.defaults.units
     if unit and unit not in units:
         known = f"a number with {', '.join(units)}" if units else "a number in its own unit"
         why = "; big_blind= of the spot defines mbb" if unit == "mbb" and "%" in units else ""

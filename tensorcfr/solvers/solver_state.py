@@ -11,12 +11,12 @@ from .._util.aligned import aligned
 from .._util.one_line import arrays_in_line
 from ..algorithms import Algorithm
 from ..invariants.reader import first_true
-from ..invariants.strategies import SUM_TOLERANCE, wrong_reach, wrong_strategy
+from ..invariants.strategy_checks import SUM_TOLERANCE, wrong_reach, wrong_strategy
 from ..kernels import evaluation
 from ..kernels.local_rule import LocalRule
 from ..kernels.pass_arrays import Numbers, plain_numbers
 from ..model.arrays import frozen_arrays
-from ..model.chunks import ROW, ChunkedForm, ChunkLocks
+from ..model.chunked_form import ROW, ChunkedForm, ChunkLocks
 from .solver_arguments import PACKED
 from .state_checks import BLOCK, blocks, check_arrays
 
@@ -33,8 +33,8 @@ class State(NamedTuple):
     cumulative strategies of every infoset of every game.
 
     Without chunks the numbers are the sequences of the game, or of its merged form.  Otherwise they
-    are those of :class:`tensorcfr.model.chunks.ChunkedForm`, and strategies are kept only for rules
-    that do not derive them from the regrets.
+    are those of :class:`tensorcfr.model.chunked_form.ChunkedForm`, and strategies are kept only for
+    rules that do not derive them from the regrets.
     """
 
     def __repr__(self) -> str:
@@ -242,7 +242,7 @@ def _wrong_strategies(form: ChunkedForm, state: State, locks: ChunkLocks | None)
 
     Return a description of the first error, or None.
     """
-    begins, part = np.append(0, form.first), 0
+    begins, part = np.append(0, form.number_offset), 0
     weights = frozen_arrays(plain_numbers(state.strategy))
     while part <= form.n_chunks:
         begin = int(begins[part])

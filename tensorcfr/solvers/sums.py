@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import Lookup
-from ..model.game import CompiledGame, InfosetRows
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.policy import located
 from ..model.public_nodes import PublicNodes
-from ..model.tables import Piece, SequenceTable
+from ..model.sequence_table import Piece, SequenceTable
 from .base import IterativeSolver, Problem
 
 COLUMNS = ("regret_sum", "strategy_sum")
@@ -78,7 +78,7 @@ class Sums(Mapping[str, InfosetSums]):
 
     def __getitem__(self, label: str) -> InfosetSums:
         infoset, nodes = located(self.game, label), self.game.nodes
-        if self.game.is_laid_out:
+        if self.game.is_flat:
             regret, strategy = self._regret[infoset.numbers], self._strategy[infoset.numbers]
         else:
             assert nodes is not None
@@ -101,7 +101,7 @@ class Sums(Mapping[str, InfosetSums]):
     def rows(self, player: int) -> Iterator[SumRows]:
         """Return the sums of a player, in the order of :meth:`CompiledGame.rows`."""
         nodes = self.game.nodes
-        if not self.game.is_laid_out:
+        if not self.game.is_flat:
             assert nodes is not None
             return (self._at_node(nodes, node) for node in nodes.deciding(player))
         return (
@@ -128,7 +128,7 @@ class Sums(Mapping[str, InfosetSums]):
         if not layout.stride:
             # The only action of an infoset has no regret.
             return SumRows(infosets, np.zeros_like(strategy), strategy)
-        regret = self._regret[infosets.numbers] / infosets.stands_for[:, None]
+        regret = self._regret[infosets.numbers] / infosets.multiplicity[:, None]
         return SumRows(infosets, regret, strategy)
 
     @cached_property

@@ -11,7 +11,7 @@ from threading import Thread
 
 import numpy as np
 
-from ..kernels.meeting import GONE
+from ..kernels.barrier import RELEASED
 
 
 def run_together(work: Callable[[int], object], threads: int, counters: np.ndarray) -> None:
@@ -33,7 +33,7 @@ def run_together(work: Callable[[int], object], threads: int, counters: np.ndarr
             work(thread)
         except BaseException as error:
             errors.append(error)
-            counters[:] = GONE
+            counters[:] = RELEASED
 
     helpers = [Thread(target=guarded, args=(thread,)) for thread in range(1, threads)]
     started = []
@@ -43,7 +43,7 @@ def run_together(work: Callable[[int], object], threads: int, counters: np.ndarr
             started.append(helper)
     except RuntimeError as error:  # The system has no more threads.
         errors.append(error)
-        counters[:] = GONE
+        counters[:] = RELEASED
     guarded(0)
     for helper in started:
         helper.join()

@@ -12,8 +12,8 @@ from ..evaluation.profile import STRATEGY, VALUE, ProfileValues
 from ..formats.policies import find_policy
 from ..kernels import evaluation
 from ..kernels.pass_arrays import plain_numbers
-from ..model.chunks import ChunkedForm, ChunkLocks, buckets_by_part
-from ..model.game import CompiledGame
+from ..model.chunked_form import ChunkedForm, ChunkLocks, buckets_by_part
+from ..model.compiled_game import CompiledGame
 from ..model.locks import LocksLike, locks_for
 from ..model.policy import Policy
 from .base import Problem, equal_merging, solver_class
@@ -107,7 +107,7 @@ def _convert(
     converted = np.zeros(game.n_numbers)
     for player in range(source_game.n_players):
         for rows in source_game.rows(player):
-            values = numbers[rows.numbers] / (rows.stands_for[:, None] if shares else 1.0)
+            values = numbers[rows.numbers] / (rows.multiplicity[:, None] if shares else 1.0)
             for label, actions, row in zip(rows.labels, rows.actions, values, strict=True):
                 try:
                     _, acting_player, own_actions, positions = game.locate(label)

@@ -1,5 +1,5 @@
 """Compiled games on disk."""
 
-from .game import load_game, save_game
+from .game_files import load_game, save_game
 
 __all__ = ["load_game", "save_game"]

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from .._util.files import replacing
-from .._util.memory import free_memory
+from .._util.memory_budget import free_memory
 from .._util.stored_arrays import Member, list_members, read_member
 from ..errors import FileSizeError, OldFileError, UnknownGameError
 from .fields import Fields, read_fields, shown, text, whole

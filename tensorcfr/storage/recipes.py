@@ -10,17 +10,17 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .._util.memory import Budget, budget, free_memory
-from ..compilers.cards import game as card_game
-from ..compilers.cards.rules import check as check_cards
-from ..compilers.cut import game as cut_game
+from .._util.memory_budget import MemoryBudget, budget, free_memory
+from ..compilers.cards import card_compiler as card_game
+from ..compilers.cards.card_sums import check as check_cards
+from ..compilers.cut import cut_compiler as cut_game
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
 from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..formats.game_sources import ResolvedRules, find_built_in, is_built_in
 from ..games import make_game
-from ..model.cut_game import CutGame
-from ..model.game import CompiledGame
+from ..model.chunked_game import ChunkedGame
+from ..model.compiled_game import CompiledGame
 from ..rules import CardGame, PublicTreeGame
 from ..uncompiled.uncompiled_game import UncompiledGame, UnknownRules
 from .archive import Arrays, Taken, pack_text
@@ -32,7 +32,7 @@ KEY, RULES = "game/cut/text", "game/rules/text"
 """Keys of the only array in files of games in chunks, and in files of uncompiled games."""
 
 
-def pack_cut_game(game: CutGame) -> Arrays:
+def pack_cut_game(game: ChunkedGame) -> Arrays:
     """Encode the recipe, the sizes and the digest of a game in chunks as a JSON text."""
     recipe = {
         **game.recipe._asdict(),
@@ -70,7 +70,7 @@ def unpack_recipe(
         FileSizeError: The game does not fit the memory.
         UnknownGameError: The game is in chunks and not built in, and ``known`` is not given.
     """
-    make: Callable[[dict[str, Any], Budget], Any]
+    make: Callable[[dict[str, Any], MemoryBudget], Any]
     game: Any = known
     if taken.has(KEY):
         recipe = read_text(taken, KEY, {**FOUND_BY, **RECIPE})
@@ -118,7 +118,7 @@ RECIPE: Fields = {
 """Checks of the fields that the recipe of a game in chunks has in addition to :data:`FOUND_BY`."""
 
 
-def _find_rules(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
+def _find_rules(recipe: dict[str, Any], memory: MemoryBudget) -> UncompiledGame:
     """Find the rules of a built-in game; the rules of any other game stay unknown.
 
     Raises:
@@ -134,7 +134,7 @@ def _find_rules(recipe: dict[str, Any], memory: Budget) -> UncompiledGame:
     return UncompiledGame(ResolvedRules(name, UnknownRules(name, int(players)), source))
 
 
-def _compile_built_in(recipe: dict[str, Any], memory: Budget) -> CompiledGame:
+def _compile_built_in(recipe: dict[str, Any], memory: MemoryBudget) -> CompiledGame:
     """Compile a built-in game in chunks as its recipe says.
 
     Raises:
@@ -164,7 +164,7 @@ def _compile_built_in(recipe: dict[str, Any], memory: Budget) -> CompiledGame:
 
 
 def _check_counts(
-    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], memory: Budget
+    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], memory: MemoryBudget
 ) -> None:
     """Check the sizes in a file against the rules, before anything is compiled.
 

@@ -11,13 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
-from .._util.arguments import checked
+from .._util.argument_checks import checked
 from .._util.renamed import renamed_parameters
 from ..evaluation.metrics import PolicyLike
 from ..evaluation.profile import own_reach_of
 from ..formats.policies import find_policy
-from ..model.arguments import Compiled
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import Compiled
 from .roots import PLAYERS, At, Roots, find_roots
 
 Ranges = tuple[np.ndarray, np.ndarray]
@@ -53,7 +53,7 @@ class Belief:
     def weights(self) -> np.ndarray:
         """float64 (nodes, hands of player 0, hands of player 1): probability that the hands are
         dealt and that all actions and public chance lead to the node."""
-        dealt = np.array([self.roots.nodes.dealt(node) for node in self.roots.roots])
+        dealt = np.array([self.roots.nodes.deal_probability(node) for node in self.roots.roots])
         return dealt * self.ranges[0][:, :, None] * self.ranges[1][:, None, :]
 
     @property

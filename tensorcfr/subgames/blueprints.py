@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import brief
-from ..compilers.cards.nodes import CardNodes
+from .._util.argument_checks import brief
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..evaluation.profile import ProfileValues, own_reach_of, profile_of
 from ..formats.policies import find_policy
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import CardGame
@@ -167,7 +167,7 @@ class Blueprint:
         """
         policy, nodes = self.policy, self.nodes
         total = np.zeros(len(nodes.hands[opponent]))
-        for decision, actor, action in nodes.way(self.node(steps) or 0):
+        for decision, actor, action in nodes.decisions_on_path(self.node(steps) or 0):
             if actor != opponent:
                 continue
             layout = nodes.layout(decision)
@@ -175,7 +175,7 @@ class Blueprint:
             gift = best.max(axis=1) - best[:, action]
             child = nodes.children(decision)[action].node
             own_reaches = [own_reach_of(policy, nodes, child, player) for player in range(2)]
-            reach = nodes.others_reach(child, opponent, own_reaches) * layout.stands_for
+            reach = nodes.others_reach(child, opponent, own_reaches) * layout.multiplicity
             is_possible = (layout.lane >= 0) & (reach > 0)
             # Gifts are differences of counterfactual values; divide them by the others' reach, and
             # by the number of merged infosets that they sum.

@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.memory import budget, free_memory
-from ..compilers.cards.flat import Deals, HandByHand, flatten
-from ..compilers.cards.game import compile_rules
-from ..compilers.cards.nodes import CardNodes
-from ..compilers.cards.rules import odds_on, read_deal, unfold, weight_met, without
+from .._util.memory_budget import budget, free_memory
+from ..compilers.cards.card_compiler import compile_rules
+from ..compilers.cards.card_public_nodes import CardNodes
+from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
+from ..compilers.cards.flat_cards import Deals, HandByHand, flatten
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
-from ..model.cards import DEAL, BettingTree
-from ..model.cut_game import CutGame
+from ..model.card_structure import DEAL, BettingTree
+from ..model.chunked_game import ChunkedGame
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
 from ..model.public_nodes import START
-from ..payoff.cards import FOLD, LANES
+from ..payoff.card_payoffs import FOLD, LANES
 from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
 from .compiled_part import CompiledPart, Gadget, NamedNode, PartHands, Subgames
 from .roots import At, Steps, check_disjoint, names_of
@@ -200,7 +200,7 @@ class CardPart(CardGame):
 class CompiledCardPart(CompiledPart):
     """A subgame of a game of cards, compiled for the player whose strategy is solved again."""
 
-    game: CutGame
+    game: ChunkedGame
 
     def __init__(self, rules: CardPart, player: int) -> None:
         game, all_hands = compile_part(rules), len(rules.rules.hands[1 - player])
@@ -233,7 +233,7 @@ class CompiledCardPart(CompiledPart):
         equally likely to meet the other player.
         """
         part, opponent, player = self.rules, self.opponent, self.player
-        met_weight = weight_met(part, opponent)
+        met_weight = opponent_weight(part, opponent)
         weights = [np.zeros(len(hands)) for hands in part.rules.hands]
         weights[player][part.part_hands[player]] = part.weights[player]
         chosen = met_weight > ROUNDING * part.weights[player].sum()
@@ -266,7 +266,7 @@ class CompiledCardPart(CompiledPart):
         return Gadget(changed, (), rules.part_hands)
 
 
-def compile_part(part: CardPart) -> CutGame:
+def compile_part(part: CardPart) -> ChunkedGame:
     """Compile a part without merging suits.
 
     The ranges of a blueprint may differ between suits by rounding.
@@ -279,7 +279,7 @@ def _no_flat(limit: int | None) -> FlatGame:
     raise ValueError("the maxmargin gadget of a game of cards has no flat form")
 
 
-def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> SequenceForm:
+def _paid_by_hand(game: ChunkedGame, player: int, first: int, paid: np.ndarray) -> SequenceForm:
     """Return a trunk in which a player also gets an amount that depends only on their own hand.
 
     The other player pays it. In the payoffs of cards this is a fold on an additional board, on
@@ -323,13 +323,13 @@ def _paid_by_hand(game: CutGame, player: int, first: int, paid: np.ndarray) -> S
 
 
 def _replace_trunk(
-    game: CutGame,
+    game: ChunkedGame,
     trunk: SequenceForm,
     utilities: np.ndarray,
     lay_out: Callable[[int | None], FlatGame],
-) -> CutGame:
+) -> ChunkedGame:
     """Return a game with another trunk and additional utilities."""
-    return CutGame(
+    return ChunkedGame(
         game.name,
         frozen_arrays(game.chunks._replace(trunk=trunk)),
         game.nodes,

@@ -12,20 +12,20 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, Limit, checked
-from .._util.memory import require
+from .._util.argument_checks import Kind, Limit, checked
+from .._util.memory_budget import require
 from .._util.one_line import arrays_in_line
 from ..algorithms import Decomposition
-from ..compilers.cut.game import cut_compiled
+from ..compilers.cut.cut_compiler import cut_compiled
 from ..evaluation.metrics import Evaluation
-from ..evaluation.profile import judged, judging_bytes
-from ..invariants.strategies import wrong_state
+from ..evaluation.profile import evaluate_weights, evaluation_bytes
+from ..invariants.strategy_checks import wrong_state
 from ..kernels import evaluation
 from ..kernels import iteration as kernels
 from ..kernels.parts import Part
-from ..model.arguments import Compiled, laid_out
 from ..model.arrays import SequenceForm
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import Compiled, require_flat
 from ..model.policy import KnownValues, Policy, PolicyByParts
 from ..solvers.base import IterativeSolver, Problem
 from ..solvers.solver_arguments import Iterations, Named
@@ -96,13 +96,13 @@ def cut_game_of(game: CompiledGame, cut: str | int | tuple[str, ...]) -> Compile
                 f"{game.name} is cut already, and its chunks are the subgames of CFR-D: leave out "
                 f"cut={cut!r}, or give it when the game is compiled"
             )
-        if game.chunks.above.any():
+        if game.chunks.parent_part.any():
             raise ValueError(
                 f"{game.name} has chunks below chunks, which CFR-D does not support: compile it "
                 "with one cut, cut=True"
             )
         return game
-    flat = laid_out(game, "CFR-D where no chunk is below the trunk")
+    flat = require_flat(game, "CFR-D where no chunk is below the trunk")
     cut_game = cut_compiled(flat, find_roots(flat, subgame_roots(flat, cut)).roots, TOGETHER)
     if not cut_game.chunks.n_chunks:
         raise ValueError(f"{game.name}: nobody acts below the cut {cut!r}")
@@ -306,7 +306,7 @@ class DecomposedSolver(IterativeSolver):
             return self.average_probabilities()
         strategy, reach = _plan(self._form.trunk, self._state.cumulative)
         if part == 0:
-            return np.append(strategy, np.ones(int(self._form.first[0]) - len(strategy)))
+            return np.append(strategy, np.ones(int(self._form.number_offset[0]) - len(strategy)))
         return self._chunks.strategies(part - 1, self._resolved(part - 1, reach)).copy()
 
     def average_policy(self) -> Policy:
@@ -330,7 +330,11 @@ class DecomposedSolver(IterativeSolver):
         assert form.shapes is not None
         values = self._state.root_values[self._entries(c)]
         alternative = values / total if total > 0 else values
-        first, base, end = int(form.first[c]), int(form.base[c]), int(form.first[c + 1])
+        first, base, end = (
+            int(form.number_offset[c]),
+            int(form.sequence_offset[c]),
+            int(form.number_offset[c + 1]),
+        )
         middle = base + int(form.shapes.array(int(form.shape[c]), "player_sequences")[1]) - first
         bounds = (0, middle, end - first)
         chunk_weights = np.zeros(end - first)
@@ -357,7 +361,7 @@ class DecomposedSolver(IterativeSolver):
                 return strategy
             return weigh(first - 1, reach)
 
-        values, best = judged(self._form, weights, None, together=0)
+        values, best = evaluate_weights(self._form, weights, None, together=0)
         return Evaluation(tuple(values.tolist()), tuple(best.tolist()))
 
     def _probabilities(self, weight: np.ndarray, weigh: Weigh) -> np.ndarray:
@@ -368,7 +372,7 @@ class DecomposedSolver(IterativeSolver):
         probabilities[: len(strategy)] = strategy
         for c in range(form.n_chunks):
             strategies = self._chunks.strategies(c, weigh(c, reach))
-            probabilities[form.first[c] : form.first[c + 1]] = strategies
+            probabilities[form.number_offset[c] : form.number_offset[c + 1]] = strategies
         if self._cut is self.game:
             return probabilities
         return same_strategies(Policy(self._cut, probabilities), self.game).probabilities
@@ -418,4 +422,4 @@ def decomposed_bytes(game: CompiledGame, record: Decomposition) -> int:
     form = cut.chunks
     # State and values of an iteration.
     state_bytes = 8 * (9 * form.trunk.n_sequences + form.n_entries) + bytes_of_one(form)
-    return state_bytes + judging_bytes(form, together=0) + (0 if cut is game else cut.nbytes)
+    return state_bytes + evaluation_bytes(form, together=0) + (0 if cut is game else cut.nbytes)

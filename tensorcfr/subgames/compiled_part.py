@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from .copied_strategies import best_values, copy_by_label, copy_strategies
 from .roots import At, Steps, nodes_of

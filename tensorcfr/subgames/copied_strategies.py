@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from .._util.memory import budget, free_memory
-from ..compilers.cards.game import compile_rules
-from ..compilers.cards.nodes import CardNodes
+from .._util.memory_budget import budget, free_memory
+from ..compilers.cards.card_compiler import compile_rules
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..evaluation.profile import ProfileValues, strategies_at
 from ..kernels.pass_arrays import Numbers
-from ..model.arrays import there
-from ..model.game import CompiledGame
+from ..model.arrays import not_none
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from .roots import nodes_of
@@ -172,7 +172,7 @@ def unmerged(game: CompiledGame) -> CompiledGame:
     """
     if not (game.merges_hands and game.is_of_cards):
         return game
-    rules, source = CardNodes.of(game).rules, there(game.recipe).source
+    rules, source = CardNodes.of(game).rules, not_none(game.recipe).source
     with budget(f"compiling {game.name} without merged hands", free_memory()) as memory:
         return compile_rules(rules, game.name, memory, symmetric=False, source=source)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 
-from .._util.arguments import EXACT, Whole, checked
+from .._util.argument_checks import EXACT, Whole, checked
 from ..algorithms import CFR_D
 from ..evaluation.profile import REACH, profile_of
 from ..solvers.base import Problem

@@ -9,18 +9,18 @@ import numpy as np
 
 from .._util.aligned import aligned
 from ..algorithms import Algorithm
-from ..kernels import chunks
-from ..kernels.pass_arrays import Kept, Numbers, Turns, plain_numbers
+from ..kernels import chunk_passes
+from ..kernels.pass_arrays import Numbers, PassSchedule, StoredArrays, plain_numbers
 from ..model.arrays import SequenceForm, frozen_arrays
-from ..model.chunks import (
+from ..model.chunked_form import (
     CardShapes,
     ChunkedForm,
-    Entries,
-    beside_entries,
+    EntryBuilder,
     chunked,
     whole_rows,
+    with_trunk_entries,
 )
-from ..payoff import PayoffEntries, nothing
+from ..payoff import PayoffEntries, empty_part
 from ..solvers.passes import (
     chunk_scratch,
     empty_schedule,
@@ -94,9 +94,9 @@ def isolate_chunk(game: ChunkedForm, c: int, opponent: int | None = None) -> Chu
         infoset_parent=np.full(count, first, dtype=np.uint32),
         # Empty parts of the other kinds in the trunk: the types are then those of the game, and
         # its compiled kernels can be reused.
-        operator=(terminate, *map(nothing, other_kinds)),
+        operator=(terminate, *map(empty_part, other_kinds)),
     )
-    entered = Entries()
+    entered = EntryBuilder()
     entered.add([[int(sequences[p]) + 1 + np.arange(entries[p])] for p in range(2)])
     assert game.shapes is not None
     form = chunked(trunk, game.shapes, game.shape[c : c + 1], entered.finish())
@@ -120,7 +120,7 @@ def sizes_of(game: ChunkedForm) -> ChunkSizes:
     """Compute the largest sizes of the chunks."""
     entries = np.diff(game.entry_offset, axis=1)
     trunk = 2 + entries.sum(axis=1) + entries.max(axis=1, initial=0)
-    numbers = whole_rows(trunk) + np.diff(game.first)
+    numbers = whole_rows(trunk) + np.diff(game.number_offset)
     sizes = (numbers, trunk, entries.sum(axis=1))
     return ChunkSizes(*(int(of_chunks.max(initial=0)) for of_chunks in sizes))
 
@@ -149,7 +149,7 @@ class _Passes(NamedTuple):
 
     factor: float
     """Factor of the average so far, applied before the passes."""
-    turns: Turns
+    turns: PassSchedule
     counters: np.ndarray
 
 
@@ -174,7 +174,7 @@ class SubgameSolver:
 
     def __init__(self, game: ChunkedForm, record: Algorithm) -> None:
         if isinstance(game.shapes, CardShapes):
-            game = game._replace(shapes=beside_entries(game.shapes))
+            game = game._replace(shapes=with_trunk_entries(game.shapes))
         self._game, self._record = game, record
         self.scales = scales_of(game)
         """Scales of the game. The scales of a single chunk are smaller, by the reaches with which
@@ -194,7 +194,7 @@ class SubgameSolver:
         # One pass of both players at once, to read the values of the entries.
         single_pass = self._passes(1)[0]
         turns = empty_schedule((1,), record)._replace(row=single_pass.turns.row[:1])
-        turns.descends[:] = turns.updates[:] = True
+        turns.computes_reach[:] = turns.updates[:] = True
         self._value_pass = single_pass._replace(turns=turns)
 
     def solve(self, c: int, reach: np.ndarray, iterations: int) -> np.ndarray:
@@ -293,12 +293,12 @@ class SubgameSolver:
     @staticmethod
     def _chunk_numbers(chunk_game: ChunkGame, array: np.ndarray) -> np.ndarray:
         """Return the numbers of the chunk."""
-        begin, end = chunk_game.form.first.tolist()
+        begin, end = chunk_game.form.number_offset.tolist()
         return array[begin:end]
 
     def _run(self, chunk_game: ChunkGame, iterations: int) -> np.ndarray:
         """Run iterations from the first on, and return the weights of the average strategies."""
-        end = int(chunk_game.form.first[-1])
+        end = int(chunk_game.form.number_offset[-1])
         regret, average = self._regret.chunks[:end], self._average.chunks[:end]
         regret[:] = average[:] = 0.0
         if not self._record.rule.matches_regret:
@@ -312,11 +312,11 @@ class SubgameSolver:
         self, chunk_game: ChunkGame, passes: _Passes, regret: Numbers, average: Numbers
     ) -> None:
         strategy = None if self._record.rule.matches_regret else self._strategy
-        chunks.run_passes(
+        chunk_passes.run_passes(
             chunk_game.form,
             self._record.rule,
             passes.turns,
-            Kept(regret, average, strategy, self._memory),
+            StoredArrays(regret, average, strategy, self._memory),
             self._trunk,
             self.scratch,
             self._scale,

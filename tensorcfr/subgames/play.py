@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from .._util.arguments import EXACT, OneOf, Whole, checked
+from .._util.argument_checks import EXACT, OneOf, Whole, checked
 from ..analysis.luck import Luck
 from ..analysis.simulation import deal
-from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
+from ..model.game_arguments import Compiled
 from ..model.policy import Policy
 from ..solvers.solver_arguments import Iterations, Named
 from .blueprints import find_blueprint, subgames_of

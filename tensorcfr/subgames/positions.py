@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..evaluation.profile import strategies_at
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from .resolving import PartPolicy, resolve

@@ -9,10 +9,10 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import EXACT, Kind, OneOf, Whole, brief, checked
+from .._util.argument_checks import EXACT, Kind, OneOf, Whole, brief, checked
 from .._util.renamed import renamed_attributes, renamed_parameters
 from ..algorithms import LP, Record
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from ..rules import CardGame
 from ..solvers.choose import resolve_algorithm

@@ -10,11 +10,11 @@ from itertools import chain, islice
 
 import numpy as np
 
-from .._util.arguments import Several, Text, brief, checked
+from .._util.argument_checks import Several, Text, brief, checked
 from .._util.one_line import OneLine
-from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import Compiled
 from ..model.public_nodes import START, PublicNodes
 
 NAMES = Several(Text(10_000), alone=True)

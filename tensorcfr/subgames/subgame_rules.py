@@ -8,13 +8,13 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from .._util.arguments import Kind, OneOf, brief, checked
+from .._util.argument_checks import Kind, OneOf, brief, checked
 from .._util.renamed import renamed_parameters
 from ..compilers import compile_game
-from ..model.arguments import Compiled
 from ..model.arrays import CHANCE, TERMINAL
+from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame
+from ..model.game_arguments import Compiled
 from ..model.policy import Policy
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .beliefs import Belief

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..compilers import compile_game
 from ..model.arrays import TERMINAL
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
 from ..rules import Chance, Decision, Game, Terminal
 from ..uncompiled.dealt import DealtHands
@@ -162,7 +162,7 @@ class TreeSubgames(Subgames):
         entry: bool = True,
     ) -> TreePart | None:
         root = self._node(steps)
-        weights = (self.nodes.dealt(root) * reach[0][:, None] * reach[1])[None]
+        weights = (self.nodes.deal_probability(root) * reach[0][:, None] * reach[1])[None]
         if not weights.sum() > 0:
             return None
         roots = Roots(self.game, self.nodes, (root,))
@@ -178,7 +178,9 @@ class TreeSubgames(Subgames):
 
     def deals_like(self, other_game: CompiledGame) -> bool:  # noqa: D102
         nodes = nodes_of(other_game)
-        return nodes.hands == self.nodes.hands and np.allclose(nodes.dealt(0), self.nodes.dealt(0))
+        return nodes.hands == self.nodes.hands and np.allclose(
+            nodes.deal_probability(0), self.nodes.deal_probability(0)
+        )
 
     def like(self, other_game: CompiledGame) -> TreeSubgames:  # noqa: D102
         return TreeSubgames(other_game)
@@ -208,4 +210,4 @@ class TreeSubgames(Subgames):
 def _paid(nodes: PublicNodes, node: int) -> np.ndarray:
     """Return the payoffs of a terminal, deal by deal; 0 for deals that do not lead there."""
     factor, key = nodes.payoff(node)
-    return np.where(nodes.dealt(node) > 0, factor * nodes.matrix(key), 0.0)
+    return np.where(nodes.deal_probability(node) > 0, factor * nodes.matrix(key), 0.0)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from .._util.arguments import Whole, brief
+from .._util.argument_checks import Whole, brief
 from .._util.specs import parse_spec
 from ..algorithms import ALGORITHMS, Record, find_algorithm
 from ..formats.game_sources import resolve_rules
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..solvers.request import check_stop_rules
 
 
@@ -160,7 +160,7 @@ def spec_of(record: Record) -> str:
     if record == published:
         return record.name
     record.to_dict()  # Raises for functions: different ones could have the same text.
-    defaults = record.usual_options(published)
+    defaults = record.default_options(published)
     changes = [
         f"{option}={_literal(record, option, value)}"
         for option, value in record.options.items()

@@ -15,16 +15,16 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Annotated, Any, NamedTuple
 
-from .._util.arguments import Kind, Limit, Where, Whole, checked
+from .._util.argument_checks import Kind, Limit, Where, Whole, checked
 from .._util.cluster import CLUSTER, close, connect, workers_of
-from .._util.machine import machine, versions
+from .._util.hardware import machine, versions
 from .._util.processes import end_with_parent
 from ..algorithms import Record
 from ..algorithms.registry import PUBLISHED
 from ..compilers import compile_game
 from ..errors import SweepError
-from ..model.arguments import CALLABLE
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import CALLABLE
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution, Status, TracePoint
 from ..solvers.solver_arguments import Iterations, Nodes, Seconds, Target

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from .._util.arguments import Number, Several, checked
+from .._util.argument_checks import Number, Several, checked
 from .sweep_table import ROWS, SweepRow, curves
 
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)

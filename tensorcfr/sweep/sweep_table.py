@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Kind, Several, Where, checked
+from .._util.argument_checks import Kind, Several, Where, checked
 from .._util.files import replacing
 from ..solvers.solution import Status
 from .cells import Cell, StopRules

@@ -15,13 +15,13 @@ class TeamPasses(RootInfosetPasses):
 
     def play(self) -> None:  # noqa: D102
         form = self.game.form.bare
-        links.spread(form, self.game.links, self.strategy, self.reach)
+        links.linked_forward(form, self.game.links, self.strategy, self.reach)
 
     def values(self, player: int, reach: np.ndarray) -> np.ndarray:  # noqa: D102
         game, value = self.game, np.zeros(len(reach))
         value[game.form.of_player(player)] = product(game.form, player, reach)
         form = game.form.bare
-        links.collect(form, game.links, player, self.strategy, value, False)
+        links.linked_backward(form, game.links, player, self.strategy, value, False)
         return value
 
     def reached(self, player: int) -> np.ndarray:  # noqa: D102
@@ -36,7 +36,7 @@ class TeamPasses(RootInfosetPasses):
         for player in range(sizes.n_players):
             bound[sizes.of_player(player)] = product(sizes, player, everywhere)
             form, plan = sizes.bare, np.zeros(sizes.n_sequences)
-            links.collect(form, game.links, player, plan, bound, True)
+            links.linked_backward(form, game.links, player, plan, bound, True)
         return bound
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compilers.cards.rules import Dealing, cards_label, read_deal, shares_of_runouts
+from ..compilers.cards.card_sums import Dealing, cards_label, read_deal, shares_of_runouts
 from ..rules import (
     CardGame,
     Chance,
@@ -240,7 +240,7 @@ class DealtCards(Game):
         return self._on_boards[board]
 
     def _scale(self, hands: tuple[int, ...], dealt: tuple[tuple[int, ...], ...]) -> float:
-        """Return :func:`~tensorcfr.compilers.cards.rules.payoff_scale` for two hands."""
+        """Return :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale` for two hands."""
         scale, dealt_cards = self._weight(hands, self.rules.board), tuple[int, ...]()
         scale /= float(self._weights[0][hands[0]] * self._weights[1][hands[1]])
         for cards in dealt:

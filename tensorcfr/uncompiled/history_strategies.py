@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from ..formats.openspiel import OpenSpielGame
-from ..model.infoset import Infoset, asked, distribution
+from ..model.infoset import Infoset, call_policy, distribution
 from .lazy_histories import Histories, Node
 from .uncompiled_game import UncompiledGame
 
@@ -63,7 +63,7 @@ def _query_function(game: UncompiledGame, policy: Any, name: str) -> Callable[[I
 
         return theirs
     if callable(policy):
-        return lambda infoset, node: asked(infoset, policy, name)
+        return lambda infoset, node: call_policy(infoset, policy, name)
     if isinstance(policy, Mapping):
 
         def listed(infoset: Infoset, node: Node) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._util.limits import INDEX_LIMIT
-from ..compilers.histories import check_decision
+from ..compilers.history_reader import check_decision
 from ..errors import GameError, ImperfectRecallError
 from ..kernels.traversal import HEADER, LAST_VISIT
 from ..rules import Decision

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._util.limits import DEEPEST
-from ..compilers.histories import (
+from ..compilers.history_reader import (
     FAULTS,
     check_actions,
     check_chance,

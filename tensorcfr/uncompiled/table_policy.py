@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import Lookup, UnknownNameError, suggest
-from ..model.game import InfosetRows
+from ..model.compiled_game import InfosetRows
 from ..model.infoset import Infoset
 from ..model.policy import MOST_COMPARED
-from ..model.tables import Tabular
+from ..model.sequence_table import Tabular
 from .infoset_table import InfosetTable
 from .uncompiled_game import UncompiledGame
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._util.arguments import brief
-from ..compilers.histories import check_rules
+from .._util.argument_checks import brief
+from .._util.renamed import renamed_attributes
+from ..compilers.history_reader import check_rules
 from ..errors import UnknownGameError
 from ..formats.game_sources import ResolvedRules, resolve_rules
-from ..rules import Game, Usual
+from ..rules import Defaults, Game
 from .dealt import as_histories
 
 
@@ -46,6 +47,7 @@ class UnknownRules(Game):
         return self.root()
 
 
+@renamed_attributes(tied_to="strategy_class", usual="defaults", settled="round_to_zero")
 class UncompiledGame:
     """Game that is given by its rules; its memory does not depend on the size of the game.
 
@@ -78,16 +80,16 @@ class UncompiledGame:
     constant_sum = None
     """Unknown, because no terminals were enumerated."""
     is_compiled = False
-    """False; see :attr:`tensorcfr.model.game.CompiledGame.is_compiled`."""
+    """False; see :attr:`tensorcfr.model.compiled_game.CompiledGame.is_compiled`."""
     layout = "rules"
     """Key of its solvers in :attr:`tensorcfr.algorithms.Record.solvers`."""
     chunks = None
     """None: an uncompiled game has no chunks."""
-    tied_to = None
+    strategy_class = None
     """None: an uncompiled game shares no strategies with another game."""
     is_of_cards = False
     """False: an uncompiled game does not know its hands in advance."""
-    usual = Usual()
+    defaults = Defaults()
     """Defaults without other units."""
 
     def __init__(self, source: Any, **parameters: Any) -> None:
@@ -114,7 +116,7 @@ class UncompiledGame:
         """Condition for the guarantees of algorithms in this game."""
         return "This holds if the sum of the utilities is constant." if self.n_players == 2 else ""
 
-    def settled(self, number: float) -> float:
+    def round_to_zero(self, number: float) -> float:
         """Return the number unchanged; a compiled game rounds numbers near 0 to 0."""
         return number
 

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..analysis.action_colours import action_colours
 from ..analysis.hand_tables import equities_at, grid_of
-from ..compilers.cards.nodes import CardNodes
+from ..compilers.cards.card_public_nodes import CardNodes
 from ..games.holdem.deck import RANKS, SUITS, numbers_of
 from ..games.holdem.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..rules import HandGroups
 from .shown_nodes import MAX_CARDS, HandNodes, SolutionValues, part
 
@@ -127,7 +127,10 @@ class CardHandNodes(HandNodes):
         Each group has its name, its number of hands, their probability, their remaining weight, and
         means of ``numbers`` weighted by probability.
         """
-        reach, remaining = joint[player][hands], self.nodes.left(node, player, own_reaches)[hands]
+        reach, remaining = (
+            joint[player][hands],
+            self.nodes.remaining_weight(node, player, own_reaches)[hands],
+        )
         grouped = {}
         for grouping, groups in self._groups_on(player, self.nodes.cards(node)).items():
             of_hand = groups.of_hand[hands]

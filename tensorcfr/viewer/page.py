@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-from .._util.arguments import Flag, Kind, Text, Where, Whole, checked
+from .._util.argument_checks import Flag, Kind, Text, Where, Whole, checked
 from .._util.files import replacing
 from .._util.plain import plain
 from .._util.renamed import renamed_parameters

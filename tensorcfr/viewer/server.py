@@ -16,7 +16,7 @@ from socketserver import ThreadingTCPServer
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from .._util.arguments import Flag, Kind, Whole, checked
+from .._util.argument_checks import Flag, Kind, Whole, checked
 from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution
 from .page import SOLUTION, build_page

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
-from .._util.arguments import Number
+from .._util.argument_checks import Number
 from .._util.compiles import Compiles, compiles_seen
-from ..compilers.cards.nodes import CardNodes
-from ..model.arguments import laid_out
-from ..model.game import CompiledGame
+from ..compilers.cards.card_public_nodes import CardNodes
+from ..model.compiled_game import CompiledGame
+from ..model.game_arguments import require_flat
 from ..model.locks import Locks
 from ..solvers.driver import Progress, solve
 from ..solvers.solution import Solution
@@ -31,7 +31,7 @@ def nodes_of(game: CompiledGame) -> Nodes:
         return CardHandNodes(game, CardNodes.of(game))
     if game.nodes is not None:
         return HandNodes(game, game.nodes)
-    return InfosetNodes(laid_out(game, "a list of infosets"))
+    return InfosetNodes(require_flat(game, "a list of infosets"))
 
 
 class BusyError(RuntimeError):

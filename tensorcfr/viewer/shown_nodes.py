@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from .._util.memory import free_memory
+from .._util.memory_budget import free_memory
 from .._util.plain import plain
 from ..analysis.action_colours import action_colours
 from ..analysis.policy_values import ValueRows, Values, values
 from ..evaluation.metrics import meaning_of_exploitability
 from ..evaluation.profile import own_reach_of
 from ..model.arrays import CHANCE, TERMINAL
+from ..model.compiled_game import CompiledGame, InfosetRows
 from ..model.flat_game import FlatGame
-from ..model.game import CompiledGame, InfosetRows
 from ..model.public_nodes import START, PublicNodes
 from ..solvers.solution import Solution
 
@@ -418,7 +418,7 @@ class HandNodes(Nodes):
         dealt = nodes.others_reach(0, player, [np.ones(len(hands)) for hands in nodes.hands])
         names, order = nodes.shown(player)
         order = self._listed(node, player, order, joint)
-        remaining = nodes.left(node, player, own_reaches)
+        remaining = nodes.remaining_weight(node, player, own_reaches)
         return [
             {
                 "hand": names[h],

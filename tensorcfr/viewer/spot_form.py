@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._util.arguments import brief
+from .._util.argument_checks import brief
 from .._util.compiles import Compiles, compiles_seen
 from .._util.specs import parse_spec
 from ..analysis.hand_tables import grid_of
@@ -18,7 +18,7 @@ from ..errors import format_bytes, suggest
 from ..formats.game_sources import is_foreign
 from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
-from ..model.game import CompiledGame
+from ..model.compiled_game import CompiledGame
 from ..solvers.driver import solve
 from .session import EXPLOITABILITY, BusyError, Session
 

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Annotated, Any
 
-from .._util.arguments import Whole, checked
+from .._util.argument_checks import Whole, checked
 from .._util.extras import needs
 from .._util.renamed import renamed_parameters
 from ..solvers.solution import Solution

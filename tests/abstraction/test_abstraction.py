@@ -128,7 +128,7 @@ def test_a_coarser_kuhn_equals_one_dictionary_per_bucket(rule: str) -> None:
     game, tree = rules_and_tree(perturbed("kuhn"))
     bucket = {label: kuhn_buckets(label) for label in tree.infosets}
     small = assert_equals_buckets(game, tree, bucket, rule, 50)
-    assert small.tied_to is None
+    assert small.strategy_class is None
     assert small.n_infosets == 8
     assert "This holds in the abstraction" in solve(small, rule, iters=1).guarantee
 
@@ -136,7 +136,7 @@ def test_a_coarser_kuhn_equals_one_dictionary_per_bucket(rule: str) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_random_games_equal_one_dictionary_per_bucket(seed: int) -> None:
     game, tree = rules_and_tree(random_game(seed, max_histories=120, chance=0.3))
-    assert assert_equals_buckets(game, tree, remembering(tree, seed)).tied_to is None
+    assert assert_equals_buckets(game, tree, remembering(tree, seed)).strategy_class is None
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -157,7 +157,7 @@ def test_games_folded_without_histories_equal_one_dictionary_per_bucket(
         for bucket in (remembering(tree, nth), forgetting(tree, nth)):
             small = assert_equals_buckets(game, tree, bucket)
             if small.histories is None and small.public is None:
-                kinds.add(small.tied_to is None)
+                kinds.add(small.strategy_class is None)
                 check(small, expand=True)
                 assert small.n_histories == game.n_histories
                 assert small.n_decision_nodes == game.n_decision_nodes
@@ -183,7 +183,7 @@ def test_every_rule_equals_one_dictionary_per_bucket(
         game, tree = rules_and_tree(rules)
         for bucket in (remembering(tree, seed), forgetting(tree, seed)):
             small = assert_equals_buckets(game, tree, bucket, rule, alternating=alternating)
-            forgot += small.tied_to is not None
+            forgot += small.strategy_class is not None
     assert forgot > 2
 
 
@@ -210,7 +210,7 @@ def test_leduc_equals_one_dictionary_per_bucket(rule: str, buckets: Callable[[st
     game, tree = rules_and_tree(perturbed("leduc"))
     bucket = {label: buckets(label) for label in tree.infosets}
     small = assert_equals_buckets(game, tree, bucket, rule, 5)
-    assert (small.tied_to is None) == (buckets is without_suits)
+    assert (small.strategy_class is None) == (buckets is without_suits)
 
 
 # -------------------------------------------------------------------------------------- identity
@@ -291,7 +291,7 @@ def test_forgetting_is_asked_for_by_name() -> None:
         "allows it"
     )
     small = abstract(game, infosets=pair_or_not, imperfect_recall=True)
-    assert small.tied_to is not None
+    assert small.strategy_class is not None
 
 
 class Twice(Game):
@@ -390,7 +390,7 @@ def test_a_forgetful_game_is_solved_saved_and_continued(
     assert full["a"] == full["b"]
     # Without the game the file has the ties, and no way to the full game.
     alone = Solution.load(tmp_path / "half.npz")
-    assert alone.game.tied_to is not None
+    assert alone.game.strategy_class is not None
     np.testing.assert_array_equal(alone.policy.probabilities, half.policy.probabilities)
     with pytest.raises(ValueError, match="loaded from a file without game="):
         lift(alone)

@@ -25,7 +25,7 @@ from tensorcfr import (
     solve,
 )
 from tensorcfr.abstraction import BucketedCards, abstract, abstract_cards, lift
-from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.games.limit_poker import LimitPoker
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.uncompiled.dealt import DealtCards

@@ -131,7 +131,7 @@ def test_buckets_differ_between_boards(leduc: CompiledGame) -> None:
         return f"{king} {hand[0] == board[:1]}"
 
     small = abstract_hands(leduc, buckets_by_label(leduc, nested, by_board=True))
-    assert small.tied_to is None
+    assert small.strategy_class is None
     # Before the board 2 buckets of 6 hands, after a K 2, after another card 3, at as many nodes.
     assert small.public is None
     before = sum("/" not in label for label in leduc.infoset_labels)
@@ -149,8 +149,8 @@ def test_forgotten_buckets_are_asked_for_by_name(leduc: CompiledGame) -> None:
     with pytest.raises(ImperfectRecallError, match=r"in bucket 'False.*player 0 forgets"):
         abstract_hands(leduc, buckets)
     small = abstract_hands(leduc, buckets, imperfect_recall=True)
-    assert small.tied_to is not None
-    assert len(np.unique(small.tied_to)) < small.n_infosets < leduc.n_infosets
+    assert small.strategy_class is not None
+    assert len(np.unique(small.strategy_class)) < small.n_infosets < leduc.n_infosets
 
 
 # -------------------------------------------------------------------- what refining does, and not
@@ -311,7 +311,7 @@ def test_buckets_on_each_river_divide_those_on_the_turn() -> None:
     assert len(names) == 1 + 48
     assert buckets[0].shape == (49, len(spot.nodes.rules.hands[0]))
     small = abstract_hands(spot, buckets)
-    assert small.tied_to is None
+    assert small.strategy_class is None
     forgets = buckets_by_strength(spot, 2, by_board=True, nested=False)
     with pytest.raises(ImperfectRecallError):
         abstract_hands(spot, forgets)

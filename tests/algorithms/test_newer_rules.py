@@ -79,7 +79,7 @@ from tensorcfr.algorithms import (
     from_dict,
 )
 from tensorcfr.games import make_game
-from tensorcfr.kernels import chunks, iteration
+from tensorcfr.kernels import chunk_passes, iteration
 from tensorcfr.solvers.warm_start import warm_state
 
 HORIZON = 40
@@ -164,7 +164,7 @@ TWINS: dict[str, Twin] = {
 @pytest.fixture
 def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels run as Python: on small games that takes less time than compiling a rule."""
-    for module, names in ((chunks, ("run_pass", "run_passes")), (iteration, ("iterate",))):
+    for module, names in ((chunk_passes, ("run_pass", "run_passes")), (iteration, ("iterate",))):
         for name in names:
             kernel = getattr(module, name)
             monkeypatch.setattr(module, name, getattr(kernel, "py_func", kernel))
@@ -200,7 +200,7 @@ def rounding_of(name: str, twin: str, alternating: bool) -> Callable[[int], floa
     unit = next((name for kind, name in UNITS.items() if issubclass(learner, kind)), None)
 
     def rounding(mark: int) -> float:
-        if record.rule.minds_scale and record is not APCFR_PLUS and unit is None:
+        if record.rule.is_scale_dependent and record is not APCFR_PLUS and unit is None:
             return 0.0
         found = []
         for factor in (1.0, 0.7, 1.1, 1.3, 1.9):
@@ -267,7 +267,7 @@ def test_a_game_in_chunks(twin: str, alternating: bool, interpreted: None) -> No
     """Strategies made from regrets, and strategies that are kept."""
     record, options = TWINS[twin]
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 4)  # type: ignore[arg-type]
-    game = compile_game(rules, cut=2, symmetry=not record.rule.minds_scale)
+    game = compile_game(rules, cut=2, symmetry=not record.rule.is_scale_dependent)
     slow = InfosetCFR(as_game(rules), **options, alternating=alternating)
     assert_twins(Solver(game, record(alternating=alternating)), slow, (1, 2, 6))  # type: ignore[arg-type]
 

@@ -247,7 +247,7 @@ def test_matches_without_luck_have_the_same_mean(
     monkeypatch.setattr(match, "_drawn", script.draw)
     nodes = game.nodes
     assert nodes is not None
-    dealt = nodes.dealt(0)
+    dealt = nodes.deal_probability(0)
     pairs = np.argwhere(dealt)
     monkeypatch.setattr(
         "tensorcfr.subgames.play.deal",
@@ -329,7 +329,7 @@ def test_ends_and_deals_of_cards_equal_those_hand_by_hand(
     while left:
         node = left.pop()
         left += [step.node for step in nodes.children(node)]
-        dealt = nodes.dealt(node)
+        dealt = nodes.deal_probability(node)
         if nodes.player(node) == CHANCE:
             pairs = np.argwhere(dealt)
             np.testing.assert_allclose(
@@ -345,7 +345,7 @@ def test_ends_and_deals_of_cards_equal_those_hand_by_hand(
                     nodes.payoffs(node, player, own), expected, rtol=0, atol=1e-14
                 )
     assert ends > 1
-    expected, drawn = 5000 * nodes.dealt(0), np.zeros(nodes.dealt(0).shape)
+    expected, drawn = 5000 * nodes.deal_probability(0), np.zeros(nodes.deal_probability(0).shape)
     np.add.at(drawn, tuple(deal(nodes, draw, 5000).T), 1)
     assert not drawn[expected == 0].any()
     some = expected > 0

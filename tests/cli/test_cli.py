@@ -31,7 +31,7 @@ from tensorcfr import (
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, LP
 from tensorcfr.cli import app as commands
 from tensorcfr.cli import argument_parsers, solving
-from tensorcfr.compilers.cut import game as cut_game
+from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.errors import CutError
 
 

@@ -16,7 +16,7 @@ from support.card_games import RandomCards
 from support.slow_betting import counted
 from tensorcfr import GameError, MemoryLimitError, compile_game, load_game, save_game
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards.rules import unfold
+from tensorcfr.compilers.cards.card_sums import unfold
 from tensorcfr.compilers.sizes import counted as counting
 from tensorcfr.compilers.sizes.counted import count_betting
 from tensorcfr.errors import FileSizeError

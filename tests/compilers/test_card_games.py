@@ -16,12 +16,12 @@ from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers.cards import payoffs as card_payoffs
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.compilers.sizes import counted
-from tensorcfr.kernels import chunks as kernels
+from tensorcfr.kernels import chunk_passes as kernels
 from tensorcfr.model.arrays import TERMINAL
-from tensorcfr.model.cut_game import CutGame
-from tensorcfr.payoff import cards as cards_part
+from tensorcfr.model.chunked_game import ChunkedGame
+from tensorcfr.payoff import card_payoffs as cards_part
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 
 SHAPES: dict[str, dict[str, Any]] = {
@@ -53,14 +53,14 @@ def same_strategies(cards: Solver, flat: Solver) -> float:
     )
 
 
-def with_decisions(shape: str, seeds: range) -> list[CutGame]:
+def with_decisions(shape: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a shape in which both players act, and a card is dealt if one can be."""
     found = []
     for seed in seeds:
         if len(found) == 3:
             break
         game = compile_game(RandomCards(seed, **SHAPES[shape]))
-        assert isinstance(game, CutGame)
+        assert isinstance(game, ChunkedGame)
         acts = {int(player) for player in game.nodes.betting.player if player >= 0}
         size = game.n_infosets
         if (
@@ -168,7 +168,7 @@ def test_infosets_are_found_without_the_flat_game(shape: str) -> None:
 def test_the_probabilities_of_all_boards_of_a_line_sum_to_one(ranks: int, width: int) -> None:
     """Players who do all for it get to a line on some board, with some hands."""
     game = compile_game(EveryRound(3, ranks=ranks, suits=2, width=width, rounds=2))
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     total: dict[tuple[int, str], float] = {}
     todo = [(0, "")]
     while todo:
@@ -197,7 +197,7 @@ def test_terminals_pay_what_pairs_of_hands_pay(ranks: int, width: int) -> None:
             continue
         seen += 1
         factor, key = nodes.payoff(node)
-        joint = nodes.dealt(node) * factor * nodes.matrix(key)
+        joint = nodes.deal_probability(node) * factor * nodes.matrix(key)
         expected = joint[0] @ own[1], own[0] @ joint[1]
         for player in range(2):
             found = nodes.payoffs(node, player, own)

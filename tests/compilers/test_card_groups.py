@@ -7,9 +7,9 @@ import pytest
 
 from support.card_games import pay
 from tensorcfr import compile_game
-from tensorcfr.kernels import chunks as kernels
+from tensorcfr.kernels import chunk_passes as kernels
 from tensorcfr.payoff.card_lanes import _shares_bets_with_next
-from tensorcfr.payoff.cards import FOLD, LANES, SHOWDOWN
+from tensorcfr.payoff.card_payoffs import FOLD, LANES, SHOWDOWN
 
 RANGES = ("AA,KK,QQ,JJ", "TT,99,AKs,AQs,AJs")
 """20 and 24 hands: a whole vector, and a part of one."""

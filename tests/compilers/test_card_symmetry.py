@@ -17,9 +17,9 @@ from tensorcfr import GameError, Solution, Solver, compile_game, solve
 from tensorcfr.analysis import hand_table
 from tensorcfr.compilers.sizes import counted
 from tensorcfr.compilers.sizes.counted import size_of_cards
-from tensorcfr.kernels import chunks as kernels
-from tensorcfr.model.chunks import ROW
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.kernels import chunk_passes as kernels
+from tensorcfr.model.chunked_form import ROW
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import Deal, Fold
 
 DECKS: dict[str, dict[str, Any]] = {
@@ -38,14 +38,14 @@ EVEN = range(0, 60, 2)
 """Seeds of games in which ties pay something: an exact tie of actions is decided by rounding."""
 
 
-def games(deck: str, seeds: range) -> list[CutGame]:
+def games(deck: str, seeds: range) -> list[ChunkedGame]:
     """Random games of a deck in which both players act."""
-    found: list[CutGame] = []
+    found: list[ChunkedGame] = []
     for seed in seeds:
         if len(found) == 2:
             break
         game = compile_game(RandomSuits(seed, **DECKS[deck]))
-        assert isinstance(game, CutGame)
+        assert isinstance(game, ChunkedGame)
         acts = {int(player) for player in game.nodes.betting.player if player >= 0}
         if acts == {0, 1} and game.nodes.betting.rounds == DECKS[deck]["rounds"]:
             found.append(game)
@@ -64,7 +64,7 @@ def test_the_reduced_game_equals_the_whole(deck: str) -> None:
     assert found
     for game in found:
         whole = compile_game(game.nodes.rules, symmetry=False)
-        assert isinstance(whole, CutGame)
+        assert isinstance(whole, ChunkedGame)
         assert game.n_infosets == whole.n_infosets
         assert game.chunks.n_numbers < 0.8 * whole.chunks.n_numbers
         algorithm = VARIANTS["cfr+"][0](floor=0.01)
@@ -124,7 +124,7 @@ def test_boards_that_are_merged_twice(deck: str) -> None:
     """
     rules = EveryRound(3, rounds=2, **TWICE[deck])
     game, whole = compile_game(rules), compile_game(rules, symmetry=False)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, VARIANTS["cfr+"][0](floor=0.01), iters=6) for g in (game, whole))
     np.testing.assert_allclose(one.value, other.value, rtol=0, atol=1e-12)
@@ -190,7 +190,7 @@ def test_numbers_are_counted_before(deck: str) -> None:
         assert size is not None
         chunks = game.chunks
         deals = sum(game.nodes.board_begin[player][0][-1] for player in range(2)) + 2
-        used = chunks.trunk.n_sequences + int(np.diff(chunks.first).sum())
+        used = chunks.trunk.n_sequences + int(np.diff(chunks.number_offset).sum())
         # Chunks end with a whole row.
         least = used - deals - ROW * chunks.n_chunks
         assert least <= size.numbers <= 1.2 * (used - deals)
@@ -242,7 +242,7 @@ SPOT: dict[str, Any] = {
 def test_a_turn_spot() -> None:
     """Clubs and spades are alike, hearts are not: values, and every hand at every kind of line."""
     game, whole = (compile_game("holdem", **SPOT, symmetry=s) for s in (True, False))
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks < whole.chunks.n_chunks
     one, other = (solve(g, "cfr+", iters=40, precision="float64") for g in (game, whole))
     assert one.value[0] == pytest.approx(other.value[0], abs=1e-9)

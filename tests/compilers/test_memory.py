@@ -29,13 +29,13 @@ from tensorcfr import (
     evaluate,
 )
 from tensorcfr import compile_game as compiled
-from tensorcfr._util import machine, memory, recent
+from tensorcfr._util import hardware, memory_budget, recent
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import values
 from tensorcfr.compilers import game_size
 from tensorcfr.errors import format_bytes
 from tensorcfr.games.holdem.runouts import holdem_runouts
-from tensorcfr.model.chunks import ROW
+from tensorcfr.model.chunked_form import ROW
 from tensorcfr.solvers.solver import bytes_needed
 
 MIB = 1 << 20
@@ -122,12 +122,12 @@ def test_refused_within_the_limit(case: str) -> None:
         pytest.importorskip("pyspiel")
     make, mebibytes = TOO_LARGE[case]
     source = make()
-    before, peak = memory.taken(), Peak()
+    before, peak = memory_budget.taken(), Peak()
     with pytest.raises(MemoryLimitError) as refused:
         compiled(source, memory_limit=mebibytes * MIB)
     assert refused.value.needed > refused.value.limit == mebibytes * MIB
     if (highest := peak.read()) is not None:
-        assert highest - before < 1.1 * mebibytes * MIB + memory.NOISE
+        assert highest - before < 1.1 * mebibytes * MIB + memory_budget.NOISE
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_refused_within_the_limit(case: str) -> None:
 )
 def test_cutting_keeps_its_limit(name: str, cut: Any, mebibytes: int) -> None:
     """The last one grew by 4.8 GiB."""
-    before, peak = memory.taken(), Peak()
+    before, peak = memory_budget.taken(), Peak()
     with pytest.raises(MemoryLimitError) as refused:
         compiled(name, cut=cut, memory_limit=mebibytes * MIB)
     assert refused.value.needed > refused.value.limit == mebibytes * MIB
     if (highest := peak.read()) is not None:
-        assert highest - before < 1.1 * mebibytes * MIB + memory.NOISE
+        assert highest - before < 1.1 * mebibytes * MIB + memory_budget.NOISE
 
 
 FLOP: dict[str, Any] = {
@@ -192,8 +192,8 @@ def test_compiling_takes_little_more_than_the_game() -> None:
     highest, left = map(int, done.stdout.split())
     assert size.bytes_compiled[1] == pytest.approx(game.nbytes, rel=0.05)
     # The game is small beside what the checks of its arrays work with.
-    assert highest < size.bytes_compiling + 4 * memory.NOISE
-    assert left < 1.15 * game.nbytes + memory.NOISE
+    assert highest < size.bytes_compiling + 4 * memory_budget.NOISE
+    assert left < 1.15 * game.nbytes + memory_budget.NOISE
     # What a solver takes is told from the counts alone, too.
     assert game.chunks is not None
     for precision in ("float64", "float32", "int16"):
@@ -213,7 +213,7 @@ def test_compiling_pairs_of_hands_is_told() -> None:
     tracemalloc.stop()
     assert 0.8 * told < highest < told
     # How likely boards leave a pair, how often it wins, and ties: 8, 4 and 4 bytes.
-    assert left < game.nbytes + 16 * 1326**2 + memory.NOISE
+    assert left < game.nbytes + 16 * 1326**2 + memory_budget.NOISE
 
 
 @pytest.mark.parametrize("name", ["bluff(dice=(2, 1))", "bluff(dice=(2, 2))", "liars_dice"])
@@ -260,28 +260,28 @@ def test_a_probe_meets_nobody_out_of_turn() -> None:
 
 def test_a_budget_counts_what_comes_and_what_was_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
-    monkeypatch.setattr(memory, "taken", lambda: taken)
-    with memory.budget("this", 64 * MIB) as own:
-        memory.reserve(60 * MIB)
+    monkeypatch.setattr(memory_budget, "taken", lambda: taken)
+    with memory_budget.budget("this", 64 * MIB) as own:
+        memory_budget.reserve(60 * MIB)
         with pytest.raises(MemoryLimitError, match=r"this needs at least 70\.0 MiB"):
-            memory.reserve(70 * MIB)
+            memory_budget.reserve(70 * MIB)
         taken = 40 * MIB
-        assert own.spent == taken - memory.NOISE
+        assert own.spent == taken - memory_budget.NOISE
         with pytest.raises(MemoryLimitError, match=r"that needs at least 68\.0 MiB"):
-            memory.reserve(30 * MIB, "that")
+            memory_budget.reserve(30 * MIB, "that")
     with pytest.raises(MemoryLimitError, match=r"this needs at least 1024 PiB"):
-        memory.reserve(1 << 60)  # Outside, the free memory is the limit.
+        memory_budget.reserve(1 << 60)  # Outside, the free memory is the limit.
 
 
 def test_what_is_taken_is_measured() -> None:
     gc.collect()
-    if not (before := memory.taken()):
+    if not (before := memory_budget.taken()):
         pytest.skip("this system does not say")
     # Of the system: what earlier tests have freed may serve an array of NumPy.
     private = mmap.mmap(-1, 100 * MIB, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     kept = np.frombuffer(private, dtype=np.uint8)
     kept[:] = 1
-    assert memory.taken() - before == pytest.approx(kept.nbytes, rel=0.2)
+    assert memory_budget.taken() - before == pytest.approx(kept.nbytes, rel=0.2)
 
 
 @pytest.mark.parametrize("cut", [False, 1])
@@ -292,9 +292,9 @@ def test_looking_at_a_policy_says_what_it_takes(
     """It has no limit of its own: free memory is one."""
     game = compiled("leduc", cut=cut)
     policy = Policy.uniform(game)
-    monkeypatch.setattr(memory, "free_memory", lambda: 1000)
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: 1000)
     look(game, policy)  # Nobody asks about so little.
-    monkeypatch.setattr(memory, "LEAST", 0)
+    monkeypatch.setattr(memory_budget, "LEAST", 0)
     if (look, cut) == (values, 1):
         return  # Made node by node, when they are asked for.
     with pytest.raises(MemoryLimitError, match="a policy of leduc needs"):
@@ -303,7 +303,7 @@ def test_looking_at_a_policy_says_what_it_takes(
 
 def test_looks_are_cheap() -> None:
     """A loop of a million small items looks a few hundred times."""
-    own = memory.Budget("this", 1 << 34)
+    own = memory_budget.MemoryBudget("this", 1 << 34)
     count = looks = 0
     while count < 10**6:
         count = own.look(count, 200 * count)
@@ -345,7 +345,7 @@ def groups(
             file.parent.joinpath("memory.stat").write_text(f"anon 5\n{file.name} {content}\n")
         else:
             file.write_text(f"{content}\n")
-    return list(memory._left_in_groups(process, root))
+    return list(memory_budget._left_in_groups(process, root))
 
 
 def test_version_2_nested(tmp_path: Path) -> None:
@@ -410,16 +410,16 @@ def test_a_path_that_is_not_there_ends_at_the_group_around_it(tmp_path: Path) ->
 @pytest.mark.parametrize("left", [0, -5, 10])
 def test_something_is_always_free(monkeypatch: pytest.MonkeyPatch, left: int) -> None:
     """Issue: it once said 0, and every game was refused."""
-    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([left]))
-    assert memory.free_memory() == memory.LEAST
+    monkeypatch.setattr(memory_budget, "_left_in_groups", lambda: iter([left]))
+    assert memory_budget.free_memory() == memory_budget.LEAST
     assert compiled("kuhn").n_infosets == 12
 
 
 def test_the_least_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "_free_in_system", lambda: 10 << 30)
-    monkeypatch.setattr(memory, "_left_to_process", lambda: iter([8 << 30]))
-    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([5 << 30, 9 << 30]))
-    assert memory.free_memory() == int((5 << 30) * 0.9)
+    monkeypatch.setattr(memory_budget, "_free_in_system", lambda: 10 << 30)
+    monkeypatch.setattr(memory_budget, "_left_to_process", lambda: iter([8 << 30]))
+    monkeypatch.setattr(memory_budget, "_left_in_groups", lambda: iter([5 << 30, 9 << 30]))
+    assert memory_budget.free_memory() == int((5 << 30) * 0.9)
 
 
 def test_what_the_system_says_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -431,19 +431,19 @@ def test_what_the_system_says_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
         assert path == "/proc/meminfo"
         return io.StringIO(said["text"])
 
-    monkeypatch.setattr(memory, "open", opened, raising=False)
-    assert memory._free_in_system() == 5 * 1024
+    monkeypatch.setattr(memory_budget, "open", opened, raising=False)
+    assert memory_budget._free_in_system() == 5 * 1024
     pages = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
     monkeypatch.setattr("os.sysconf", pages.__getitem__, raising=False)
     for text in ("MemTotal: 9 kB\n", "MemAvailable: ? kB\n", "MemAvailable: 0 kB\n"):
         said["text"] = text
-        assert memory._free_in_system() == 500 * 4096
+        assert memory_budget._free_in_system() == 500 * 4096
 
     def unknown(name: str) -> int:
         raise ValueError(name)
 
     monkeypatch.setattr("os.sysconf", unknown, raising=False)
-    assert memory._free_in_system() == memory.FALLBACK
+    assert memory_budget._free_in_system() == memory_budget.FALLBACK
 
 
 def test_a_limit_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -454,11 +454,11 @@ def test_a_limit_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
     page = resource.getpagesize()
     limit = (int(statm.read_text().split()[0]) << 3) * page
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (limit, resource.RLIM_INFINITY))
-    (left,) = memory._left_to_process()
+    (left,) = memory_budget._left_to_process()
     # This process grows a little between the two looks.
     assert limit - left == pytest.approx(limit / 8, rel=0.05)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (resource.RLIM_INFINITY, 1))
-    assert list(memory._left_to_process()) == []
+    assert list(memory_budget._left_to_process()) == []
 
 
 def test_what_is_taken_where_only_a_peak_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -469,12 +469,12 @@ def test_what_is_taken_where_only_a_peak_is_known(monkeypatch: pytest.MonkeyPatc
         ru_maxrss = 3000
 
     monkeypatch.setattr(resource, "getrusage", lambda who: Usage)
-    monkeypatch.setattr(memory.sys, "platform", "darwin")
-    assert memory.taken() == 3000
-    monkeypatch.setattr(memory.sys, "platform", "freebsd")
-    assert memory.taken() == 3000 * 1024
+    monkeypatch.setattr(memory_budget.sys, "platform", "darwin")
+    assert memory_budget.taken() == 3000
+    monkeypatch.setattr(memory_budget.sys, "platform", "freebsd")
+    assert memory_budget.taken() == 3000 * 1024
     monkeypatch.setitem(sys.modules, "resource", None)
-    assert memory.taken() == 0
+    assert memory_budget.taken() == 0
 
 
 # ----------------------------------------------------------------------------------------- caches
@@ -486,8 +486,8 @@ def test_what_is_taken_where_only_a_peak_is_known(monkeypatch: pytest.MonkeyPatc
         ([("1", "48K"), ("1", "32K"), ("2", "2048K"), ("3", "30720K")], 7, 2048 * 1024),
         ([("1", "48K")], 1 << 19, 1 << 19),  # No entry of level 2: the C library says it.
         ([("2", "?")], 1 << 19, 1 << 19),
-        ([], 0, machine.FALLBACK),
-        ([], None, machine.FALLBACK),
+        ([], 0, hardware.FALLBACK),
+        ([], None, hardware.FALLBACK),
     ],
 )
 def test_the_second_level_cache(
@@ -508,9 +508,9 @@ def test_the_second_level_cache(
             raise ValueError(name)
         return said
 
-    monkeypatch.setattr(machine, "Path", lambda text: tmp_path / text.rpartition("/")[2])
+    monkeypatch.setattr(hardware, "Path", lambda text: tmp_path / text.rpartition("/")[2])
     monkeypatch.setattr("os.sysconf", sysconf, raising=False)
-    assert machine.second_level_cache.__wrapped__() == expected
+    assert hardware.second_level_cache.__wrapped__() == expected
 
 
 def test_arrays_are_kept_until_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ from tensorcfr import (
     compile_game,
     evaluate,
 )
-from tensorcfr._util import limits, memory
+from tensorcfr._util import limits, memory_budget
 from tensorcfr.compilers.payoff_blocks import find_program
 from tensorcfr.games import make_game
 from tensorcfr.games.liars_dice import LiarsDice
@@ -480,8 +480,8 @@ def check_histories(game: CompiledGame, tree: Tree) -> None:
 
 def test_expanding_too_much_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     game = compile_game("leduc")
-    monkeypatch.setattr(memory, "free_memory", lambda: 1_000_000)
-    monkeypatch.setattr(memory, "LEAST", 0)
+    monkeypatch.setattr(memory_budget, "free_memory", lambda: 1_000_000)
+    monkeypatch.setattr(memory_budget, "LEAST", 0)
     with pytest.raises(MemoryLimitError, match=r"9,457 histories") as refused:
         _ = game.tree
     assert refused.value.needed == 9457 * BYTES_PER_HISTORY > refused.value.limit == 1_000_000

@@ -13,7 +13,7 @@ import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import Chance, Decision, Game, MemoryLimitError, Terminal, compile_game
-from tensorcfr.compilers import CompileProgress, game_size, histories
+from tensorcfr.compilers import CompileProgress, game_size, history_reader
 from tensorcfr.compilers.sizes import sizing
 from tensorcfr.errors import GameError
 from tensorcfr.games import make_game
@@ -103,7 +103,7 @@ def test_a_compile_that_cannot_fit_says_about_how_much_it_needs() -> None:
         MemoryLimitError, match=r"about .* histories\) needs about .*limit is 40"
     ) as caught:
         compile_game(Deep(21), memory_limit=40 << 20)
-    true = (2**22 - 1) * histories.BYTES_AFTER_WALK
+    true = (2**22 - 1) * history_reader.BYTES_AFTER_READING
     assert caught.value.needed == pytest.approx(true, rel=0.1)
     assert caught.value.about
     assert pickle.loads(pickle.dumps(caught.value)).about

@@ -15,7 +15,7 @@ from tensorcfr import CompiledGame, Policy, compile_game, evaluate
 from tensorcfr.evaluation import Evaluation, profile
 from tensorcfr.formats import Batch, Batched, ByLine, Situation, find_policy
 from tensorcfr.kernels.pass_arrays import plain_numbers
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver_state import strategies_from_weights
 
 TOLERANCE = 1e-12
@@ -31,7 +31,7 @@ def rules_of(name: str) -> RandomSuits:
     for seed in range(100):
         rules = RandomSuits(seed, **SUITS[name])
         game = compile_game(rules)
-        assert isinstance(game, CutGame)
+        assert isinstance(game, ChunkedGame)
         acts = {int(player) for player in game.nodes.betting.player if player >= 0}
         if acts == {0, 1} and game.chunks.n_chunks > 1:
             return rules

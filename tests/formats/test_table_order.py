@@ -14,7 +14,7 @@ from tensorcfr import CompiledGame, Policy, compile_game, solve
 from tensorcfr._util import limits
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.formats.policies import policy_of_rows
-from tensorcfr.model import infoset_numbers, labels, tables
+from tensorcfr.model import infoset_numbers, labels, sequence_table
 
 SOURCES: dict[str, Any] = {
     "kuhn": "kuhn",
@@ -33,7 +33,7 @@ def policy(request: pytest.FixtureRequest) -> Policy:
 @pytest.fixture(params=[2, 10**6], autouse=True)
 def chunk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(infoset_numbers, "TOGETHER", request.param)
-    monkeypatch.setattr(tables, "TOGETHER", request.param)
+    monkeypatch.setattr(sequence_table, "TOGETHER", request.param)
 
 
 def rows_of(policy: Policy) -> list[tuple[int, str, str, float]]:

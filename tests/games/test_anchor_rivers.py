@@ -15,7 +15,7 @@ import pytest
 from tensorcfr import compile_game, solve
 from tensorcfr.analysis.equity import equities
 from tensorcfr.analysis.policy_values import Values
-from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
 from tensorcfr.formats.functions import Situation
 

@@ -20,15 +20,15 @@ from tensorcfr import CompiledGame, Policy, Solution, Solver, compile_game, eval
 from tensorcfr.analysis import SolvedSpot, aivat, simulate, solve_boards, values
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards.flat import HandByHand
-from tensorcfr.compilers.cards.rules import odds_on
+from tensorcfr.compilers.cards.card_sums import odds_on
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
 from tensorcfr.games.holdem.bunching import Bunching
 from tensorcfr.games.holdem.deck import CARDS, HANDS, read_cards
-from tensorcfr.model.arrays import there
+from tensorcfr.model.arrays import not_none
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames
 from tensorcfr.uncompiled.dealt import as_histories
@@ -255,8 +255,8 @@ def test_simulated_cards_come_by_weight() -> None:
     that of its weight."""
     spot = make_spot(**TURN | {"ranges": ("JsTs", "8s7s")})
     game = compile_game(spot)
-    nodes = there(game.nodes)
-    at = there(nodes.find_node("check check"))
+    nodes = not_none(game.nodes)
+    at = not_none(nodes.find_node("check check"))
     likely = nodes.outcomes(at, np.array([[0, 0]]))[0]
     cards = [CARDS.index(step.label) for step in nodes.children(at)]
     weights = np.array(
@@ -281,8 +281,8 @@ def test_a_hand_that_some_cards_rule_out() -> None:
     assert solution.value == pytest.approx(
         solve(game.flat(), "cfr+", iters=20, precision="float64").value, abs=1e-9
     )
-    nodes = there(game.nodes)
-    at, own = there(nodes.find_node("check check 2c")), [np.ones(2), np.ones(1)]
+    nodes = not_none(game.nodes)
+    at, own = not_none(nodes.find_node("check check 2c")), [np.ones(2), np.ones(1)]
     names = list(nodes.hands[0])
     reach = nodes.others_reach(at, 0, own)[[names.index("KdKc"), names.index("AsAh")]]
     assert 0.0 < reach[0] < 1e-10 * reach[1]

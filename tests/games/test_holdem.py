@@ -27,7 +27,7 @@ from tensorcfr.games.holdem import (
 )
 from tensorcfr.games.holdem.ranges import BY_EQUITY
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strength, strengths
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 
 # ------------------------------------------------------------------------------ cards and ranges
 
@@ -668,7 +668,7 @@ def test_values_of_solved_spots(name: str, precision: str) -> None:
     """The values lie within the sum of what both strategies can be exploited by."""
     spot, hands, values, exploitability = SPOTS[name]
     game = compile_game("holdem", **spot)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert tuple(map(len, game.nodes.hands)) == hands
     target = 0.0002 * spot["pot"] if name not in SLOW else 0.0005 * spot["pot"]
     solution = solve(game, "dcfr", target=target, iters=3000, precision=precision)
@@ -777,7 +777,7 @@ def test_sizes_before_compiling() -> None:
     """Counted from the betting alone, and what is compiled."""
     for name in ("river_narrow", "turn"):
         size, game = game_size("holdem", **SPOTS[name][0]), compile_game("holdem", **SPOTS[name][0])
-        assert isinstance(game, CutGame)
+        assert isinstance(game, ChunkedGame)
         assert size.chunks is not None
         assert (size.histories, size.infosets) == (game.n_histories, game.n_infosets)
         assert size.public_nodes == game.counts.public_nodes

@@ -15,12 +15,12 @@ from support.layouts import farthest
 from support.tiers import tiered
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards import game as card_game
-from tensorcfr.compilers.cards.symmetry import count_alike
+from tensorcfr.compilers.cards import card_compiler as card_game
+from tensorcfr.compilers.cards.card_symmetry import count_orbits
 from tensorcfr.compilers.sizes.counted import count_betting
 from tensorcfr.games import make_game
 from tensorcfr.games.limit_poker import FlopHoldem, LimitPoker, RhodeIsland
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 
 SMALL: dict[str, dict[str, Any]] = {
     "one card, a flop of two": {
@@ -87,7 +87,7 @@ def test_sizes_of_limit_hold_em() -> None:
     acts = [int(row[2] + row[3]) for row in table]
     permutations = rules.symmetries()
     one, every = np.zeros((len(permutations), 1)), np.arange(52)
-    alike = [count_alike(permutations, one, every, (2, *deals[:r])) for r in range(4)]
+    alike = [count_orbits(permutations, one, every, (2, *deals[:r])) for r in range(4)]
     assert alike == [169, 1_286_792, 55_190_538, 2_428_287_420]
     assert f"{sum(a * n for a, n in zip(acts, alike, strict=True)):.3g}" == "1.38e+13"
     dealt = 1326 * 1225 * np.array([1, 17_296, 17_296 * 45, 17_296 * 45 * 44], dtype=object)
@@ -192,7 +192,7 @@ def test_hands_of_rhode_island() -> None:
 
 def test_size_of_rhode_island() -> None:
     game = compile_game("rhode_island")
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.n_histories == 6_705_372_545
     # 13 hands before the first card; a first card leaves its suit and its rank.
     assert game.chunks.trunk.n_sequences < 50_000

@@ -22,7 +22,7 @@ from support.tiers import tiered
 from tensorcfr import GameError, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr._util.jit import kernel
 from tensorcfr.analysis import SolvedSpot, values
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem.deck import HAND_NUMBER, HANDS, read_cards
@@ -30,7 +30,7 @@ from tensorcfr.games.holdem.runouts import holdem_runouts
 from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker
 from tensorcfr.model.arrays import TERMINAL
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown
 from tensorcfr.uncompiled.dealt import DealtCards
 
@@ -101,12 +101,12 @@ def test_chosen_flops_are_drawn_before_the_hands() -> None:
         total += share
     assert total == pytest.approx(1.0, abs=1e-14)
     game = compile_game(rules)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     nodes = game.nodes
-    np.testing.assert_allclose(nodes.dealt(0), by_hand.prior, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(nodes.deal_probability(0), by_hand.prior, rtol=0, atol=1e-15)
     line = nodes.find_line("call check 3d2d")
     shares = by_hand.prior * flop_shares["3d2d"]
-    np.testing.assert_allclose(nodes.dealt(line), shares, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(nodes.deal_probability(line), shares, rtol=0, atol=1e-15)
     ones = [np.ones(len(hands)) for hands in rules.hands]
     for node, both in ((0, by_hand.prior), (line, shares)):
         for player in range(2):

@@ -16,7 +16,7 @@ from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.analysis.equity import equities
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games import make_game
 from tensorcfr.games.holdem.deck import CARDS, RANKS, read_cards
 from tensorcfr.games.omaha import Omaha, read_range

@@ -18,7 +18,7 @@ from tensorcfr import Locks, Policy, Solution, Solver, compile_game, evaluate, r
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.cluster.cluster_solver import ClusterSolver
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import FormatError
 from tensorcfr.formats import parse_spot, read_spot_options, save_spot, spot_text
 from tensorcfr.games.holdem.deck import read_cards

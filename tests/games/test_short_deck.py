@@ -17,7 +17,7 @@ from tensorcfr import Solver, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers import game_size
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
 from tensorcfr.games.holdem.deck import CARDS, RANKS, hand_label, read_cards

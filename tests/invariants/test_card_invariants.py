@@ -13,11 +13,11 @@ from support.card_games import RandomSuits
 from tensorcfr import compile_game
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import INVARIANTS, check_form
-from tensorcfr.invariants.chunks import OF_WHOLE_GAMES
-from tensorcfr.kernels.chunks import shape_form
+from tensorcfr.invariants.chunk_checks import OF_WHOLE_GAMES
+from tensorcfr.kernels.chunk_passes import shape_form
 from tensorcfr.model.arrays import SequenceForm
 from tensorcfr.payoff import PayoffCards
-from tensorcfr.payoff.cards import FOLD, HAND_BITS, SHOWDOWN, TIES_PAY
+from tensorcfr.payoff.card_payoffs import FOLD, HAND_BITS, SHOWDOWN, TIES_PAY
 
 
 @cache
@@ -62,8 +62,8 @@ def group_of(kind: int) -> int:
 
 def twice(arrays: dict[str, np.ndarray]) -> None:
     """The second own class of the first walk becomes the first."""
-    levels = int(arrays["walk"][0])
-    arrays["walk"][3 + 2 * levels + 1] = arrays["walk"][3 + 2 * levels]
+    levels = int(arrays["hand_list"][0])
+    arrays["hand_list"][3 + 2 * levels + 1] = arrays["hand_list"][3 + 2 * levels]
 
 
 def overlap(arrays: dict[str, np.ndarray]) -> None:
@@ -102,9 +102,9 @@ def one_class_more(arrays: dict[str, np.ndarray]) -> None:
 
 def others_of_first_walk(arrays: dict[str, np.ndarray]) -> np.ndarray:
     """The hands of player 1 in the walk of player 0 on the first board."""
-    levels, own, others = arrays["walk"][:3].tolist()
+    levels, own, others = arrays["hand_list"][:3].tolist()
     begin = 3 + 2 * levels + own
-    return arrays["walk"][begin : begin + others]
+    return arrays["hand_list"][begin : begin + others]
 
 
 def other_twice(arrays: dict[str, np.ndarray]) -> None:
@@ -125,7 +125,7 @@ def other_too_often(arrays: dict[str, np.ndarray]) -> None:
 
 def other_by_level(arrays: dict[str, np.ndarray]) -> None:
     """The first strength has a hand of the other player too many."""
-    arrays["walk"][4] += 1
+    arrays["hand_list"][4] += 1
 
 
 def fold_with_a_tie(arrays: dict[str, np.ndarray]) -> None:
@@ -158,13 +158,13 @@ ROWS: list[tuple[str, Change, str]] = [
     ("C4", put("same", 1, to=10**6), "is the same as 1000000"),
     ("C5", put("board", 1, 2, to=99), "board 1 has kind 99"),
     ("C5", put("board", 1, 0, to=10**7), "the hand list of player 0 on board 1 begins at 10000000"),
-    ("C5", put("walk", 1, to=10**6), "the hand list of player 0 on board 0 ends at"),
-    ("C5", put("walk", 3, to=50), "hands and"),
+    ("C5", put("hand_list", 1, to=10**6), "the hand list of player 0 on board 0 ends at"),
+    ("C5", put("hand_list", 3, to=50), "hands and"),
     ("C5", other_by_level, "hands and .* by level"),
     ("C6", twice, "times"),
     ("C6", other_too_often, "of player 1 3 times"),
     ("C6", other_twice, "has a hand twice"),
-    ("C6", put("walk", -1, to=255 << 24), "has a hand of the cards|has class"),
+    ("C6", put("hand_list", -1, to=255 << 24), "has a hand of the cards|has class"),
     ("C7", put("group", 0, 0, to=17), "group 0 has 17 terminals"),
     ("C7", put("group", 0, 0, to=0), "group 0 has 0 terminals"),
     ("C7", put("group", 0, 1, to=-1), "group 0 is on board -1"),

@@ -11,11 +11,18 @@ import pytest
 
 from support.card_games import RandomSuits
 from tensorcfr import compile_game
-from tensorcfr.compilers.cards import game as card_game
-from tensorcfr.compilers.cut import chunks as cut_chunks
+from tensorcfr.compilers.cards import card_compiler as card_game
+from tensorcfr.compilers.cut import cutting as cut_chunks
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import INVARIANTS, check_chunks
-from tensorcfr.model.chunks import CARD_FIELDS, FIELDS, CardShapes, ChunkedForm, Entered, tour_of
+from tensorcfr.model.chunked_form import (
+    CARD_FIELDS,
+    FIELDS,
+    CardShapes,
+    ChunkedForm,
+    Entered,
+    pass_order_of,
+)
 
 LEDUC = 2186
 """Sequences of Leduc, as tests/games/test_games.py counts them: 1,093 of each player."""
@@ -110,19 +117,19 @@ def one_shape_more(game: ChunkedForm) -> ChunkedForm:
 
 def without_last_chunk(game: ChunkedForm) -> ChunkedForm:
     """The last chunk and its shape are left out."""
-    ends = int(game.row_offset[-1, 0])
-    above = game.above[:-1]
-    tour = tour_of(above, game.shapes.sequences[game.shape[:-1]])
+    ends = int(game.run_offset[-1, 0])
+    above = game.parent_part[:-1]
+    tour = pass_order_of(above, game.shapes.sequences[game.shape[:-1]])
     return game._replace(
         **tour._asdict(),
-        above=above,
+        parent_part=above,
         shapes=game.shapes._replace(place=game.shapes.place[:-1]),
         shape=game.shape[:-1],
-        first=game.first[:-1],
-        base=game.base[:-1],
+        number_offset=game.number_offset[:-1],
+        sequence_offset=game.sequence_offset[:-1],
         entry_offset=game.entry_offset[:-1],
-        row_offset=game.row_offset[:-1],
-        row=game.row[:ends],
+        run_offset=game.run_offset[:-1],
+        entry_runs=game.entry_runs[:ends],
     )
 
 
@@ -130,25 +137,29 @@ def entries_of(chunk: int, player: int, *, to: Callable[[ChunkedForm], int]) -> 
     """The first entries of a player lie behind another sequence and those after it."""
 
     def change(game: ChunkedForm) -> ChunkedForm:
-        return put("row", int(game.row_offset[chunk, player]), 1, to=to(game))(game)
+        return put("entry_runs", int(game.run_offset[chunk, player]), 1, to=to(game))(game)
 
     return change
 
 
 def more_entries(game: ChunkedForm) -> ChunkedForm:
     """The last row has an entry more than its shape has room for."""
-    row = game.row.copy()
+    row = game.entry_runs.copy()
     row[-1, 0] += 1
-    beyond = np.append(game.beyond, game.beyond)
+    beyond = np.append(game.entry_distances, game.entry_distances)
     offset = game.entry_offset.copy()
     offset[-1, 2] += 1
-    return game._replace(row=row, beyond=beyond, entry_offset=offset)
+    return game._replace(entry_runs=row, entry_distances=beyond, entry_offset=offset)
 
 
 ROWS: list[tuple[str, Change, str]] = [
     ("K1", whole("shape", lambda array: array.astype(np.int32)), "shape is int32, not int64"),
-    ("K1", whole("beyond", lambda array: array.astype(np.int64)), "beyond is int64, not uint32"),
-    ("K1", whole("first", lambda array: array[:-1]), "first has shape"),
+    (
+        "K1",
+        whole("entry_distances", lambda array: array.astype(np.int64)),
+        "entry_distances is int64, not uint32",
+    ),
+    ("K1", whole("number_offset", lambda array: array[:-1]), "number_offset has shape"),
     ("K1", whole("entry_offset", lambda array: array[:, :2]), "entry_offset has shape"),
     (
         "K1",
@@ -186,22 +197,30 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K6", put("shape", 0, to=-1), "chunk 0 has shape -1"),
     ("K6", put("shape", -1, to=10**6), "has shape 1000000"),
     ("K6", one_shape_more, "shape .* has no chunk"),
-    ("K7", put("first", 1, to=1000), "chunk 1 begins at number 1000, not"),
-    ("K7", put("first", -1, to=64), "the arrays end at number 64, not"),
-    ("K7", put("base", 1, to=0), "chunk 1 has the base 0, not"),
-    ("K8", put("above", 1, to=2), "chunk 1 is entered from part 2, which does not lead to it"),
-    ("K8", put("above", 1, to=1), "room 0 is 0, not "),
-    ("K8", put("room", 1, to=64), "room 1 is 64, not 0"),
-    ("K8", put("visit", 1, to=2), "visit 1 is 2, not 1"),
-    ("K8", whole("visit", lambda array: array[:-1]), "visit has .* numbers, not"),
-    ("K8", put("branch", 2, to=3), "branch 2 is 3, not 2"),
+    ("K7", put("number_offset", 1, to=1000), "chunk 1 begins at number 1000, not"),
+    ("K7", put("number_offset", -1, to=64), "the arrays end at number 64, not"),
+    ("K7", put("sequence_offset", 1, to=0), "chunk 1 has the base 0, not"),
+    (
+        "K8",
+        put("parent_part", 1, to=2),
+        "chunk 1 is entered from part 2, which does not lead to it",
+    ),
+    ("K8", put("parent_part", 1, to=1), "scratch_offset 0 is 0, not "),
+    ("K8", put("scratch_offset", 1, to=64), "scratch_offset 1 is 64, not 0"),
+    ("K8", put("pass_order", 1, to=2), "pass_order 1 is 2, not 1"),
+    ("K8", whole("pass_order", lambda array: array[:-1]), "pass_order has .* numbers, not"),
+    ("K8", put("branch_offset", 2, to=3), "branch_offset 2 is 3, not 2"),
     ("K9", put("entry_offset", 0, 1, to=0), r"chunk 0 has entry \[0, "),
-    ("K9", put("row_offset", -1, 1, to=0), "chunk .* has row "),
+    ("K9", put("run_offset", -1, 1, to=0), "chunk .* has run "),
     ("K9", put("entry_offset", 0, 2, to=100), "chunk 1 begins at entry"),
-    ("K9", whole("row", lambda array: np.append(array, array[:1], axis=0)), "rows of entries, and"),
-    ("K9", put("row", 0, 0, to=0), "row 0 of entries is "),
-    ("K9", put("row", 0, 2, to=10**6), "row 0 of entries is "),
-    ("K9", put("row", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
+    (
+        "K9",
+        whole("entry_runs", lambda array: np.append(array, array[:1], axis=0)),
+        "rows of entries, and",
+    ),
+    ("K9", put("entry_runs", 0, 0, to=0), "row 0 of entries is "),
+    ("K9", put("entry_runs", 0, 2, to=10**6), "row 0 of entries is "),
+    ("K9", put("entry_runs", 0, 0, to=1), "player 0 has .* entries into chunk 0, and rows of"),
     ("K10", more_entries, "chunk .* has .* and its shape space for"),
     (
         "K11",
@@ -217,16 +236,20 @@ ROWS: list[tuple[str, Change, str]] = [
     ("K12", without_last_chunk, "trunk and chunks have"),
 ]
 CUT_TWICE: list[tuple[str, Change, str]] = [
-    ("K8", put("above", 2, to=0), "chunk 3 is entered from part 1, which does not lead to it"),
-    ("K8", put("above", 12, to=0), "visit 13 is 13, not -2"),
-    ("K8", put("above", 3, to=3), "room 2 is 0, not "),
-    ("K8", put("room", 0, to=0), "room 0 is 0, not "),
+    (
+        "K8",
+        put("parent_part", 2, to=0),
+        "chunk 3 is entered from part 1, which does not lead to it",
+    ),
+    ("K8", put("parent_part", 12, to=0), "pass_order 13 is 13, not -2"),
+    ("K8", put("parent_part", 3, to=3), "scratch_offset 2 is 0, not "),
+    ("K8", put("scratch_offset", 0, to=0), "scratch_offset 0 is 0, not "),
     ("K9", put("entry_offset", 2, 0, to=0), "chunk 2 begins at entry 0, not where others end"),
     (
         "K11",
         lambda game: put(
-            "row",
-            int(game.row_offset[2, 0]),
+            "entry_runs",
+            int(game.run_offset[2, 0]),
             1,
             to=int(game.shapes.array(int(game.shape[0]), "player_sequences")[1]),
         )(game),
@@ -261,7 +284,7 @@ def test_chunks_of_cards_are_below_their_boards() -> None:
     rounds = game.nodes.symmetry.rounds
     for board, parent in enumerate(rounds[2].parent.tolist()):
         for chunk in game.nodes.chunks[2][board].tolist():
-            assert game.chunks.above[chunk] == game.nodes.chunks[1][parent, 0] + 1
+            assert game.chunks.parent_part[chunk] == game.nodes.chunks[1][parent, 0] + 1
     assert game.chunks.n_branches == len(rounds[1].board)
 
 
@@ -309,7 +332,7 @@ def test_a_game_of_cards_is_checked_when_it_is_compiled(monkeypatch: pytest.Monk
 
     def beyond(*given: Any) -> Entered:
         found = entries(*given)
-        return found._replace(beyond=found.beyond + np.uint32(10**6))
+        return found._replace(entry_distances=found.entry_distances + np.uint32(10**6))
 
     monkeypatch.setattr(card_game._Compiler, "_entries", beyond)
     with pytest.raises(InvariantError, match=r"K11 .*of player 0 into chunk 0"):

@@ -30,7 +30,7 @@ from support.spoiling import (
 )
 from tensorcfr.compilers import compile_game, payoff_blocks
 from tensorcfr.errors import GameError, InvariantError
-from tensorcfr.invariants import INVARIANTS, check, merged, payoff
+from tensorcfr.invariants import INVARIANTS, check, merged_checks, payoff_checks
 from tensorcfr.model import flat_game as compiled_game
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.model.flat_game import FlatGame
@@ -38,7 +38,7 @@ from tensorcfr.payoff import PayoffBlocks, PayoffEntries, count_entries, product
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.storage import load_game
 from tensorcfr.storage.archive import write_arrays
-from tensorcfr.storage.game import pack_game
+from tensorcfr.storage.game_files import pack_game
 
 LIST = DOCS / "reference" / "invariants.md"
 EXAMPLES = DOCS / "data-model.md"
@@ -57,7 +57,7 @@ def tied(ties: dict[int, int], left_out: int = 0) -> Spoil:
     def spoil(game: FlatGame) -> FlatGame:
         first = np.arange(game.n_infosets - left_out, dtype=np.uint32)
         first[list(ties)] = list(ties.values())
-        return replace(game, tied_to=first)
+        return replace(game, strategy_class=first)
 
     return spoil
 
@@ -533,13 +533,13 @@ def test_merged_games_are_checked_alike_by_kernels(
     row: Bad, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As large games are, whose payoffs are not multiplied in NumPy."""
-    monkeypatch.setattr(merged, "COMPILED_CHECK_FROM", 0)
+    monkeypatch.setattr(merged_checks, "COMPILED_CHECK_FROM", 0)
     test_a_broken_invariant_is_named_with_what_breaks_it(row)
 
 
 @pytest.mark.parametrize("name", ["suited", "blocks", "liars_dice(faces=4)", "leduc"])
 def test_merged_games_pass_by_kernels(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merged, "COMPILED_CHECK_FROM", 0)
+    monkeypatch.setattr(merged_checks, "COMPILED_CHECK_FROM", 0)
     game = compiled(name)
     assert game.merged is not None
     check(game)
@@ -547,7 +547,7 @@ def test_merged_games_pass_by_kernels(name: str, monkeypatch: pytest.MonkeyPatch
     for player in range(2):
         own = slice(*game.form.player_sequences[player : player + 2])
         by_kernel = np.empty(game.n_sequences)
-        merged.multiply(game.form, player, weight, by_kernel)
+        merged_checks.multiply(game.form, player, weight, by_kernel)
         expected = product(game.form, player, weight)
         np.testing.assert_allclose(by_kernel[own], expected, rtol=1e-12, atol=1e-14)
 
@@ -723,12 +723,12 @@ def test_the_error_is_a_game_error() -> None:
 
 def test_the_order_of_entries_is_checked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever pieces begin, every row must ascend from its first entry to its last one."""
-    monkeypatch.setattr(payoff, "TOGETHER", 3)
+    monkeypatch.setattr(payoff_checks, "TOGETHER", 3)
     entries = compile_game("kuhn", cut=False).form.operator[0]
     reader: Any = SimpleNamespace(
         entries=entries, sequence=str, entry_row=np.zeros(len(entries.value), dtype=int)
     )
-    payoff.check_entry_order(reader)
+    payoff_checks.check_entry_order(reader)
     tried = 0
     for offset, rows, count in zip(entries.offset, entries.rows, entries.entries, strict=True):
         for here in range(offset, offset + rows * (count - 1)):
@@ -736,6 +736,6 @@ def test_the_order_of_entries_is_checked_in_pieces(monkeypatch: pytest.MonkeyPat
             column[:, [here, here + rows]] = column[:, [here + rows, here]]
             reader.entries = entries._replace(column=column)
             with pytest.raises(InvariantError, match="the columns of"):
-                payoff.check_entry_order(reader)
+                payoff_checks.check_entry_order(reader)
             tried += 1
     assert tried > 20

@@ -23,11 +23,11 @@ from tensorcfr import (
 )
 from tensorcfr._util import jit
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR
-from tensorcfr.evaluation.metrics import judge_strategies
+from tensorcfr.evaluation.metrics import evaluate_strategies
 from tensorcfr.kernels import evaluation, ties, tiles
 from tensorcfr.kernels import iteration as sweeps
-from tensorcfr.kernels.meeting import MEETING
-from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, multiply, nothing
+from tensorcfr.kernels.barrier import BARRIER_COUNTERS
+from tensorcfr.payoff import ARRAYS, KINDS, PayoffBlocks, PayoffEntries, empty_part, multiply
 from tensorcfr.payoff.blocks import COUNT
 from tensorcfr.rules import Chance, Decision, Payoff, Terminal
 from tensorcfr.solvers.solver_state import State
@@ -115,7 +115,7 @@ def test_payoff_product(name: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_part_that_pays_nothing(kind: str) -> None:
-    part = nothing(kind)
+    part = empty_part(kind)
     form = compile_game("kuhn").form._replace(operator=(part,))  # type: ignore[attr-defined]
     assert part.is_empty
     assert {
@@ -213,7 +213,7 @@ def test_best_response(name: str) -> None:
     game, weight = GAMES[name], random_reach(GAMES[name], seed=1)
     strategy, reach = evaluation.normalise(game.form, weight), np.empty(game.n_sequences)
     evaluation.realization_plan(game.form, strategy, reach)
-    expected, best, value = judge_strategies(game.form, strategy)
+    expected, best, value = evaluate_strategies(game.form, strategy)
     for player in range(game.n_players):
         q = naive_product(game, player, reach)
         empty, end = game.form.player_sequences[player : player + 2]
@@ -239,7 +239,7 @@ def test_sums_of_single_precision_are_double(name: str) -> None:
     game = GAMES[name]
     reach = random_reach(game, seed=2).astype(np.float32)
     value, (expected, best) = np.empty_like(reach), np.empty((2, game.n_players))
-    evaluation.judge_whole(game.form, reach, value, expected, best, None)
+    evaluation.evaluate_flat(game.form, reach, value, expected, best, None)
     for player in range(game.n_players):
         product(game.form, player, reach, value)
         own = slice(game.form.player_sequences[player], game.form.player_sequences[player + 1])
@@ -301,7 +301,7 @@ def test_small_games_count_few_references() -> None:
     solver = Solver(compile_game("kuhn"), CFR_PLUS)
     kernel = numba.njit(nogil=True, **jit._OPTIONS)(sweeps.iterate.py_func)
     schedule, floors = CFR_PLUS.schedule(1, 0), CFR_PLUS.floors(1, 0)
-    part, counters = solver._passes.whole, np.zeros((1, MEETING), dtype=np.int64)
+    part, counters = solver._passes.whole, np.zeros((1, BARRIER_COUNTERS), dtype=np.int64)
     kernel(part, CFR_PLUS.rule, schedule, floors, True, None, 0, 1, counters)
     (code,) = kernel.inspect_asm().values()
     assert 0 < len(re.findall("NRT_(?:incref|decref)", code)) <= 20

@@ -9,22 +9,22 @@ import pytest
 
 from tensorcfr._util.jit import kernel
 from tensorcfr.kernels import packing
-from tensorcfr.kernels.packing import Own
-from tensorcfr.model.chunks import ROW
+from tensorcfr.kernels.packing import StoredRange
+from tensorcfr.model.chunked_form import ROW
 
 
 @kernel
-def compiled_unpack(own: Own, found: np.ndarray) -> None:
+def compiled_unpack(own: StoredRange, found: np.ndarray) -> None:
     packing.unpack(own, found)
 
 
 @kernel
-def compiled_pack(found: np.ndarray, own: Own) -> None:
+def compiled_pack(found: np.ndarray, own: StoredRange) -> None:
     packing.pack(found, own)
 
 
 @kernel
-def compiled_add(reach: np.ndarray, share: float, own: Own) -> None:
+def compiled_add(reach: np.ndarray, share: float, own: StoredRange) -> None:
     packing.add(reach, share, own)
 
 
@@ -65,8 +65,8 @@ def test_the_largest_is_kept_and_the_others_are_the_nearest(way: Way) -> None:
     numbers, (packed, scale) = drawn(1), nothing()
     found = np.empty_like(numbers)
     for player, own in enumerate(BOTH):
-        way.pack(numbers, Own(packed, scale, player, *own))
-        way.unpack(Own(packed, scale, player, *own), found)
+        way.pack(numbers, StoredRange(packed, scale, player, *own))
+        way.unpack(StoredRange(packed, scale, player, *own), found)
     assert (packed[SIZE:] == 99).all()
     rows = [(row, 0) for row in range(3)] + [(row, 1) for row in range(2, 6)]
     for row, player in rows:
@@ -81,9 +81,9 @@ def test_the_largest_is_kept_and_the_others_are_the_nearest(way: Way) -> None:
         assert np.abs(found[own]).max() == pytest.approx(most, rel=2.0**-22)
     again, scales = packed.copy(), scale.copy()
     for player, own in enumerate(BOTH):
-        way.pack(found, Own(again, scales, player, *own))
+        way.pack(found, StoredRange(again, scales, player, *own))
     np.testing.assert_array_equal(again, packed)
-    way.pack(np.zeros_like(numbers), Own(again, scales, 1, *BOTH[1]))
+    way.pack(np.zeros_like(numbers), StoredRange(again, scales, 1, *BOTH[1]))
     middle = BOTH[1][0]
     assert not again[middle:SIZE].any()
     np.testing.assert_array_equal(again[:middle], packed[:middle])
@@ -95,7 +95,7 @@ def test_halves_are_rounded_to_even_numbers(way: Way) -> None:
     """The nearest whole number, and of two that are equally near the even one."""
     numbers, (packed, scale) = np.zeros(ROW, np.float32), nothing(ROW)
     numbers[:5], numbers[-1] = (0.5, 1.5, -2.5, 100.49, -100.51), -32767.0
-    way.pack(numbers, Own(packed, scale, 0, 0, ROW))
+    way.pack(numbers, StoredRange(packed, scale, 0, 0, ROW))
     assert packed[:5].tolist() == [0, 2, -2, 100, -101]
     assert packed[ROW - 1] == -32767
     assert scale[0].tolist() == [1.0, -1.0]
@@ -111,8 +111,8 @@ def test_what_is_added_to_an_average(way: Way, seed: int) -> None:
     end = int(draw.integers(begin, size + 1))
     numbers, (packed, scale) = abs(drawn(seed, size)), nothing(size)
     reach, share = draw.random(size).astype(np.float32), float(draw.random() * 1e4)
-    way.pack(numbers, Own(packed, scale, 1, 0, size))
-    before, scales, own = packed.copy(), scale.copy(), Own(packed, scale, 1, begin, end)
+    way.pack(numbers, StoredRange(packed, scale, 1, 0, size))
+    before, scales, own = packed.copy(), scale.copy(), StoredRange(packed, scale, 1, begin, end)
     expected = np.zeros(size, np.float32)
     way.unpack(own, expected)
     # Exact in float64: rounded once, as where multiplication and addition are fused.
@@ -144,7 +144,7 @@ def test_instructions_equal_numpy(seed: int) -> None:
     for way in (PYTHON, COMPILED):
         packed, scale = nothing(size)
         found = np.zeros_like(numbers)
-        own = Own(packed, scale, seed % 2, begin, end)
+        own = StoredRange(packed, scale, seed % 2, begin, end)
         way.pack(numbers, own)
         way.unpack(own, found)
         seen.append((packed, scale, found))
@@ -158,7 +158,7 @@ def test_floats_are_worked_on_in_place(way: Way, dtype: Any) -> None:
     """Numbers without a scale stay where they are; reaches are added there."""
     draw = np.random.default_rng(3)
     numbers, reach = draw.random((2, 100)).astype(dtype)
-    before, own = numbers.copy(), Own(numbers, None, 0, 7, 90)
+    before, own = numbers.copy(), StoredRange(numbers, None, 0, 7, 90)
     found = np.zeros_like(numbers)
     way.unpack(own, found)
     way.pack(found, own)

@@ -16,7 +16,7 @@ from tensorcfr import Solver, compile_game
 from tensorcfr._util import jit
 from tensorcfr._util.jit import borrowed as lent
 from tensorcfr._util.jit import inlined, kernel, lends
-from tensorcfr.kernels import chunks
+from tensorcfr.kernels import chunk_passes
 
 pytestmark = pytest.mark.compiled
 
@@ -133,8 +133,8 @@ def test_solvers_free_what_they_make(counted: None) -> None:
 def test_a_pass_over_chunks_counts_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """A visit of a small chunk took more than twice as long with counts."""
     # Compiled anew: code from the cache cannot be looked at.
-    kernel = numba.njit(**jit._KERNEL)(chunks.run_passes.py_func)
-    monkeypatch.setattr(chunks, "run_passes", kernel)
+    kernel = numba.njit(**jit._KERNEL)(chunk_passes.run_passes.py_func)
+    monkeypatch.setattr(chunk_passes, "run_passes", kernel)
     Solver(compile_game("kuhn", cut=1), "cfr+").iterate(1)
     (code,) = kernel.inspect_llvm().values()
     passes = re.search(r"\ndefine [^\n]*10run_passes\d.*?\n}", code, re.DOTALL)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tensorcfr import Solver, compile_game
-from tensorcfr.kernels.chunks import need_soon, own_sequences
+from tensorcfr.kernels.chunk_passes import own_sequences, prefetch_addresses
 from tensorcfr.kernels.shapes import shape_form
 from tensorcfr.payoff.card_lanes import _next_lines
 
@@ -37,11 +37,11 @@ def test_what_is_needed_after_the_payoffs_of_a_chunk(player: int, precision: str
                 expected.append(nothing)
                 continue
             form = shape_form(game.shapes, game.shape[at])
-            own = [int(game.base[at] + s) for s in own_sequences(game, at, form, who)]
+            own = [int(game.sequence_offset[at] + s) for s in own_sequences(game, at, form, who)]
             expected.append(addresses(array.chunks, *own))
         for averages in (True, False):
             soon = np.full((3, 2), 7)
-            need_soon(game, c, player, kept, averages, soon)
+            prefetch_addresses(game, c, player, kept, averages, soon)
             assert soon.tolist() == [*expected[:2], expected[2] if averages else nothing]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tensorcfr.model.chunks import ROW, Entered, chunked
+from tensorcfr.model.chunked_form import ROW, Entered, chunked
 
 
 def test_no_chunk_begins_before_the_arrays() -> None:
@@ -21,5 +21,5 @@ def test_no_chunk_begins_before_the_arrays() -> None:
     entered = Entered(np.zeros(3, dtype=np.int64), none, none, none, none)
     form = chunked(trunk, shapes, np.array([1, 0, 1]), entered)
     # Two rows of shape 0 and one of shape 1 are no entries; five rows before them are.
-    assert form.first.tolist() == [5 * ROW, 6 * ROW, 8 * ROW, 9 * ROW]
-    assert form.base.tolist() == [3 * ROW, ROW, 6 * ROW]
+    assert form.number_offset.tolist() == [5 * ROW, 6 * ROW, 8 * ROW, 9 * ROW]
+    assert form.sequence_offset.tolist() == [3 * ROW, ROW, 6 * ROW]

@@ -9,7 +9,7 @@ import pytest
 
 from support.random_games import random_game, random_public_tree_game
 from tensorcfr import compile_game
-from tensorcfr.compilers import laid_out
+from tensorcfr.compilers import flat_compiler
 from tensorcfr.model import levels as module
 from tensorcfr.model.levels import levels, levels_below_root
 
@@ -53,7 +53,7 @@ def test_without_symmetry_no_merged_form_is_computed(monkeypatch: pytest.MonkeyP
     def never(*_: object) -> None:
         raise AssertionError("merged although symmetry is off")
 
-    monkeypatch.setattr(laid_out, "merge", never)
+    monkeypatch.setattr(flat_compiler, "merge", never)
     plain = compile_game("leduc", symmetry=False)
     assert plain.merged is None
     assert plain.digest == merged.digest

@@ -15,7 +15,7 @@ from tensorcfr import (
     solve,
     team_game,
 )
-from tensorcfr.storage.game import pack_game, unpack_game
+from tensorcfr.storage.game_files import pack_game, unpack_game
 
 TEAMS = ((0, 1), (2,))
 
@@ -70,7 +70,7 @@ def test_what_a_game_of_teams_takes_from_its_game(kuhn: CompiledGame) -> None:
     assert game.n_decision_nodes == sum(dag.n_beliefs for dag in game.dags)
     assert team_game(kuhn, ((2,), (0, 1))).digest != game.digest
     # Rounding of a value near zero is the game's.
-    assert game.settled(1e-17) == kuhn.settled(1e-17)
+    assert game.round_to_zero(1e-17) == kuhn.round_to_zero(1e-17)
 
 
 def test_files_keep_the_teams(kuhn: CompiledGame, tmp_path: Path) -> None:

@@ -116,7 +116,8 @@ def test_the_games_that_the_figures_are_of() -> None:
     """Where the linear program was measured, and where predictions were first and were not."""
     assert count_entries(compile_game("liars_dice").form, 0) <= EXACT_ENTRIES
     sizes = {
-        game: compiled(game).swept(merged=True).n_numbers for game in ("liars_dice(faces=5)", DECK)
+        game: compiled(game).chunked_form(merged=True).n_numbers
+        for game in ("liars_dice(faces=5)", DECK)
     }
     assert sizes["liars_dice(faces=5)"] <= SMALL < sizes[DECK]
 

@@ -67,13 +67,13 @@ from tensorcfr.algorithms.catalogue import (
     PCFR_PLUS,
 )
 from tensorcfr.analysis import best_responses, values
-from tensorcfr.compilers.cut import game as cut_game
+from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.errors import FileSizeError, GameError, MemoryLimitError, UnknownGameError
 from tensorcfr.formats import policy_table, read_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.arrays import FREE
-from tensorcfr.model.chunks import buckets_by_part
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_form import buckets_by_part
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.model.locks import Locks
 from tensorcfr.rules import Chance, Decision, Payoff
 from tensorcfr.solvers import solver_state as states
@@ -82,7 +82,7 @@ from tensorcfr.solvers.passes import bytes_of_passes
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.solvers.warm_start import warm_state
 from tensorcfr.storage.archive import pack_text, write_arrays
-from tensorcfr.storage.game import pack_game
+from tensorcfr.storage.game_files import pack_game
 from tensorcfr.storage.recipes import KEY
 
 FULL = pytest.mark.full
@@ -167,7 +167,7 @@ KEPT: dict[str, Algorithm] = {
 def test_rules_of_every_kind(name: str, interpreted: None) -> None:
     """Rules that keep their strategy, look ahead, remember, or face averages, step by step."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
-    symmetry = not KEPT[name].rule.minds_scale
+    symmetry = not KEPT[name].rule.is_scale_dependent
     chunked = Solver(compile_game(rules, cut=2, symmetry=symmetry), KEPT[name])
     flat = Solver(compile_game(rules, symmetry=symmetry), KEPT[name])
     for count in (1, 1, 3, 5):
@@ -230,8 +230,8 @@ def test_graph_and_tree_give_the_same_game() -> None:
     labels = type(rules)(dice=(2, 1), faces=4)
     labels.states_repeat = False
     tree = compile_game(labels, cut=3)
-    assert isinstance(graph, CutGame)
-    assert isinstance(tree, CutGame)
+    assert isinstance(graph, ChunkedGame)
+    assert isinstance(tree, ChunkedGame)
     assert graph.counts == tree.counts
     assert graph.chunks.shapes.n_shapes < graph.chunks.n_chunks
     for name, array in graph.arrays().items():
@@ -402,13 +402,13 @@ def with_own_labels(game: RandomPublicTreeGame) -> RandomPublicTreeGame:
     return LastFirst(game.prior, game.said, game.matrices, call=f"with_own_labels({game.call})")
 
 
-def in_chunks(source: Any, **options: Any) -> CutGame:
+def in_chunks(source: Any, **options: Any) -> ChunkedGame:
     found = compile_game(source, **options)
-    assert isinstance(found, CutGame)
+    assert isinstance(found, ChunkedGame)
     return found
 
 
-def check_found(game: CutGame) -> None:
+def check_found(game: ChunkedGame) -> None:
     """Infosets are where the flat game has them, and all of them are listed."""
     flat, where = game.flat(), np.arange(game.n_numbers)
     numbers = numbers_of(game, flat)
@@ -533,9 +533,9 @@ def test_infosets_of_built_in_games_are_found(spec: str, symmetry: bool) -> None
 def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
     precision: str, interpreted: None
 ) -> None:
-    def fresh() -> CutGame:
+    def fresh() -> ChunkedGame:
         found = compile_game("bluff(dice=(1, 1), faces=3)", cut=2)
-        assert isinstance(found, CutGame)
+        assert isinstance(found, ChunkedGame)
         return found
 
     locks = {"1 1x1": {"1x2": 0.25}, "3": {"1x1": 1.0}}
@@ -567,11 +567,11 @@ def test_policies_and_locks_of_one_infoset_leave_the_flat_game_unmade(
 
 
 @cache
-def wide() -> CutGame:
+def wide() -> ChunkedGame:
     """Many chunks of few shapes."""
     game = repeated(repeated(random_public_tree_game(7, max_hands=5), 40, 1), 5, 0)
     found = compile_game(game, cut=2)
-    assert isinstance(found, CutGame)
+    assert isinstance(found, ChunkedGame)
     assert found.chunks.n_chunks == 200
     return found
 
@@ -747,7 +747,7 @@ def test_going_on() -> None:
 def test_arrays_are_aligned_and_counted() -> None:
     solver = Solver(wide(), CFR)
     chunks = wide().chunks
-    assert (chunks.first * 4 % 64 == 0).all()
+    assert (chunks.number_offset * 4 % 64 == 0).all()
     for array in (solver.state.regret, solver.state.cumulative):
         assert array.ctypes.data % 64 == 0
         assert array.shape == (chunks.n_numbers,)
@@ -898,7 +898,7 @@ def test_where_to_cut_must_exist() -> None:
 def test_cut_at_labels() -> None:
     """One chunk for each label, whatever the cache."""
     game = compile_game("kuhn", cut=[" pass"])
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks == 1
     assert "solved in 1 chunks of 1 shapes" in game.summary()
     flat, chunked = Solver(compile_game("kuhn"), CFR), Solver(game, CFR)
@@ -1026,7 +1026,7 @@ def test_warm_starts(name: str, source: str, locked: bool, interpreted: None) ->
     """From strategies, from a solution of the flat game, and from one of the game in chunks."""
     rules = PerturbedHands(make_game("liars_dice(faces=3)"), 3)  # type: ignore[arg-type]
     algorithm = KEPT.get(name) or CFR
-    symmetry = not algorithm.rule.minds_scale
+    symmetry = not algorithm.rule.is_scale_dependent
     cut, whole = (compile_game(rules, cut=c, symmetry=symmetry) for c in (2, None))
     before = solve(cut if source == "chunks" else whole, algorithm, iters=4)
     given = before.policy if source == "policy" else before
@@ -1060,7 +1060,7 @@ def test_files_of_built_in_games(cut: Any, tmp_path: Path, interpreted: None) ->
     loaded = Solution.load(solution.save(tmp_path / "solution.npz"))
     assert loaded.game.digest == game.digest
     assert loaded.game is not game
-    assert isinstance(loaded.game, CutGame)
+    assert isinstance(loaded.game, ChunkedGame)
     assert loaded.policy["Q"] == solution.policy["Q"]
     assert loaded.last_policy["Qb"] == solution.last_policy["Qb"]
     assert loaded.best is not None

@@ -23,7 +23,7 @@ from support.random_games import public_tree_games
 from support.random_locks import random_locks
 from tensorcfr import CardGame, PublicTreeGame, Solution, Solver, compile_game, solve
 from tensorcfr._util import cluster as connections
-from tensorcfr._util.machine import versions
+from tensorcfr._util.hardware import versions
 from tensorcfr.algorithms import ALGORITHMS, CFR, CFR_PLUS, HEDGE, Algorithm
 from tensorcfr.algorithms.catalogue import MMD, PCFR_PLUS
 from tensorcfr.cluster import cluster_solver as cluster_solver
@@ -32,8 +32,8 @@ from tensorcfr.cluster import workers as cluster_workers
 from tensorcfr.cluster.cluster_solver import ClusterSolver, traffic_of
 from tensorcfr.errors import ClusterError, MemoryLimitError, MissingExtraError
 from tensorcfr.games.nolimit_poker import NoLimitPoker
-from tensorcfr.model.cut_game import CutGame
-from tensorcfr.model.shares import divide, share_of
+from tensorcfr.model.branch_shares import divide, share_of
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.payoff.multiply import scratch_size
 from tensorcfr.solvers.solver_state import State, state_bytes
 from tensorcfr.solvers.warm_start import warm_state
@@ -50,9 +50,9 @@ def fakes(monkeypatch: pytest.MonkeyPatch) -> None:
     interpret(monkeypatch)
 
 
-def cut_game(spec: str | PublicTreeGame = SPEC, cut: int = 2, **options: Any) -> CutGame:
+def cut_game(spec: str | PublicTreeGame = SPEC, cut: int = 2, **options: Any) -> ChunkedGame:
     found = compile_game(spec, cut=cut, symmetry=False, **options)
-    assert isinstance(found, CutGame)
+    assert isinstance(found, ChunkedGame)
     return found
 
 
@@ -94,7 +94,7 @@ def test_shares_are_the_game(game: PublicTreeGame, cut: int, count: int) -> None
                 there = needed[share.form.entries(local, player)]
                 np.testing.assert_array_equal(there, form.entries(c, player))
         np.testing.assert_array_equal(
-            np.diff(share.form.first), np.diff(form.first[begin : end + 1])
+            np.diff(share.form.number_offset), np.diff(form.number_offset[begin : end + 1])
         )
         ups += [*share.up[0].tolist(), *share.up[1].tolist()]
     assert sorted(ups) == list(range(form.n_entries))
@@ -103,10 +103,10 @@ def test_shares_are_the_game(game: PublicTreeGame, cut: int, count: int) -> None
 def test_shares_are_balanced() -> None:
     """Within half a chunk of the mean."""
     form = cut_game("leduc", 3).chunks
-    largest = int(np.diff(form.first).max())
+    largest = int(np.diff(form.number_offset).max())
     for count in (2, 3, 5):
         bounds = divide(form, count)
-        sizes = [int(form.first[end] - form.first[begin]) for begin, end in bounds]
+        sizes = [int(form.number_offset[end] - form.number_offset[begin]) for begin, end in bounds]
         assert len(sizes) == count
         assert max(sizes) - sum(sizes) / count <= largest
 
@@ -115,7 +115,7 @@ def test_shares_are_balanced() -> None:
 def test_shares_end_next_to_their_goals(spec: str, cut: int) -> None:
     """Chunks of all sizes: no other chunk ends nearer to where a share should end."""
     form = cut_game(spec, cut).chunks
-    ends = form.first - form.first[0]
+    ends = form.number_offset - form.number_offset[0]
     for count in (2, 3, 4):
         for number, (_, end) in enumerate(divide(form, count)[:-1], 1):
             goal = int(ends[-1]) * number / count
@@ -236,7 +236,7 @@ CHOSEN_FLOPS = NoLimitPoker(
 def test_games_of_cards(rules: CardGame, tmp_path: Path, fakes: None) -> None:
     """Every chunk of a game of cards is a shape of its own; states may lie in files."""
     game = compile_game(rules)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks > 1
     here = Solver(game, CFR)
     with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
@@ -298,7 +298,7 @@ def test_traffic_of_snapshots_and_evaluations(fakes: None) -> None:
     """Bytes of all arrays, once in each direction; reaches of both players, and values."""
     game = cut_game()
     with ClusterSolver(game, CFR, cluster=FakeClient(2)) as there:
-        first = int(game.chunks.first[0])
+        first = int(game.chunks.number_offset[0])
         whole = sum(array[first:].nbytes for array in (there.state.regret, there.state.cumulative))
         assert there.traffic.snapshots == whole
         there.iterate()
@@ -359,7 +359,7 @@ def test_snapshots_take_a_twentieth_of_the_time(
     workers = Clocked(2)
     monkeypatch.setattr(cluster_solver, "time", workers)
     game = cut_game()
-    each = 2 * 8 * (game.chunks.n_numbers - int(game.chunks.first[0]))
+    each = 2 * 8 * (game.chunks.n_numbers - int(game.chunks.number_offset[0]))
     with ClusterSolver(game, CFR, cluster=workers) as there:
         began = workers.calls
         for _ in range(60):
@@ -579,7 +579,7 @@ class Cluster:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The clients that are made; their workers are ``Own.there``."""
+    """The clients that are made; their workers are ``StoredRange.there``."""
     distributed = pytest.importorskip("distributed")
     found: list[Any] = []
 

@@ -20,10 +20,10 @@ from support.reference import ReferenceCFR
 from support.variants import VARIANTS, floored
 from tensorcfr import PublicTreeGame, Solver, compile_game, load_game, save_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS, DCFR, PCFR_PLUS
-from tensorcfr.compilers.cards.flat import HandByHand
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation.profile import profile_of
-from tensorcfr.model.chunks import ChunkedForm
-from tensorcfr.model.shares import divide, share_of, way_to
+from tensorcfr.model.branch_shares import divide, share_of, way_to
+from tensorcfr.model.chunked_form import ChunkedForm
 from tensorcfr.solvers.scales import scales_of
 
 
@@ -36,7 +36,7 @@ def interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
 def depth(form: ChunkedForm) -> int:
     """How many chunks are below each other."""
     found = [0]
-    for above in form.above.tolist():
+    for above in form.parent_part.tolist():
         found.append(found[above] + 1)
     return max(found)
 
@@ -169,13 +169,13 @@ def test_a_share_has_whole_branches() -> None:
     ups: list[int] = []
     for begin, end in divide(form, 4):
         share = share_of(form, begin, end)
-        assert form.above[begin] == 0
+        assert form.parent_part[begin] == 0
         needed = np.concatenate(share.down)
         for local, c in enumerate(range(begin, end)):
-            assert share.form.above[local] == max(form.above[c] - begin, 0)
+            assert share.form.parent_part[local] == max(form.parent_part[c] - begin, 0)
             for player in range(2):
                 there = share.form.entries(local, player)
-                if form.above[c] == 0:
+                if form.parent_part[c] == 0:
                     there = needed[there]
                 np.testing.assert_array_equal(there, form.entries(c, player))
         ups += [*share.up[0].tolist(), *share.up[1].tolist()]
@@ -189,21 +189,21 @@ def test_the_way_to_a_chunk() -> None:
         one = way_to(form, chunk)
         above = [chunk + 1]
         while above[0]:
-            above.insert(0, int(form.above[above[0] - 1]))
-        visit = one.visit.tolist()
+            above.insert(0, int(form.parent_part[above[0] - 1]))
+        visit = one.pass_order.tolist()
         assert visit[: len(above)] == above
         assert visit[-1] == ~0
         below = [c for c in range(form.n_chunks) if _is_below(form, c, chunk)]
         assert [part - 1 for part in visit[len(above) :] if part >= 0] == below
-        waiting = {int(part) - 1 for part in form.above} - {-1}
+        waiting = {int(part) - 1 for part in form.parent_part} - {-1}
         ups = [~part - 1 for part in visit[:-1] if part < 0]
         assert sorted(ups) == sorted(waiting & {chunk, *below})
 
 
 def _is_below(form: ChunkedForm, chunk: int, other: int) -> bool:
     """Whether a chunk is below another."""
-    while form.above[chunk]:
-        chunk = int(form.above[chunk]) - 1
+    while form.parent_part[chunk]:
+        chunk = int(form.parent_part[chunk]) - 1
         if chunk == other:
             return True
     return False

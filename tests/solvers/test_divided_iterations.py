@@ -23,7 +23,7 @@ from support.tiers import tiered
 from tensorcfr import ALGORITHMS, Algorithm, LocalRule, Solution, Solver, compile_game, solve
 from tensorcfr.algorithms import CFR, CFR_PLUS
 from tensorcfr.cluster.cluster_solver import ClusterSolver
-from tensorcfr.kernels import chunks, iteration
+from tensorcfr.kernels import chunk_passes, iteration
 from tensorcfr.solvers.solver_state import State
 
 WHOLE = {name: r for name, r in ALGORITHMS.items() if isinstance(r, Algorithm)} | {
@@ -53,7 +53,7 @@ def bits(solver: Any) -> dict[str, bytes]:
 
 def maker(kind: str, record: Algorithm, precision: str, at: Path) -> Callable[..., Any]:
     """What makes a solver of a kind."""
-    symmetry = not record.rule.minds_scale
+    symmetry = not record.rule.is_scale_dependent
     cut = None if "flat" in kind else (1, 2) if "two depths" in kind else 1
     game = compile_game("kuhn(cards=4)", cut=cut, symmetry=symmetry)
     options: dict[str, Any] = {"precision": precision}
@@ -151,7 +151,7 @@ def test_a_thread_that_fails(
     cut: int | None, failing: int, monkeypatch: pytest.MonkeyPatch, interpreted: None
 ) -> None:
     """The others do not wait for it, and its error is raised."""
-    module, name = (iteration, "iterate") if cut is None else (chunks, "run_passes")
+    module, name = (iteration, "iterate") if cut is None else (chunk_passes, "run_passes")
     solver = Solver(compile_game("kuhn(cards=4)", cut=cut), CFR, threads=2)
     kernel = getattr(module, name)
 

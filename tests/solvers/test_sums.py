@@ -115,11 +115,11 @@ def test_infosets_that_share_a_strategy_share_their_sums() -> None:
         return f"{before[0] if not after else after[0] == label[0]} {before[2:]} {after[2:]}"
 
     small = abstract(game, infosets=bucket, imperfect_recall=True)
-    assert small.tied_to is not None
+    assert small.strategy_class is not None
     one, apart = (solve(g, CFR(alternating=False), iters=1).sums for g in (small, game))
     first = {
         label: small.infoset_labels[k]
-        for label, k in zip(small.infoset_labels, small.tied_to, strict=True)
+        for label, k in zip(small.infoset_labels, small.strategy_class, strict=True)
     }
     # By class and infoset of the abstraction, the infosets of the game: their own reach is one.
     classes: dict[str, dict[str, list[str]]] = {}

@@ -36,7 +36,7 @@ TWINS: dict[str, tuple[Any, Any]] = {
 def towards_terminals(game: TeamGame, probabilities: np.ndarray, side: int) -> np.ndarray:
     """What a team plays towards each terminal."""
     reach = np.empty(game.n_sequences)
-    links.spread(game.form._replace(operator=()), game.links, probabilities, reach)
+    links.linked_forward(game.form._replace(operator=()), game.links, probabilities, reach)
     found: np.ndarray = reach[game.numbered.leaf[side][game.dags[side].terminal_leaf]]
     return found
 

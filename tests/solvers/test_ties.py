@@ -285,13 +285,13 @@ def test_the_scales_of_a_game_in_chunks_bound_the_same_infosets(cut: int) -> Non
     for label, infoset in whole.infoset_index.items():
         place = game.locate(label)
         at = place.numbers.start
-        part = int(np.searchsorted(form.first[:-1], at, side="right"))
+        part = int(np.searchsorted(form.number_offset[:-1], at, side="right"))
         row = 0 if part == 0 else 1 + int(form.shape[part - 1])
         own = form.trunk.bucket_sequence
         if part:
             assert form.shapes is not None
             own = form.shapes.array(row - 1, "bucket_sequence")
-            at -= int(form.base[part - 1])
+            at -= int(form.sequence_offset[part - 1])
         b = int(np.searchsorted(own, at, side="right")) - 1
         largest[row, b] = max(largest[row, b], bound[whole.sequences(infoset)].max())
     here = largest > 0

@@ -14,7 +14,7 @@ from support.reference import ReferenceCFR
 from tensorcfr import Policy, Solution, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.games import make_game
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.base import Problem
 from tensorcfr.solvers.warm_start import regrets_for, warm_state
 
@@ -142,7 +142,7 @@ def test_merged_or_not() -> None:
 def test_merged_in_chunks_or_not(cut: bool) -> None:
     """The same between a game whose chunks merge hands and the game laid out, by label."""
     merged, whole = compile_game("leduc", cut=2), compile_game("leduc", symmetry=False)
-    assert isinstance(merged, CutGame)
+    assert isinstance(merged, ChunkedGame)
     assert merged.merges_hands
     first, second = (merged, whole) if cut else (whole, merged)
     given = solve(first, "cfr", iters=4)

@@ -10,14 +10,14 @@ import pytest
 
 from support.random_games import random_public_tree_game
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util import memory
+from tensorcfr._util import memory_budget
 from tensorcfr.algorithms import CFR
 from tensorcfr.errors import FileSizeError
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import Decision, PublicTreeGame
 from tensorcfr.storage import load_game
 from tensorcfr.storage.archive import pack_text, write_arrays
-from tensorcfr.storage.game import pack_game
+from tensorcfr.storage.game_files import pack_game
 from tensorcfr.storage.recipes import KEY
 
 MIB = 1 << 20
@@ -30,13 +30,13 @@ TURN: dict[str, Any] = {
 }
 
 
-def cut(source: Any, at: Any = True, **options: Any) -> CutGame:
+def cut(source: Any, at: Any = True, **options: Any) -> ChunkedGame:
     game = compile_game(source, cut=at, **options)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     return game
 
 
-def forged(game: CutGame, path: Path, *, without: tuple[str, ...] = (), **said: Any) -> Path:
+def forged(game: ChunkedGame, path: Path, *, without: tuple[str, ...] = (), **said: Any) -> Path:
     """A file of a game that says something else."""
     text = json.loads(bytes(pack_game(game)[KEY])) | said
     kept = {key: value for key, value in text.items() if key not in without}
@@ -47,10 +47,10 @@ def forged(game: CutGame, path: Path, *, without: tuple[str, ...] = (), **said: 
 @pytest.mark.parametrize("source", ["kuhn(cards=10000)", "bluff(dice=(4, 4))"])
 def test_a_small_file_of_a_giant_game(source: str, tmp_path: Path) -> None:
     path = forged(cut("leduc", 3), tmp_path / "game.npz", source=source)
-    before = memory.taken()
+    before = memory_budget.taken()
     with pytest.raises((FileSizeError, ValueError)):
         load_game(path, memory_limit=200 * MIB)
-    assert memory.taken() - before < 220 * MIB
+    assert memory_budget.taken() - before < 220 * MIB
 
 
 def test_a_file_that_names_another_game_is_refused_before_it_is_compiled(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_a_file_that_names_another_game_is_refused_before_it_is_compiled(tmp_pat
     with pytest.raises(ValueError, match=r"is of a game of .* histories, and bluff"):
         load_game(path)
     game = compile_game("holdem", **TURN)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     wider = str(game.recipe.source).replace("AA,KK", "AA,KK,AKs")
     path = forged(game, tmp_path / "spot.npz", source=wider)
     with pytest.raises(ValueError, match=r"is of a game of .* histories, and holdem"):
@@ -67,7 +67,7 @@ def test_a_file_that_names_another_game_is_refused_before_it_is_compiled(tmp_pat
 
 def test_a_spot_that_does_not_fit_is_too_large_a_file(tmp_path: Path) -> None:
     game = compile_game("holdem", **TURN)
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     path = forged(game, tmp_path / "game.npz")
     with pytest.raises(FileSizeError, match=r"^reading .*game\.npz: compiling holdem"):
         load_game(path, memory_limit=200_000)

@@ -18,7 +18,7 @@ from tensorcfr.algorithms import CFR_PLUS, DCFR, EXTERNAL_SAMPLING, HEDGE, OUTCO
 from tensorcfr.correlated import CorrelatedSolver
 from tensorcfr.errors import InvariantError
 from tensorcfr.invariants import check
-from tensorcfr.invariants.strategies import wrong_strategy
+from tensorcfr.invariants.strategy_checks import wrong_strategy
 from tensorcfr.solvers import solution_file
 from tensorcfr.storage.archive import DIGEST, HEADER, digest_of
 from tensorcfr.storage.fields import (

@@ -35,7 +35,7 @@ from tensorcfr.storage.archive import (
     read_arrays,
     write_arrays,
 )
-from tensorcfr.storage.game import pack_game, pack_labels, unpack_game
+from tensorcfr.storage.game_files import pack_game, pack_labels, unpack_game
 
 
 class Odd(Game):

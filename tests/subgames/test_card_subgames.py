@@ -17,8 +17,8 @@ from support.slow_subgames import Spot, cfr_d
 from support.tiers import tiered
 from tensorcfr import CompiledGame, FlatGame, Policy, Solver, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
-from tensorcfr.compilers.cards.flat import HandByHand
-from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games.holdem import Holdem
 from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
@@ -486,7 +486,7 @@ def worth(position: Position) -> np.ndarray:
 
 def expected(start: Position) -> np.ndarray:
     """The expected utilities of a play, over all deals."""
-    dealt = start.nodes.dealt(0)
+    dealt = start.nodes.deal_probability(0)
     pairs = zip(*np.nonzero(dealt), strict=True)
     found = [dealt[pair] * worth(start.holding((int(pair[0]), int(pair[1])))) for pair in pairs]
     return np.sum(found, axis=0)

@@ -25,13 +25,13 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr._util.memory import Budget
+from tensorcfr._util.memory_budget import MemoryBudget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import walkthrough
-from tensorcfr.compilers.cut import game as cut_game
+from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
-from tensorcfr.model.cut_game import CutGame
+from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.subgames import DecomposedSolver, subgame_roots
 from tensorcfr.subgames.cfr_d import cut_game_of, decomposed_bytes
@@ -180,9 +180,9 @@ def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
     """A game compiled in chunks; several subtrees in a chunk, and merged hands."""
     rules = make_game(spec)
     game = cut_game.compile_rules(
-        rules, spec, Budget("compiling", 1 << 30), cut=True, symmetric=True, limit=300
+        rules, spec, MemoryBudget("compiling", 1 << 30), cut=True, symmetric=True, limit=300
     )
-    assert isinstance(game, CutGame)
+    assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks >= 3
     solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))
     before = solver.evaluate().exploitability
@@ -247,7 +247,7 @@ def test_memory_is_told_before(monkeypatch: pytest.MonkeyPatch, cache: int) -> N
     with pytest.raises(MemoryLimitError, match="solving kuhn"):
         solve(KUHN, CFR_D, iters=1, memory_limit=needed - 1)
     solve(KUHN, CFR_D, iters=1, memory_limit=needed)
-    monkeypatch.setattr("tensorcfr.compilers.cut.game.second_level_cache", lambda: cache)
+    monkeypatch.setattr("tensorcfr.compilers.cut.cut_compiler.second_level_cache", lambda: cache)
     game = compile_game("bluff", dice=(2, 1), cut=True)
     record = CFR_D(subgame_iterations=1, resolve_iterations=1)
     solver = DecomposedSolver(game, record)

@@ -125,7 +125,9 @@ def test_expected_payoffs_are_those_of_both_strategies() -> None:
         if KUHN.infoset_player[KUHN.infoset_index[label]] == 1
     }
     expected = evaluate(KUHN, mixed).values
-    np.testing.assert_allclose((paid * nodes.dealt(0)).sum(axis=(1, 2)), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        (paid * nodes.deal_probability(0)).sum(axis=(1, 2)), expected, atol=1e-12
+    )
     assert len(leaves_below(roots, 1)) == 2
     assert len(leaves_below(roots, 2)) == 1
     assert not leaves_below(roots, 3)
@@ -137,7 +139,9 @@ def test_expected_payoffs_count_cards_that_are_dealt() -> None:
     nodes, policy = find_roots(leduc, "start").nodes, Policy.uniform(leduc)
     paid = expected_payoffs(nodes, 0, (policy, policy))
     expected = evaluate(leduc, policy).values
-    np.testing.assert_allclose((paid * nodes.dealt(0)).sum(axis=(1, 2)), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        (paid * nodes.deal_probability(0)).sum(axis=(1, 2)), expected, atol=1e-12
+    )
 
 
 def test_bad_input_is_named() -> None:

@@ -18,8 +18,8 @@ from support.tiers import tiered
 from tensorcfr import CompiledGame, Policy, Solution, compile_game, evaluate, solve
 from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import SolvedSpot
-from tensorcfr.compilers.cards.flat import HandByHand
-from tensorcfr.compilers.cards.nodes import CardNodes
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.evaluation.profile import profile_of
 from tensorcfr.rules import CardGame
 from tensorcfr.subgames import belief, forget_subgames, subgame

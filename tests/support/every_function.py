@@ -527,7 +527,7 @@ def check(row: str, layout: str, cases: tuple[Case, Case]) -> str:
     except LeftOutError as reason:
         return f"-: {reason}"
     except (TypeError, ValueError) as error:
-        if row in NEEDS_FLAT and not case.game.is_laid_out and "game.flat()" in str(error):
+        if row in NEEDS_FLAT and not case.game.is_flat and "game.flat()" in str(error):
             return "refused: game.flat()"
         raise
     wrong = list(differences(found, ROWS[row](reference)))
@@ -582,7 +582,7 @@ REASONS: dict[str, str] = {
         ConditionalRegrets Difference Exactness HandTable HeadToHead HistoryValues Interval
         Plays AdjustedPlays RegretPoint RegretSpread RobustResponses Walkthrough
         LocalBestResponse SampledValues CorrelatedPlan CorrelationGap ExactEquilibrium
-        TeamEquilibrium TeamExploitability SequenceTable Size CompileProgress
+        TeamEquilibrium TeamExploitability SequenceTable GameSize CompileProgress
         QuantalResponse QuasiPerfect CorrelatedState DeepState SolvedSpot Runouts
         BoardReport Batch Batched ByLine Situation
     """,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tensorcfr.kernels import chunks, evaluation, iteration
+from tensorcfr.kernels import chunk_passes, evaluation, iteration
 
 
 def interpret(patched: pytest.MonkeyPatch) -> None:
     """Run kernels as Python: on small games that takes less time than compiling a rule."""
     for module, names in (
-        (chunks, ("run_passes",)),
-        (evaluation, ("judge", "match_weights", "strategies_of_parts", "add_payoffs")),
+        (chunk_passes, ("run_passes",)),
+        (evaluation, ("evaluate_chunked", "match_weights", "strategies_of_parts", "add_payoffs")),
         (evaluation, ("pack_parts", "unpack_parts", "realization_plan", "best_total")),
         (iteration, ("iterate", "update")),
     ):

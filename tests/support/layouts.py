@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tensorcfr import CompiledGame, FlatGame, Policy
-from tensorcfr.compilers.cards.nodes import CardNodes
-from tensorcfr.model.cards import DEAL
+from tensorcfr.compilers.cards.card_public_nodes import CardNodes
+from tensorcfr.model.card_structure import DEAL
 
 
 def numbers_of(game: CompiledGame, flat: FlatGame) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tensorcfr._util import memory
+from tensorcfr._util import memory_budget
 
 
 class Peak:
@@ -13,7 +13,7 @@ class Peak:
     def __init__(self) -> None:
         try:
             Path("/proc/self/clear_refs").write_text("5")
-            self.shared: int | None = self._resident("VmHWM") - memory.taken()
+            self.shared: int | None = self._resident("VmHWM") - memory_budget.taken()
         except OSError:
             self.shared = None
 

@@ -19,7 +19,7 @@ import pytest
 
 from support.paths import ROOT
 from tensorcfr import Algorithm, Solution, compile_game, solve
-from tensorcfr._util.machine import machine, versions
+from tensorcfr._util.hardware import machine, versions
 from tensorcfr.algorithms import (
     CFR,
     CFR_PLUS,
@@ -30,7 +30,7 @@ from tensorcfr.algorithms import (
     LP,
     Record,
 )
-from tensorcfr.compilers.cut import game as cut_game
+from tensorcfr.compilers.cut import cut_compiler as cut_game
 from tensorcfr.errors import SweepError
 from tensorcfr.solvers.driver import solve as real_solve
 from tensorcfr.sweep import (

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.arrays import SequenceForm, bucket_layout
-from ...model.cards import DECISION, BettingTree, HandClasses, Symmetry
-from ...model.chunks import whole_rows
+from ...model.card_structure import DECISION, BettingTree, HandClasses, Symmetry
+from ...model.chunked_form import whole_rows
 from ...payoff import PayoffCards
 
 

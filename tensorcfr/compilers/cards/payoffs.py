@@ -7,13 +7,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...model.cards import FOLD, RUNOUT, SHOWDOWN, BettingTree, Boards, HandClasses, Symmetry
+from ...model.card_structure import (
+    FOLD,
+    RUNOUT,
+    SHOWDOWN,
+    BettingTree,
+    HandClasses,
+    RoundBoards,
+    Symmetry,
+)
 from ...payoff import PayoffCards, PayoffEntries, PayoffSubsets
-from ...payoff import cards as cards_part
-from ...payoff.cards import LANES, WIDE_FROM, codes_of
+from ...payoff import card_payoffs as cards_part
+from ...payoff.card_payoffs import LANES, WIDE_FROM, codes_of
 from ...rules import CardGame
+from .card_sums import Dealing, same_hands, shares_of_runouts, without
 from .form import CardForm, Last
-from .rules import Dealing, same_hands, shares_of_runouts, without
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +51,7 @@ class Payoffs:
         self,
         rules: CardGame,
         betting: BettingTree,
-        boards: tuple[Boards, ...],
+        boards: tuple[RoundBoards, ...],
         symmetry: Symmetry,
         last: list[list[Last]],
     ) -> None:
@@ -53,7 +61,7 @@ class Payoffs:
         self.by_pairs = bool(rules.boards) or bool((betting.kind == RUNOUT).any())
         """True if the payoffs before the first deal are computed for each pair of hands."""
         self.solved_for = [
-            of_round.alike * self.dealing.weights(of_all.cards[of_round.board])
+            of_round.orbit_size * self.dealing.weights(of_all.cards[of_round.board])
             for of_all, of_round in zip(boards, symmetry.rounds, strict=True)
         ]
         """float64 (solved boards,) for each round: number of boards that each solved board
@@ -64,28 +72,28 @@ class Payoffs:
         self.shows = [r in shows for r in range(betting.rounds + 1)]
 
     def of(
-        self, form: CardForm, inside: np.ndarray, walks: list[list[list[np.ndarray]]]
+        self, form: CardForm, inside: np.ndarray, hand_lists: list[list[list[np.ndarray]]]
     ) -> PayoffCards:
         """Build the payoffs of a form.
 
         Args:
             form: The form.
             inside: bool (nodes,): whether each node belongs to the form.
-            walks: For each round of the form, the ``walk`` arrays of all boards; empty for a form
+            hand_lists: For each round of the form, the hand lists of all boards; empty for a form
                 on one board, whose arrays are added later.
         """
         where = form.where
         group, sequence, amount = [], [], []
-        first_board = np.cumsum([0, *(len(lists) for lists in walks)])
-        for r in range(len(walks) or self.betting.rounds + 1):
+        first_board = np.cumsum([0, *(len(lists) for lists in hand_lists)])
+        for r in range(len(hand_lists) or self.betting.rounds + 1):
             ends = np.flatnonzero(
                 inside & (self.betting.kind >= FOLD) & (self.betting.round == r)
             ).tolist()
             if self.by_pairs and r == 0:
                 continue
             share = self.dealing.share(r)
-            count = self.solved_for[r][where.boards[r]].tolist() if walks else [1]
-            before = first_board[r] if walks else 0
+            count = self.solved_for[r][where.boards[r]].tolist() if hand_lists else [1]
+            before = first_board[r] if hand_lists else 0
             for terminals in self._group_terminals(form, ends):
                 nodes = [terminal.node for terminal in terminals]
                 # Lanes without a terminal repeat the first terminal.
@@ -107,13 +115,13 @@ class Payoffs:
         board_rows, walk = [], []
         used, varies = 0, self.rules.weights_vary
         on_boards = list[tuple[int, tuple[int, ...]]]()
-        for r, of_round in enumerate(walks):
+        for r, of_round in enumerate(hand_lists):
             for b, (pair, kind) in enumerate(zip(of_round, where.classes[r].tolist(), strict=True)):
                 board_rows.append((used, used + len(pair[0]), len(on_boards) if varies else kind))
                 used += len(pair[0]) + len(pair[1])
                 walk += pair
                 on_boards.append((kind, self.cards(r, int(where.boards[r][b]))))
-        if not walks:
+        if not hand_lists:
             on_boards = [(int(where.classes[-1][0]), self.rules.board)]
         elif not varies:
             kinds = range(len(self.symmetry.classes))
@@ -125,7 +133,7 @@ class Payoffs:
             weight=weights,
             same=same,
             board=np.array(board_rows, dtype=np.int64).reshape(-1, 3),
-            walk=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
+            hand_list=np.concatenate([np.empty(0, dtype=np.uint32), *walk]),
             group=np.array([group[k] for k in order], dtype=np.int64).reshape(-1, 3),
             sequence=_stack_items([sequence[k] for k in order], np.int64, LANES),
             amount=_stack_items([amount[k] for k in order], np.float64, 3, LANES),
@@ -260,7 +268,7 @@ class Payoffs:
             groups.append(_take_compatible(remaining, remaining))
         return groups
 
-    def walks(self, r: int) -> Iterator[list[np.ndarray]]:
+    def hand_lists(self, r: int) -> Iterator[list[np.ndarray]]:
         """Yield the ``walk`` arrays of both players for every solved board of a round."""
         boards = self.symmetry.rounds[r]
         for board, kind in zip(boards.board, boards.classes, strict=True):

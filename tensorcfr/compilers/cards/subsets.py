@@ -17,7 +17,7 @@ import numpy as np
 from ..._util.jit import inlined, kernel
 
 
-class Side(NamedTuple):
+class BoardHands(NamedTuple):
     """Hands of one player on a board."""
 
     order: np.ndarray
@@ -74,7 +74,7 @@ def sums_of(cards: int, width: int) -> np.ndarray:
 
 
 @inlined
-def _add_hand(sums: np.ndarray, side: Side, hand: int) -> float:
+def _add_hand(sums: np.ndarray, side: BoardHands, hand: int) -> float:
     """Add the weight of a hand to the sum of each of its subsets.  Return the weight."""
     weight = side.weight[hand]
     for subset in side.sets[hand]:
@@ -84,7 +84,7 @@ def _add_hand(sums: np.ndarray, side: Side, hand: int) -> float:
 
 @inlined
 def _disjoint_weight(
-    sums: np.ndarray, total: float, signs: np.ndarray, side: Side, hand: int
+    sums: np.ndarray, total: float, signs: np.ndarray, side: BoardHands, hand: int
 ) -> float:
     """Return the weight of the hands in ``sums`` that share no card with a hand."""
     for k in range(signs.shape[0]):
@@ -94,7 +94,7 @@ def _disjoint_weight(
 
 @kernel
 def compare(
-    mine: Side, theirs: Side, signs: np.ndarray, sums: np.ndarray, weights: np.ndarray
+    mine: BoardHands, theirs: BoardHands, signs: np.ndarray, sums: np.ndarray, weights: np.ndarray
 ) -> None:
     """Sum the weights of weaker, tied and all disjoint hands on a board, for every hand.
 

@@ -10,26 +10,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._util.hardware import second_level_cache
 from ..._util.limits import CUT_FROM
-from ..._util.machine import second_level_cache
-from ..._util.memory import Budget, reserve
+from ..._util.memory_budget import MemoryBudget, reserve
 from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
-from ...model.cut_game import Counts
-from ...payoff.cards import LANES, WIDE_FROM
+from ...model.chunked_game import Counts
+from ...payoff.card_payoffs import LANES, WIDE_FROM
 from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
-from .. import public_tree
-from ..cards.rules import Weighted, runouts, sums_by_card, ways, weight_met, without
-from ..cards.symmetry import count_alike, moved_hands, permutations_of
+from .. import public_tree_reader
+from ..cards.card_sums import Weighted, opponent_weight, runouts, sums_by_card, ways, without
+from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
 from ..public_checks import checked_prior
 from ..public_states import (
     acting_hands,
-    count_ways,
     counts_of,
     hands_of,
     leads_back,
+    state_multiplicity,
 )
-from .size import Chunks, Size
+from .size import ChunkCounts, GameSize
 
 CACHE_SHARE = 0.5
 """Share of the second-level cache that the scratch of a card game's chunk may take in single
@@ -62,7 +62,7 @@ SHARED = 16
 their shapes."""
 
 
-def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> Size:
+def size_of_public_states(rules: PublicTreeGame, name: str, budget: MemoryBudget) -> GameSize:
     """Count the size of a game of private hands from its distinct public states.
 
     Raises:
@@ -70,20 +70,20 @@ def size_of_public_states(rules: PublicTreeGame, name: str, budget: Budget) -> S
         MemoryLimitError: The states need more than the budget.
     """
     prior = checked_prior(rules)
-    states = public_tree.walk_states(rules, budget)
-    graph, _, _ = public_tree.graph_of(rules, states, prior)
+    states = public_tree_reader.read_states(rules, budget)
+    graph, _, _ = public_tree_reader.graph_of(rules, states, prior)
     if leads_back(graph):
         raise GameError(f"{name}: a public state can be reached from itself, does the game end?")
     # Count in Python integers, because the number of histories may overflow 64 bits.
-    ways = count_ways(graph, object)
+    ways = state_multiplicity(graph, object)
     counts, sequences = counts_of(graph, ways), acting_hands(graph) * graph.fan
     is_terminal = graph.tables.player == TERMINAL
     # Decisions with one action are removed.
     solved = int(ways @ np.where(graph.fan > 1, sequences, 0))
     ends = int(ways @ np.where(is_terminal, hands_of(graph).sum(axis=0), 0))
     is_two_player = rules.n_players == 2
-    chunks = Chunks(solved, 0, 0, ends, solved / SHARED, COMPILING)
-    return Size(
+    chunks = ChunkCounts(solved, 0, 0, ends, solved / SHARED, COMPILING)
+    return GameSize(
         name=name,
         n_players=rules.n_players,
         histories=counts.histories,
@@ -104,7 +104,7 @@ def size_of_cards(
     symmetric: bool = True,
     cut: int | None = None,
     betting: BettingCounts | None = None,
-) -> Size:
+) -> GameSize:
     """Return the size of a card game.
 
     Args:
@@ -158,7 +158,7 @@ def size_of_cards(
             compiled += 2 * BYTES_OF_ENTRY * n_terminals * lanes[0] * lanes[1]
             beside += COMPILING_PAIRS * hands[0] * hands[1]
     counts = count_cards(rules, table, deals)
-    return Size(
+    return GameSize(
         name=name,
         n_players=2,
         histories=counts.histories,
@@ -168,7 +168,9 @@ def size_of_cards(
         sequences=counts.sequences,
         public_nodes=counts.public_nodes,
         relative_error=0.0 if is_whole else inf,
-        chunks=Chunks(numbers, trunk, entries, ends, float(compiled), COMPILING, beside, scratch),
+        chunks=ChunkCounts(
+            numbers, trunk, entries, ends, float(compiled), COMPILING, beside, scratch
+        ),
         is_cut=True,
         is_whole=is_whole,
     )
@@ -434,7 +436,7 @@ def count_cards(rules: CardGame, table: np.ndarray, deals: tuple[int, ...]) -> C
     return Counts(
         player_infosets=(int(acts[0] @ possible[0]), int(acts[1] @ possible[1])),
         sequences=int(first @ possible[0] + second @ possible[1]) + 2,
-        histories=1 + int((weight_met(ones, 0) > 0).sum()) + int(nodes @ pairs),
+        histories=1 + int((opponent_weight(ones, 0) > 0).sum()) + int(nodes @ pairs),
         decision_nodes=int((acts[0] + acts[1]) @ pairs),
         public_nodes=int(nodes @ [_boards(rules, free, before) for before in dealt]),
     )
@@ -461,7 +463,7 @@ def count_solved(
     """
     free = rules.free
     if not rules.boards or not deals:
-        return count_alike(permutations, moved, free, deals)
+        return count_orbits(permutations, moved, free, deals)
     total = 0
     for cards in map(list, rules.boards):
         images = np.sort(permutations[:, cards], axis=1).tolist()
@@ -470,21 +472,21 @@ def count_solved(
             # preserve it.
             preserving = [k for k, image in enumerate(images) if image == cards]
             remaining = np.setdiff1d(free, cards)
-            total += count_alike(permutations[preserving], moved[preserving], remaining, deals[1:])
+            total += count_orbits(permutations[preserving], moved[preserving], remaining, deals[1:])
     return total
 
 
 def _pairs(rules: CardGame, deals: tuple[int, ...]) -> list[int]:
     """Return the number of deals of hands and boards that reach a node of each round."""
     ones = Weighted(rules, [np.ones(len(hands)) for hands in rules.hands])
-    pairs = int(weight_met(ones, 0).sum())
+    pairs = int(opponent_weight(ones, 0).sum())
     if not rules.boards:
         return [pairs * runouts(rules, deals[:r]) for r in range(len(deals) + 1)]
     # Sum over the boards the pairs of hands that share no card with the board.
     disjoint_pairs = 0
     for cards in rules.boards:
         live = [without(hands, np.array(cards)).astype(np.float64) for hands in rules.hands]
-        disjoint_pairs += int(weight_met(Weighted(rules, live), 0) @ live[0])
+        disjoint_pairs += int(opponent_weight(Weighted(rules, live), 0) @ live[0])
     first_deals = runouts(rules, deals[:1])
     return [
         pairs,
@@ -499,7 +501,7 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     """Count pairs of a board after ``deals`` and a hand of a player that some hand of the other
     player allows."""
     hands, r = rules.hands, sum(deals)
-    allowed = weight_met(
+    allowed = opponent_weight(
         Weighted(rules, [np.ones(len(player_hands)) for player_hands in hands]), player
     )
     ones = np.ones(len(hands[1 - player]))
@@ -515,5 +517,7 @@ def _possible(rules: CardGame, deals: tuple[int, ...], player: int) -> int:
     # below.
     for dealt in combinations(rules.free, r):
         live = [without(player_hands, np.array(dealt)).astype(np.float64) for player_hands in hands]
-        total += int(((weight_met(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum())
+        total += int(
+            ((opponent_weight(Weighted(rules, live), player) > 0) & (live[player] > 0)).sum()
+        )
     return total * factorial(r) // prod(map(factorial, deals))

@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 
 from ..._util.limits import DEEPEST
-from ..._util.memory import taken
+from ..._util.memory_budget import taken
 from ...errors import GameError
 from ...model.arrays import CHANCE, TERMINAL
 from ...rules import Chance, Decision, Game, PublicTreeGame
 from ..public_checks import checked_prior
-from .size import Size
+from .size import GameSize
 
 PASSES = (100, 400)
 """Minimum and maximum number of passes of the estimator."""
@@ -55,7 +55,7 @@ class _TooMuchError(Exception):
 
 def estimate_quietly(
     rules: Game | PublicTreeGame, name: str, *, seconds: float, allowed: float
-) -> Size | None:
+) -> GameSize | None:
     """Estimate a game, or return None if its rules cannot be sampled or take too much memory."""
     try:
         return estimate(_copy_rules(rules), name, seconds=seconds, allowed=allowed)
@@ -83,7 +83,7 @@ class _VisitedState:
     long."""
 
 
-class _Histories:
+class _SampledHistories:
     """Game, visited history by history."""
 
     def __init__(self, rules: Game) -> None:
@@ -108,7 +108,7 @@ class _Histories:
         )
 
 
-class _PublicTree:
+class _SampledPublicTree:
     """Game of private hands, visited public node by public node, with the deals that reach each."""
 
     def __init__(self, rules: PublicTreeGame) -> None:
@@ -143,8 +143,10 @@ class _PublicTree:
         return _VisitedState((TERMINAL, 0, deals), (deals, deals, 0.0, 0.0, 0.0), 0, lambda i: None)
 
 
-def _visitor(rules: Game | PublicTreeGame) -> _Histories | _PublicTree:
-    return _PublicTree(rules) if isinstance(rules, PublicTreeGame) else _Histories(rules)
+def _visitor(rules: Game | PublicTreeGame) -> _SampledHistories | _SampledPublicTree:
+    return (
+        _SampledPublicTree(rules) if isinstance(rules, PublicTreeGame) else _SampledHistories(rules)
+    )
 
 
 def hands_held(alive: np.ndarray) -> list[int]:
@@ -188,7 +190,7 @@ def estimate(
     seconds: float,
     seed: int = 0,
     allowed: float = math.inf,
-) -> Size:
+) -> GameSize:
     """Estimate a game's size by Chen's method.
 
     Args:
@@ -203,7 +205,7 @@ def estimate(
     """
     begun = time.perf_counter()
     visitor = _visitor(rules)
-    is_public = isinstance(visitor, _PublicTree)
+    is_public = isinstance(visitor, _SampledPublicTree)
     limit = taken() + allowed
     passes: list[np.ndarray] = []
     labels: list[Weighted] = []
@@ -231,7 +233,7 @@ def estimate(
         infosets, low, high = _infosets(labels)
         between = low, high if ended else math.inf
         actions = actions * infosets / decisions if decisions else 0.0
-    return Size(
+    return GameSize(
         name=name,
         n_players=int(rules.n_players),
         histories=nodes,
@@ -254,7 +256,7 @@ decisions."""
 
 
 def _pass(
-    rules: _Histories | _PublicTree, rng: Random, deadline: float, limit: float
+    rules: _SampledHistories | _SampledPublicTree, rng: Random, deadline: float, limit: float
 ) -> tuple[np.ndarray, Weighted, bool]:
     """Run one pass of the estimator.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..._util.plain import plain
 from ...errors import MOST_BYTES, format_bytes
-from .. import histories
+from .. import history_reader
 
 # The constants below were measured on the built-in games.
 BYTES_PER_STEP = 24
@@ -35,7 +35,7 @@ addition, for reaches and values; with ``"int16"`` it includes further float arr
 The third is per entry of a chunk, for its value."""
 
 
-class Chunks(NamedTuple):
+class ChunkCounts(NamedTuple):
     """Counts of a game that is solved in chunks."""
 
     numbers: int
@@ -50,14 +50,14 @@ class Chunks(NamedTuple):
     """Bytes of the arrays of the compiled game, to a few percent."""
     compiling: float
     """Peak memory of compiling, as a multiple of ``nbytes``."""
-    beside: int = 0
+    extra_bytes: int = 0
     """Bytes that compiling takes in addition to ``compiling * nbytes``."""
     scratch: int = 0
     """Bytes of scratch that solving takes in addition; they grow with the number of hands."""
 
 
 @dataclass(frozen=True)
-class Size:
+class GameSize:
     """Size of a game.  If numbers are estimated, ``interval`` gives their precision."""
 
     name: str
@@ -85,7 +85,7 @@ class Size:
     infosets_interval: tuple[float, float] = (math.nan, math.nan)
     """95 % interval of ``infosets``.  If histories are sampled, its upper end is the number of
     decision nodes, unless most infosets of a pass were visited in earlier passes."""
-    chunks: Chunks | None = None
+    chunks: ChunkCounts | None = None
     """Counts of the game in chunks; None if it cannot be cut."""
     is_cut: bool = False
     """True if :func:`tensorcfr.compile_game` cuts the game by default; bytes and seconds refer to
@@ -105,7 +105,7 @@ class Size:
         return self.passes == 0 and self.is_whole
 
     @property
-    def _solved(self) -> Chunks | None:
+    def _solved(self) -> ChunkCounts | None:
         """Counts of the game in chunks; None if it is compiled into a flat game by default."""
         return self.chunks if self.is_cut else None
 
@@ -140,9 +140,9 @@ class Size:
     def bytes_compiling(self) -> float:
         """Lower bound on the peak memory of compiling in bytes, the compiled game included."""
         if chunks := self._solved:
-            return chunks.compiling * chunks.nbytes + chunks.beside
+            return chunks.compiling * chunks.nbytes + chunks.extra_bytes
         if self.public_nodes is None:
-            return self.histories * histories.BYTES_AFTER_WALK
+            return self.histories * history_reader.BYTES_AFTER_READING
         return self.public_nodes * BYTES_LAID_OUT + self.bytes_compiled[0]
 
     @property

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..._util.arguments import Limit, Number, Whole, checked
-from ..._util.memory import Budget, budget, free_memory
+from ..._util.argument_checks import Limit, Number, Whole, checked
+from ..._util.memory_budget import MemoryBudget, budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
 from ...formats.game_sources import name_of, resolve_rules
 from ...rules import CardGame, Game, PublicTreeGame, Rules
 from .counted import count_betting, size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe
-from .size import Size, three_digits
+from .size import GameSize, three_digits
 
 PROBE_AT = 1_000
 """Number of states after which random plays probe the whole game; small enough for a game that
@@ -58,7 +58,7 @@ def game_size(
     seed: Annotated[int, Whole(0)] = 0,
     memory_limit: Limit = None,
     **parameters: Any,
-) -> Size:
+) -> GameSize:
     """Count or estimate the size of a game without compiling it.
 
     >>> game_size("leduc").infosets
@@ -125,12 +125,12 @@ class Watch:
         self,
         rules: Game | PublicTreeGame,
         name: str,
-        memory: Budget,
+        memory: MemoryBudget,
         progress: Callable[[CompileProgress], object] | None,
     ) -> None:
         self.rules, self.name, self.own, self.progress = rules, name, memory, progress
         self.begun = self.told = time.monotonic()
-        self.size: Size | None = None
+        self.size: GameSize | None = None
         self.is_probed = self.is_warned = False
         self.is_estimated = isinstance(rules, PublicTreeGame)
 
@@ -191,12 +191,12 @@ class Watch:
                 stacklevel=2,
             )
 
-    def _too_large(self, size: Size) -> MemoryLimitError:
+    def _too_large(self, size: GameSize) -> MemoryLimitError:
         """Return the error that reports about how much memory a game needs."""
         what = f"{self.own.what} (about {three_digits(size.histories)} histories)"
         return MemoryLimitError(what, int(size.bytes_compiling), self.own.limit, about=True)
 
-    def _estimate(self, seconds: float) -> Size | None:
+    def _estimate(self, seconds: float) -> GameSize | None:
         """Return an estimate with a small error, or None if there is none."""
         self.is_estimated = True
         allowed = max(int(ESTIMATE_SHARE * self.own.limit), LEAST_ALLOWED)
@@ -204,4 +204,4 @@ class Watch:
         return size if size is not None and size.relative_error <= REFUSED_ERROR else None
 
 
-__all__ = ["CompileProgress", "Size", "Watch", "estimate", "game_size"]
+__all__ = ["CompileProgress", "GameSize", "Watch", "estimate", "game_size"]

@@ -61,7 +61,7 @@ class _Decisions(NamedTuple):
 
 
 class BettingRows:
-    """Betting of a spot as rows; see :class:`tensorcfr.rules.Rows`.
+    """Betting of a spot as rows; see :class:`tensorcfr.rules.StateRows`.
 
     Args:
         betting: Betting rules of the spot.

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..._util.memory import reserve
+from ..._util.memory_budget import reserve
 from .deck import CARDS, RANKS, SUITS, orders_of_suits
 
 MAX_FOLDED = 4

@@ -12,7 +12,7 @@ from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
-from ..._util.arguments import brief
+from ..._util.argument_checks import brief
 
 RANKS = "23456789TJQKA"
 SUITS = "cdhs"

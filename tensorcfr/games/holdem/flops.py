@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from ..._util.arguments import Whole, checked
+from ..._util.argument_checks import Whole, checked
 from .deck import CARDS
 
 N_FLOPS = 22_100

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._util.arguments import brief
+from ..._util.argument_checks import brief
 from .deck import HAND_NUMBER, HANDS, RANKS, SUITS, pieces
 
 _GROUP = re.compile(r"([2-9TJQKA])([2-9TJQKA])([so]?)", re.IGNORECASE)

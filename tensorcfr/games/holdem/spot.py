@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._util.arguments import Check, Number, Several, Text, brief, checked
-from ...rules import CardGame, Chips, Deal, Decision, Fold, HandGroups, Showdown, Usual
+from ..._util.argument_checks import Check, Number, Several, Text, brief, checked
+from ...rules import CardGame, Chips, Deal, Decision, Defaults, Fold, HandGroups, Showdown
 from . import betting
 from .betting import STREETS, SpotBetting, StreetState
 from .betting_rows import BettingRows
@@ -140,7 +140,7 @@ class Spot(CardGame):
         units = {"chips": 1.0, "%": pot / 100.0}
         if big_blind is not None:
             units["mbb"] = big_blind / 1000.0
-        self.usual = Usual("float32", "0.5%", units)
+        self.defaults = Defaults("float32", "0.5%", units)
         self.rake, self.rake_cap = float(rake), float(rake_cap)
         for what, sizes in (("bets", bets), ("raises", raises), ("donk", donk)):
             _check_sizes(f"{game}: {what}", sizes)

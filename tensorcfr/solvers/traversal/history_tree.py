@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..._util.arguments import brief
+from ..._util.argument_checks import brief
 from ..._util.limits import INDEX_LIMIT, ONE_VISIT_CHECK_LIMIT
 from ...errors import GameError
 from ...kernels.alias import make_alias_tables

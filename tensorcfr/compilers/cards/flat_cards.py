@@ -1,0 +1,172 @@
+"""Flat form of a card game, with every pair of hands spelled out."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from ..._util.memory_budget import budget, require
+from ...model.flat_game import FlatGame
+from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
+from .. import flat_compiler
+from ..sizes.counted import count_betting
+from .card_sums import (
+    Dealing,
+    cards_label,
+    deal_boards,
+    pair_odds,
+    payoff_scale,
+    read_deal,
+    shares_of_runouts,
+    unfold,
+    without,
+)
+
+Deals = tuple[tuple[int, ...], ...]
+"""The cards of each deal so far."""
+SCALES_KEPT = 8
+"""Boards whose scales of payoffs are kept, arrays of hands x hands."""
+
+
+class HandByHand(PublicTreeGame):
+    """Card game with every pair of hands spelled out, for small decks.
+
+    If weights vary by board, cards are dealt by weight, and payoffs are multiplied by
+    :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale`.
+
+    Args:
+        rules: The card game.
+    """
+
+    def __init__(self, rules: CardGame) -> None:
+        self.rules = rules
+        self.hands = [
+            [rules.hand_label(player, hand) for hand in range(len(rules.hands[player]))]
+            for player in range(2)
+        ]
+        self._dealing = Dealing(rules)
+        self.prior = self._dealing.pairs
+        self._scales: dict[Deals, np.ndarray | float] = {}
+
+    @property
+    def name(self) -> str:
+        """Name of the card game."""
+        return self.rules.name
+
+    def scale(self, dealt: Deals) -> np.ndarray | float:
+        """Return :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale` after some deals."""
+        if dealt not in self._scales:
+            if len(self._scales) == SCALES_KEPT:
+                self._scales.clear()
+            self._scales[dealt] = payoff_scale(self.rules, dealt)
+        return self._scales[dealt]
+
+    def root(self) -> tuple[Any, Deals]:
+        """Return the state of the betting, and the cards of each deal so far: none."""
+        return self.rules.root(), ()
+
+    def node(self, state: tuple[Any, Deals]) -> Decision | Chance | Payoff:
+        """Return the node of a state; payoffs refer to matrices over pairs of hands."""
+        betting, dealt = state
+        node = self.rules.node(betting)
+        if isinstance(node, Decision):
+            return node
+        if isinstance(node, Deal):
+            return Chance(self.cards(dealt, node.cards))
+        if isinstance(node, Fold):
+            rows = (node.utilities,) * 3
+            return Payoff(1.0, (*rows, dealt) if self.rules.weights_vary else rows)
+        return Payoff(1.0, node if isinstance(node, Runout) else (*node, dealt))
+
+    def cards(self, dealt: Deals, count: int) -> dict[Any, np.ndarray]:
+        """Return the probability of each set of ``count`` cards that can be dealt next.
+
+        Args:
+            dealt: The cards of each deal so far.
+            count: Cards of the next deal.
+
+        Returns:
+            The label of each set of cards, with float64 (hands of player 0, hands of player 1): its
+            probability given the hands.
+        """
+        rules, shown = self.rules, tuple(chain.from_iterable(dealt))
+        if rules.weights_vary:
+            weights = dict(pair_odds(rules, (*rules.board, *shown), count))
+            total = sum(weights.values())
+            total = np.where(total > 0.0, total, 1.0)
+            return {cards_label(rules, cards): w / total for cards, w in weights.items()}
+        free = [card for card in rules.free.tolist() if card not in shown]
+        deals = comb(len(free) - 2 * rules.hands[0].shape[1], count)
+        probabilities = {}
+        board_weights = {} if dealt else self._dealing.boards
+        for cards in sorted(board_weights) or combinations(free, count):
+            out = np.outer(*(without(hands, np.array(cards)) for hands in rules.hands))
+            label = cards_label(rules, cards)
+            if board_weights:
+                both_possible = self._dealing.apart
+                probabilities[label] = (
+                    board_weights[cards] * out / np.where(both_possible > 0.0, both_possible, 1.0)
+                )
+            else:
+                probabilities[label] = out / deals
+        return probabilities
+
+    def next(self, state: tuple[Any, Deals], action: Any) -> tuple[Any, Deals]:
+        """Return the state after an action or a deal."""
+        betting, dealt = state
+        if isinstance(node := self.rules.node(betting), Deal):
+            cards = read_deal(self.rules, str(action), node.cards) or ()
+            return self.rules.next(betting, None), (*dealt, cards)
+        return self.rules.next(betting, action), dealt
+
+    def matrix(self, key: Any) -> np.ndarray:
+        """Return the payoffs for every pair of hands, float64 (2, hands of player 0, hands of
+        player 1)."""
+        win, tie, lose, *dealt = key
+        if isinstance(key, Runout):
+            # The payoff is the mean over all boards.
+            shares = np.array(shares_of_runouts(self.rules, key.cards))
+            payoffs: np.ndarray = np.tensordot(np.array(key[:3]), shares, axes=(0, 0))
+            return payoffs
+        deals: Deals = dealt[0] if dealt else ()
+        cards = (*self.rules.board, *chain.from_iterable(deals))
+        scale = np.broadcast_to(self.scale(deals), self.prior.shape)
+        if win == tie == lose:
+            return np.array([win[player] * scale for player in range(2)])
+        first, second = (np.zeros(len(hands), dtype=np.int64) for hands in self.rules.hands)
+        for strength, hands in zip((first, second), self.rules.hands, strict=True):
+            live = without(hands, np.array(cards))
+            strength[live] = self.rules.strength(cards, hands[live])
+        ahead = np.sign(first[:, None] - second)
+        return np.array(
+            [
+                scale * np.where(ahead > 0, win[p], np.where(ahead < 0, lose[p], tie[p]))
+                for p in range(2)
+            ]
+        )
+
+
+def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:
+    """Compile a card game into one flat form, with arrays of hands x hands.
+
+    Args:
+        rules: The rules.
+        name: The name of the game.
+        limit: Memory limit in bytes.
+        by_hand: The rules hand by hand; by default made from ``rules``.
+
+    Raises:
+        MemoryLimitError: The memory does not suffice; the message gives both amounts.
+    """
+    with budget(f"laying out {name} hand by hand", limit):
+        count_betting(rules, name, is_compiled=True)
+        betting = unfold(rules, name)
+    boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
+    needed = 8 * 4 * boards * len(rules.hands[0]) * len(rules.hands[1])
+    require(needed, f"laying out {name} hand by hand", limit)
+    return flat_compiler.compile_again_flat(
+        by_hand or HandByHand(rules), name, limit, symmetry=False
+    )

@@ -1,0 +1,152 @@
+"""Invariants A: the arrays themselves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._util.declared import Declared, declared
+from ..model.arrays import HistoryTree, PublicTree, SequenceForm, named_arrays
+from ..payoff import ARRAYS
+from .reader import Reader, fail, named_after
+
+ANY_SIGNED = np.signedinteger
+
+
+def views(reader: Reader) -> Iterator[tuple[str, Declared, dict[str, Any]]]:
+    """Yield prefix of array names, declared dtypes and shapes, and the arrays of each part of a
+    game."""
+    game = reader.game
+    yield "", declared_form(game.form), dict(named(game.form))
+    if reader.has_tree:
+        yield "", declared(HistoryTree), dict(named(reader.tree))
+    if "public" in game.views:
+        yield "public.", declared(PublicTree), dict(named(game.public.tree))
+    if "merged" in game.views:
+        # The merged form has the players of the game.
+        of_merged = {
+            **declared_form(game.merged.form),
+            "sequence": (np.uint32, ("sequences",)),
+        }
+        yield "merged.", of_merged, dict(named(game.merged.form), sequence=game.merged.sequence)
+    if game.has_imperfect_recall:
+        yield "", {"tied_to": (np.uint32, ("infosets",))}, {"tied_to": game.strategy_class}
+
+
+def every_array(reader: Reader) -> Iterator[tuple[str, Any]]:
+    """Yield the arrays of all parts of a game by name."""
+    for prefix, _, arrays in views(reader):
+        yield from ((prefix + name, array) for name, array in arrays.items())
+
+
+def declared_form(form: SequenceForm) -> Declared:
+    """Return the declared dtypes and shapes of a sequence form and its payoff operator."""
+    of_parts = {
+        f"{part.kind}.{name}": array
+        for part in form.operator
+        for name, array in ARRAYS[part.kind].items()
+    }
+    return {**declared(SequenceForm), **of_parts}
+
+
+def named(view: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the arrays of a record by name; arrays of a payoff part as ``part.array``."""
+    for name, array in named_arrays(view):
+        yield name.replace("/", "."), array
+
+
+def check_array(reader: Reader) -> None:
+    """Check dtype and shape of every array."""
+    players: dict[str, int] = {}
+    for prefix, wanted, arrays in views(reader):
+        sizes = dict(players)
+        with named_after(prefix):
+            check_declared(arrays, wanted, sizes)
+        players = {"players": sizes.get("players", 0)}
+        if players["players"] < 1 or sizes.get("nodes", 1) < 1:
+            fail(f"there are {sizes['players']} players and {sizes.get('nodes')} nodes")
+
+
+def check_declared(arrays: Mapping[str, Any], wanted: Declared, sizes: dict[str, int]) -> None:
+    """Check that all arrays are as declared.
+
+    Args:
+        arrays: The arrays by name.
+        wanted: Their dtypes and shapes.
+        sizes: As for :func:`check_one`.
+    """
+    for name, (dtype, dimensions) in wanted.items():
+        with named_after(f"{name} "):
+            check_one(arrays[name], dtype, dimensions, sizes)
+
+
+def check_one(
+    array: Any, dtype: type, dimensions: tuple[str | int, ...], sizes: dict[str, int]
+) -> None:
+    """Check that an array is as declared.
+
+    Args:
+        array: The array.
+        dtype: Its declared dtype.
+        dimensions: Its declared shape.
+        sizes: Size by name of a dimension; unknown sizes are taken from the array and added.
+    """
+    if not isinstance(array, np.ndarray):
+        fail(f"is of type {type(array).__name__}, not an array")
+    # A field that is declared as any signed integer may have any width.
+    any_size = dtype is ANY_SIGNED
+    right = np.issubdtype(array.dtype, dtype) if any_size else array.dtype == dtype
+    if not (right and array.dtype.isnative):
+        declared = "a signed integer" if any_size else np.dtype(dtype)
+        order = "" if array.dtype.isnative else " in foreign byte order"
+        fail(f"is {np.dtype(array.dtype.type)}{order}, not {declared}")
+    # The first array with a dimension defines its size, and later arrays must agree.
+    if array.ndim == len(dimensions):
+        for dimension, size in zip(dimensions, array.shape, strict=True):
+            base, offset = split_dimension(dimension)
+            sizes.setdefault(base, max(0, size - offset))
+    wanted = tuple(
+        sizes.get(base, 0) + offset if base else offset
+        for base, offset in map(split_dimension, dimensions)
+    )
+    if array.shape != wanted:
+        dimensions_text = ", ".join(map(str, dimensions)) + ("," if len(dimensions) == 1 else "")
+        fail(f"has shape {array.shape}, not ({dimensions_text}) = {wanted}")
+
+
+@cache
+def split_dimension(dimension: str | int) -> tuple[str, int]:
+    """Split a dimension into name and offset: ``"players - 1"`` into ``("players", -1)``, 9 into
+    ``("", 9)``."""
+    if isinstance(dimension, int):
+        return "", dimension
+    base, offset = re.fullmatch(r"(.*?)( [+-] \d+)?", dimension).groups()  # type: ignore[union-attr]
+    return base, int((offset or "0").replace(" ", ""))
+
+
+LEAST, MOST = -2, 1 << 32
+"""Range of whole numbers in a game: sentinels, 32-bit indices, and the end of their range."""
+
+
+def check_size(reader: Reader) -> None:
+    """Check that whole numbers are in the range of indices, so that sums and products do not
+    overflow."""
+    for name, array in every_array(reader):
+        # Smaller types cannot be out of range.
+        if array.dtype == np.int64 and array.size:
+            least, most = int(array.min()), int(array.max())
+            if least < LEAST or most > MOST:
+                fail(f"{name} holds {least if least < LEAST else most}")
+
+
+def check_contiguous(reader: Reader) -> None:
+    """Check that every array is contiguous and aligned, as kernels require."""
+    for name, array in every_array(reader):
+        if not array.flags.c_contiguous:
+            fail(f"{name} is not contiguous in C order")
+        if not array.flags.aligned:
+            fail(f"{name} is not aligned")

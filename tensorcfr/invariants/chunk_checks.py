@@ -1,0 +1,276 @@
+"""Invariants K: the trunk, the shapes and the chunks of a game in chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from .._util.declared import declared
+from ..kernels.shapes import POOLS, shape_form
+from ..model.arrays import SequenceForm, not_none
+from ..model.chunked_form import (
+    ALIGNED,
+    ROW,
+    ChunkedForm,
+    ChunkShapes,
+    pass_order_of,
+    whole_rows,
+)
+from ..payoff import ARRAYS
+from .array_checks import check_declared, declared_form, named
+from .reader import fail, first_true, named_after, outside
+
+OF_WHOLE_GAMES = ("S5", "B4")
+"""Lines that a shape does not satisfy, because its players have entries in place of an empty
+sequence."""
+TOGETHER = 1 << 12
+"""Number of rows of entries that are checked at a time; all at once would take more memory than the
+game."""
+OF_BOARDS = ("cards/hand_list", "cards/board", "cards/amount", "cards/weight")
+"""Names of the arrays in which shapes of equal structure may differ."""
+
+
+class ChunkReader:
+    """Game in chunks that is being checked.
+
+    Args:
+        game: The game.
+        sequences: Number of sequences of the game that was cut; None if they have not been counted.
+    """
+
+    def __init__(self, game: ChunkedForm, sequences: int | None = None) -> None:
+        self.game, self.sequences = game, sequences
+
+    @property
+    def shapes(self) -> ChunkShapes:
+        """Shapes of the game."""
+        return not_none(self.game.shapes)
+
+    @cached_property
+    def structures(self) -> tuple[np.ndarray, np.ndarray]:
+        """Structures of the shapes; see
+        :attr:`tensorcfr.model.chunked_form.ChunkShapes.structures`."""
+        return self.shapes.structures
+
+    @property
+    def examples(self) -> Iterator[tuple[int, SequenceForm]]:
+        """Shape of each structure, and its form; valid only after K3 has been checked."""
+        return zip(self.structures[0].tolist(), self.forms, strict=True)
+
+    @cached_property
+    def forms(self) -> list[SequenceForm]:
+        """Form of each structure; valid only after K3 has been checked."""
+        return [shape_form(self.shapes, shape) for shape in self.structures[0].tolist()]
+
+    @cached_property
+    def spans(self) -> np.ndarray:
+        """int64 (chunks, 2): begin and end of the rows of each chunk in its shape, without entries;
+        valid only after K6 has been checked."""
+        return whole_rows(self.shapes.spans[self.game.shape])
+
+    def rows(self) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield some rows of entries at a time: the index of the first row, and int64 (3, rows)."""
+        for first in range(0, len(self.game.entry_runs), TOGETHER):
+            yield first, self.game.entry_runs[first : first + TOGETHER].T.astype(np.int64)
+
+    def owners(self, first: int, rows: int) -> np.ndarray:
+        """Return twice the chunk, plus the player, of each of some rows of entries, int64 (rows,);
+        valid only if ``run_offset`` ascends."""
+        ends = self.game.run_offset[:, 1:].ravel()
+        return np.searchsorted(ends, np.arange(first, first + rows), side="right")
+
+
+def check_arrays(reader: ChunkReader) -> None:
+    """Check dtypes and shapes of the arrays over chunks and of the pools."""
+    game, shapes = reader.game, reader.shapes
+    arrays = {name: getattr(game, name) for name in declared(ChunkedForm)}
+    arrays |= {f"shapes.{name}": array for name, array in shapes._asdict().items()}
+    of_shapes = {"shapes.place": (np.int64, ("shapes", len(shapes.fields), 3))}
+    pools = {f"shapes.{pool}": (dtype, (f"numbers of {pool}",)) for dtype, pool in POOLS.items()}
+    wanted = {**declared(ChunkedForm), **of_shapes, **pools}
+    check_declared(arrays, wanted, {"chunks": len(game.shape)})
+
+
+def check_form_arrays(form: SequenceForm) -> None:
+    """Check dtypes and shapes of the arrays of a sequence form of two players."""
+    check_declared(dict(named(form)), declared_form(form), {"players": 2})
+
+
+def check_pools(reader: ChunkReader) -> None:
+    """Check that every array of a shape lies within its pool, and that shapes of equal structure
+    share their arrays."""
+    place, (examples, structure) = reader.shapes.place, reader.structures
+    same = examples[structure]
+    for field, name in enumerate(reader.shapes.fields):
+        kind, _, array = name.rpartition("/")
+        dtype = ARRAYS[kind][array][0] if kind else np.int64
+        # Without a kind, infoset_parent is uint32 and every other array int64.
+        pool = "indices" if name == "infoset_parent" else POOLS[dtype]
+        begin, size, _ = place[:, field].T
+        end = len(getattr(reader.shapes, pool))
+        if (shape := first_true((begin < 0) | (size < 0) | (size > end - begin))) is not None:
+            fail(
+                f"{name} of shape {shape} has {size[shape]} numbers from {begin[shape]} on in a "
+                f"pool of {end}"
+            )
+        differs = (place[:, field] != place[same, field]).any(axis=1)
+        if name not in OF_BOARDS and (shape := first_true(differs)) is not None:
+            fail(f"shapes {same[shape]} and {shape} share player_sequences, but not {name}")
+    for shape, form in reader.examples:
+        with named_after(f"shape {shape}: "):
+            check_form_arrays(form)
+
+
+def check_tiles(reader: ChunkReader) -> None:
+    """Check that buckets are in order, with gaps only for alignment, and that entries are before
+    and after all of them."""
+    for shape, form in reader.examples:
+        if begin := int(form.player_sequences[0]):
+            fail(f"shape {shape} begins at sequence {begin}, not 0")
+        if (begin := int(form.bucket_sequence[:1].sum())) % ROW:
+            fail(f"bucket 0 of shape {shape} begins at sequence {begin}, within a row")
+        ends = form.bucket_sequence + form.bucket_actions * form.bucket_lanes
+        gaps = form.bucket_sequence[1:] - ends[:-1]
+        if (bucket := outside(gaps, 0, ALIGNED)) is not None:
+            fail(
+                f"bucket {bucket + 1} of shape {shape} begins at sequence "
+                f"{form.bucket_sequence[bucket + 1]}, after one that ends at {ends[bucket]}"
+            )
+
+
+def check_shape(reader: ChunkReader) -> None:
+    """Check that every chunk has a shape, and every shape a chunk."""
+    shape, shapes = reader.game.shape, reader.shapes.n_shapes
+    if (chunk := outside(shape, 0, shapes)) is not None:
+        fail(f"chunk {chunk} has shape {shape[chunk]} of {shapes}")
+    if (unused := first_true(np.bincount(shape, minlength=shapes) == 0)) is not None:
+        fail(f"shape {unused} has no chunk")
+
+
+def check_number_offset(reader: ChunkReader) -> None:
+    """Check that the numbers of the trunk come first, then those of chunk after chunk, each from a
+    whole row on."""
+    game, (before, last) = reader.game, reader.spans.T
+    begin = max(whole_rows(game.trunk.n_sequences), int(before.max(initial=0)))
+    ends = np.cumsum([begin, *(last - before).tolist()])
+    if (index := first_true(game.number_offset != ends)) is not None:
+        which = f"chunk {index} begins" if index < game.n_chunks else "the arrays end"
+        fail(f"{which} at number {game.number_offset[index]}, not {ends[index]}")
+    if (index := first_true(game.sequence_offset != ends[:-1] - before)) is not None:
+        fail(
+            f"chunk {index} has the base {game.sequence_offset[index]}, "
+            f"not {ends[index] - before[index]}"
+        )
+
+
+def check_pass_order(reader: ChunkReader) -> None:
+    """Check the order of a pass.
+
+    A chunk is entered from the trunk, or from a chunk that was entered and not left.  A pass visits
+    every part in this order, and chunks with others below them have scratch space of their own.
+    """
+    game, path = reader.game, [0]
+    for chunk, parent_part in enumerate(game.parent_part.tolist()):
+        while path and path[-1] != parent_part:
+            path.pop()
+        if not path:
+            fail(f"chunk {chunk} is entered from part {parent_part}, which does not lead to it")
+        path.append(chunk + 1)
+    tour = pass_order_of(game.parent_part, reader.shapes.sequences[game.shape])
+    for name, expected in tour._asdict().items():
+        numbers = getattr(game, name)
+        if len(numbers) != len(expected):
+            fail(f"{name} has {len(numbers)} numbers, not {len(expected)}")
+        if (index := first_true(numbers != expected)) is not None:
+            fail(f"{name} {index} is {numbers[index]}, not {expected[index]}")
+
+
+def check_entry_offset(reader: ChunkReader) -> None:
+    """Check that the entries of all chunks and the rows of ``row`` are tiled chunk by chunk and
+    player by player; entries from the trunk come first."""
+    game = reader.game
+    beyond = len(game.entry_distances)
+    for first, (count, _, begin) in reader.rows():
+        if (index := first_true((count < 1) | (count > beyond - begin))) is not None:
+            row = first + index
+            fail(
+                f"row {row} of entries is {game.entry_runs[row].tolist()}, with {beyond} distances"
+            )
+    behind_trunk_first = np.argsort(game.parent_part > 0, kind="stable")
+    for name, order in (
+        ("run_offset", np.arange(game.n_chunks)),
+        ("entry_offset", behind_trunk_first),
+    ):
+        offset = getattr(game, name)
+        what = name.removesuffix("_offset")
+        if (chunk := first_true(np.diff(offset, axis=1).min(axis=1, initial=1) < 1)) is not None:
+            fail(f"chunk {chunk} has {what} {offset[chunk].tolist()}")
+        ends = offset[order, 2]
+        gaps = offset[order, 0] != np.append(0, ends[:-1])[: len(ends)]
+        if (index := first_true(gaps)) is not None:
+            chunk = int(order[index])
+            fail(f"chunk {chunk} begins at {what} {offset[chunk, 0]}, not where others end")
+        if name == "run_offset" and (end := int(ends[-1]) if len(ends) else 0) != len(
+            game.entry_runs
+        ):
+            fail(f"there are {len(game.entry_runs)} rows of entries, and the chunks end at {end}")
+    counts = np.diff(game.entry_offset, axis=1).ravel()
+    counted = np.zeros_like(counts)
+    for first, (count, _, _) in reader.rows():
+        np.add.at(counted, reader.owners(first, len(count)), count)
+    if (index := first_true(counts != counted)) is not None:
+        fail(
+            f"player {index % 2} has {counts[index]} entries into chunk {index // 2}, and rows of "
+            f"{counted[index]}"
+        )
+
+
+def check_entry_counts(reader: ChunkReader) -> None:
+    """Check that a chunk has the entries of its shape."""
+    counts, (before, last) = np.diff(reader.game.entry_offset, axis=1), reader.spans.T
+    expected = np.stack([before, reader.shapes.sequences[reader.game.shape] - last], axis=1)
+    # Entries of player 0 are padded to whole rows, so that the sequences after them begin at a row.
+    wrong = (whole_rows(counts[:, 0]) != expected[:, 0]) | (counts[:, 1] != expected[:, 1])
+    if (chunk := first_true(wrong)) is not None:
+        fail(
+            f"chunk {chunk} has {counts[chunk].tolist()} entries, and its shape space for "
+            f"{expected[chunk].tolist()}"
+        )
+
+
+def check_entry(reader: ChunkReader) -> None:
+    """Check that entries lie behind sequences of their player in the part that the chunk is entered
+    from."""
+    game = reader.game
+    of_forms = np.array([form.player_sequences for form in reader.forms], np.int64)
+    of_chunks = of_forms.reshape(-1, 3)[reader.structures[1][game.shape]]
+    # Sequences of each player in the part above: the trunk, or a chunk.
+    bounds = np.concatenate([[game.trunk.player_sequences], of_chunks])[game.parent_part]
+    lowest, end = bounds[:, :2].ravel(), bounds[:, 1:].ravel()
+    for first, (count, after, begin) in reader.rows():
+        # Few pairs of a count and an offset occur, so compute the maximum of each pair once.
+        kinds, kind = np.unique(np.stack([count, begin]), axis=1, return_inverse=True)
+        furthest = [int(game.entry_distances[i : i + size].max()) for size, i in kinds.T.tolist()]
+        last = after + np.array(furthest)[kind]
+        owner = reader.owners(first, len(after))
+        wrong = (after < lowest[owner]) | (last >= end[owner])
+        if (i := first_true(wrong)) is not None:
+            chunk, player = divmod(int(owner[i]), 2)
+            fail(
+                f"an entry of player {player} into chunk {chunk} lies behind sequences "
+                f"{after[i]} to {last[i]} of part {game.parent_part[chunk]}, which are not all "
+                "this player's"
+            )
+
+
+def check_sequences(reader: ChunkReader) -> None:
+    """Check that trunk and chunks have all sequences of the game that was cut, without entries."""
+    of_shapes = np.array(
+        [form.bucket_actions @ form.bucket_lanes for form in reader.forms], np.int64
+    )
+    of_chunks = of_shapes[reader.structures[1][reader.game.shape]]
+    total = reader.game.trunk.n_sequences + int(of_chunks.sum())
+    if reader.sequences is not None and total != reader.sequences:
+        fail(f"trunk and chunks have {total:,} sequences, and the game {reader.sequences:,}")

@@ -1,0 +1,332 @@
+"""The compiled game: the interface that all layouts of its arrays share.
+
+A game has a trunk and chunks (:mod:`tensorcfr.model.chunked_form`), counts, labels and, if it has
+private hands, public nodes (:mod:`tensorcfr.model.public_nodes`).  Some games are also laid out
+(:class:`~tensorcfr.model.flat_game.FlatGame`), which algorithms need that do not pass over trunk
+and chunks.  A game is laid out only on request.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .._util.renamed import renamed_attributes
+from ..rules import Defaults
+from .chunked_form import ChunkedForm
+
+if TYPE_CHECKING:
+    from .flat_game import FlatGame
+    from .public_nodes import PublicNodes
+
+
+class Located(NamedTuple):
+    """Infoset that was found by its label."""
+
+    label: str
+    """Canonical spelling of the label."""
+    player: int
+    actions: tuple[str, ...]
+    numbers: slice
+    """Positions of its actions in the arrays of a policy."""
+
+
+@renamed_attributes(stands_for="multiplicity")
+class InfosetRows(NamedTuple):
+    """Infosets of one player that have equally many actions."""
+
+    player: int
+    """Acting player."""
+    labels: list[str]
+    """Label of each infoset."""
+    actions: list[tuple[str, ...]]
+    """Action labels of each infoset."""
+    numbers: np.ndarray
+    """int64 (infosets, actions): positions in the arrays of a policy."""
+    multiplicity: np.ndarray
+    """float64 (infosets,): number of infosets that each entry is the sum of."""
+
+    def select(self, which: np.ndarray) -> InfosetRows:
+        """Return some of the infosets, by their indices here."""
+        indices = which.tolist()
+        labels, actions = [self.labels[k] for k in indices], [self.actions[k] for k in indices]
+        return InfosetRows(
+            self.player, labels, actions, self.numbers[indices], self.multiplicity[indices]
+        )
+
+
+class Recipe(NamedTuple):
+    """Arguments with which a game in chunks is compiled again."""
+
+    source: str | None
+    """Name and parameters of a built-in game; None for a game of the user."""
+    cut: bool | int | tuple[int, ...] | tuple[str, ...]
+    """Position of the cut, as for :func:`tensorcfr.compile_game`."""
+    limit: int
+    """Largest number of sequences of a chunk that holds several subtrees."""
+    symmetry: bool
+    """Merging of symmetric infosets, as for :func:`tensorcfr.compile_game`."""
+
+
+@renamed_attributes(usual="defaults", settled="round_to_zero")
+class PayingGame:
+    """Properties that depend only on the utilities and the digest."""
+
+    is_of_cards: bool = False
+    """True if this is a card game, such as a spot of hold'em."""
+    defaults: Defaults = Defaults()
+    """Defaults for solving the game, and its units."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def utilities(self) -> np.ndarray:
+            """float64 (n, players): all utilities that occur at terminals, in the game's own unit,
+            in any order, possibly repeated."""
+
+        @property
+        def digest(self) -> str:
+            """Fingerprint of arrays and labels, independent of the name and of merging."""
+
+    @cached_property
+    def utility_sums(self) -> tuple[float, float]:
+        """Smallest and largest sum of the players' utilities over the terminals."""
+        sums = self.utilities.sum(axis=1)
+        return float(sums.min()), float(sums.max())
+
+    @property
+    def zero_sum(self) -> bool:
+        """True if the utilities sum to 0 at every terminal, up to rounding."""
+        return max(map(abs, self.utility_sums)) <= self.utility_tolerance
+
+    @property
+    def constant_sum(self) -> bool:
+        """True if the utilities sum to the same number at every terminal, up to rounding."""
+        least, most = self.utility_sums
+        return most - least <= self.utility_tolerance
+
+    @cached_property
+    def utility_tolerance(self) -> float:
+        """Rounding error of a sum of utilities: 1e-12 of the largest absolute utility."""
+        return 1e-12 * float(np.abs(self.utilities).max())
+
+    def round_to_zero(self, number: float) -> float:
+        """Return a value or a difference of values for print: 0 if it is within the rounding error
+        of the largest utility."""
+        return 0.0 if abs(number) <= 1e-3 * self.utility_tolerance else number
+
+
+@renamed_attributes(
+    swept="chunked_form",
+    tied_to="strategy_class",
+    forgets="has_imperfect_recall",
+    folded="merge_array",
+    is_laid_out="is_flat",
+)
+class CompiledGame(PayingGame, ABC):
+    """Game compiled into flat arrays, once; :func:`tensorcfr.solve` passes over them.
+
+    All arrays are read-only.  Build one with :func:`tensorcfr.compile_game`.
+    """
+
+    name: str
+    """Name and parameters with which the game was requested."""
+    unit: float = 1.0
+    """Factor from payoffs in the arrays to payoffs in the game's own unit: 1, or a power of two if
+    the payoffs are extreme (:func:`tensorcfr.compilers.history_reader.unit_of`).  Values of
+    policies and solutions are in the game's own unit."""
+    links = None
+    """None, because one sequence leads to an infoset.  Games of teams have several."""
+    strategy_class: np.ndarray | None = None
+    """uint32 (infosets,): in an abstraction with imperfect recall, the first infoset among the
+    infosets with the same strategy; see :mod:`tensorcfr.abstraction`."""
+    recipe: Recipe | None = None
+    """Arguments with which a game in chunks is compiled again; None for other games, whose arrays
+    are saved in files."""
+    is_compiled = True
+    """True if all infosets and histories are known; False for a game that is solved from its
+    rules."""
+    is_flat: bool = False
+    """True if this is a :class:`~tensorcfr.model.flat_game.FlatGame`."""
+    merges_hands: bool = False
+    """True if hands or outcomes that the payoffs cannot tell apart are one in the arrays of
+    policies."""
+
+    @property
+    def by_histories(self) -> bool:
+        """True if traversals go through histories, and not through public nodes."""
+        return False
+
+    layout: str = "flat"
+    """Layout for solvers: ``"flat"``, ``"tied"`` (imperfect recall), ``"chunks"``, ``"teams"``, or
+    ``"rules"`` for games that are not compiled."""
+
+    if TYPE_CHECKING:
+
+        @property
+        def chunks(self) -> ChunkedForm:
+            """Trunk and chunks, in the order of a policy's arrays; a flat game is a trunk without
+            chunks."""
+
+        @property
+        def nodes(self) -> PublicNodes | None:
+            """Public nodes, if this is a game of private hands and a public tree."""
+
+        @property
+        def n_players(self) -> int:
+            """Number of players; they are numbered from 0."""
+
+        @property
+        def n_infosets(self) -> int:
+            """Number of infosets of all players."""
+
+        @property
+        def n_sequences(self) -> int:
+            """Number of sequences of all players, the empty ones included."""
+
+        @property
+        def n_histories(self) -> int:
+            """Number of histories, the root, chance nodes and terminals included; counted, not
+            expanded."""
+
+        @property
+        def n_decision_nodes(self) -> int:
+            """Number of histories where a player acts; counted, not expanded."""
+
+        @property
+        def n_numbers(self) -> int:
+            """Length of the arrays of a policy."""
+
+        def count_of(self, player: int) -> int:
+            """Return the number of infosets of a player."""
+
+        def labels_of(self, player: int) -> Iterator[str]:
+            """Yield the labels of a player's infosets, in the order of :meth:`rows`."""
+
+        def locate(self, label: str) -> Located:
+            """Return an infoset by its label.
+
+            Raises:
+                KeyError: There is no such infoset.
+            """
+
+        def rows(self, player: int) -> Iterator[InfosetRows]:
+            """Yield the infosets of a player, some at a time."""
+
+    @abstractmethod
+    def flat(self, memory_limit: int | None = None) -> FlatGame:
+        """Return the same game, laid out; every call makes a new one.
+
+        Args:
+            memory_limit: Bytes that it may take; by default the machine's free memory.
+
+        Raises:
+            MemoryLimitError: It would take more; raised before it is made, with both figures.
+        """
+
+    def chunked_form(self, *, merged: bool) -> ChunkedForm:
+        """Return the game in the form that solvers pass over.
+
+        Args:
+            merged: True to merge infosets that the payoffs cannot tell apart.  A game in chunks
+                ignores it: its infosets were merged, or not, when it was compiled.
+        """
+        return self.chunks
+
+    @property
+    def has_imperfect_recall(self) -> bool:
+        """True if infosets share a strategy although their player could tell them apart by earlier
+        events (imperfect recall)."""
+        return self.strategy_class is not None
+
+    @property
+    def merged_numbers(self) -> np.ndarray | None:
+        """uint32 (numbers,): index of each number in the merged form of :meth:`chunked_form`; None
+        if the form is not merged."""
+        return None
+
+    def merge_array(self, whole: np.ndarray) -> np.ndarray | None:
+        """Convert an array of a policy to the merged form of :meth:`chunked_form`.
+
+        Args:
+            whole: float64 (numbers,): an array of a policy.
+
+        Returns:
+            float64 (numbers of the merged form,); None if merged infosets have different numbers.
+        """
+        merged_number = self.merged_numbers
+        if merged_number is None:
+            return whole
+        merged = np.zeros(self.chunked_form(merged=True).n_numbers)
+        # Entries that several sequences share must have one number.
+        merged[merged_number] = whole
+        return merged if np.array_equal(merged[merged_number], whole) else None
+
+    def lockable(self, label: str) -> tuple[str, tuple[str, ...]]:
+        """Return the canonical spelling and the actions of a label to lock.
+
+        Raises:
+            KeyError: There is no such infoset.
+        """
+        infoset = self.locate(label)
+        return infoset.label, infoset.actions
+
+    @abstractmethod
+    def locked(self, rows: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return locked probabilities as an array of a policy.
+
+        Args:
+            rows: For each :meth:`lockable` label float64 (actions,).
+
+        Returns:
+            float64 (numbers,): the probabilities, ``FREE`` elsewhere.
+
+        Raises:
+            ValueError: Infosets that are merged in the game are locked differently.
+        """
+
+    @abstractmethod
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return every array by name: ``"form/infoset_parent"``, ``"public/prior"``, ..."""
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return a short text: counts, levels or chunks, parts of the payoff operator, bytes."""
+
+    @property
+    def caveat(self) -> str:
+        """Caveat to the algorithm's guarantee in this game; usually empty."""
+        return ""
+
+    @property
+    def headline(self) -> str:
+        """First line of the summary: ``"kuhn: 2 players, zero-sum"``."""
+        kind = "zero-sum" if self.zero_sum else "general-sum"
+        return f"{self.name}: {self.n_players} players, {kind}"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, without labels and expanded histories."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        self.freeze()
+
+    def freeze(self) -> None:
+        """Make every array read-only."""
+        for array in self.arrays().values():
+            array.flags.writeable = False
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompiledGame {self.name}: {self.n_players} players, "
+            f"{self.n_histories:,} histories, {self.n_infosets:,} infosets>"
+        )
