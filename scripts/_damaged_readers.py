@@ -173,9 +173,9 @@ def read_settings(path: Path) -> Any:
 
 def read_boards(path: Path) -> Any:
     """The rows of a report on boards."""
-    from tensorcfr.analysis.board_reports import _read
+    from tensorcfr.analysis.board_reports import _read_table
 
-    return _read(path, SPOT_OF_BOARDS, 1)
+    return _read_table(path, SPOT_OF_BOARDS, 1)
 
 
 @cache

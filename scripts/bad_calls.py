@@ -238,9 +238,9 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     by_rules = {"game": "kuhn", "policy": policy, "plays": 2}
     yield "sampled_values", analysis.sampled_values, by_rules
     yield "local_best_response", analysis.local_best_response, {**by_rules, "tries": 1}
-    yield "belief", tensorcfr.belief, {**of_game, "at": "bet"}
-    yield "subgame", tensorcfr.subgame, {"game": kuhn, "at": "bet"}
-    resolved = {"game": kuhn, "blueprint": policy, "at": "bet", "algorithm": "lp", "player": 1}
+    yield "belief", tensorcfr.belief, {**of_game, "public_nodes": "bet"}
+    yield "subgame", tensorcfr.subgame, {"game": kuhn, "public_nodes": "bet"}
+    resolved = {"game": kuhn, "blueprint": policy, "public_nodes": "bet", "algorithm": "lp", "player": 1}
     yield "resolve", tensorcfr.resolve, resolved
     part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
     yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}
@@ -372,7 +372,7 @@ ALLOWED: list[tuple[str, Callable[[Call], bool]]] = [
     ),
     (
         "the public label of the root is empty",
-        lambda c: c.parameter == "at" and c.value in ("empty text", "blank"),
+        lambda c: c.parameter == "public_nodes" and c.value in ("empty text", "blank"),
     ),
     (
         "a cut may have the name of any public node",

@@ -368,7 +368,7 @@ def prefetch_addresses(
         stored: Solver state.
         averages: Whether averages are needed.
         prefetch: int64 (3, 2): modified in place; see
-            :class:`tensorcfr.payoff.product_share.BranchShare`.
+            :class:`tensorcfr.payoff.product_share.ProductShare`.
     """
     prefetch[:] = 0
     for row in range(2):

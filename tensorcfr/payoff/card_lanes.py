@@ -191,7 +191,7 @@ def _next_lines(ranges: np.ndarray, count: int, instead: int) -> int:
 
     Args:
         ranges: int64 (ranges, 2): modified in place; see
-            :class:`tensorcfr.payoff.product_share.BranchShare`.
+            :class:`tensorcfr.payoff.product_share.ProductShare`.
         count: Number of cache lines.
         instead: Address to return if no range is left.
     """

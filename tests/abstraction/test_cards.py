@@ -120,7 +120,7 @@ def test_equal_to_infosets_that_share_a_strategy(name: str, early: bool) -> None
         labels, average = tuple(tree.infosets), histories.average
     for count in (1, 1, 1, 7):
         for _ in range(count):
-            histories.step()
+            histories.iterate()
         if isinstance(histories, Solver):
             policy = lift(histories.average_policy())
         for solver in solvers:

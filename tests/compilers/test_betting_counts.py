@@ -203,7 +203,7 @@ def test_games_of_too_much_betting_are_refused(
 ) -> None:
     """Before anything is unfolded."""
     game, options = ENDLESS[name]
-    for module in ("cards.game", "cards.flat"):
+    for module in ("cards.card_compiler", "cards.flat_cards"):
         monkeypatch.setattr(f"tensorcfr.compilers.{module}.unfold", None)
     problem = r"lines of more than 1,000 actions|\(more than [\d,]+ public nodes\) needs at least"
     with pytest.raises((GameError, MemoryLimitError), match=problem):

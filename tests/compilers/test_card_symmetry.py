@@ -132,7 +132,7 @@ def test_boards_that_are_merged_twice(deck: str) -> None:
     for line in np.random.default_rng(7).permutation(every_line(rules))[:60].tolist():
         a, b = hand_table(one, line), hand_table(other, line)
         assert a.hands == b.hands
-        for name in ("met", "weight", "strategy", "values"):
+        for name in ("opponent_weight", "weight", "strategy", "values"):
             np.testing.assert_allclose(
                 getattr(a, name), getattr(b, name), rtol=0, atol=1e-12, err_msg=f"{name} {line!r}"
             )

@@ -162,7 +162,7 @@ COMPILING = """
 import gc, sys
 from support.peak import Peak
 from tensorcfr import compile_game
-from tensorcfr._util import memory
+from tensorcfr._util import memory_budget
 
 spot, game, left, highest = eval(sys.argv[1]), None, [], []
 # What the process takes for itself meanwhile comes and goes; what compiling takes is there every
@@ -170,10 +170,10 @@ spot, game, left, highest = eval(sys.argv[1]), None, [], []
 for _ in range(3):
     game = None
     gc.collect()
-    memory.give_back()
-    before, peak = memory.taken(), Peak()
+    memory_budget.give_back()
+    before, peak = memory_budget.taken(), Peak()
     game = compile_game("holdem", **spot)
-    left.append(memory.taken() - before)
+    left.append(memory_budget.taken() - before)
     highest.append((peak.read() or before) - before)
 print(min(highest), min(left))
 """

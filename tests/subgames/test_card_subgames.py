@@ -433,7 +433,7 @@ def test_cfr_d_equals_the_slow_reference(name: str, monkeypatch: pytest.MonkeyPa
     """
     # True regrets are then far above the rounding of ties.
     for where in ("support.slow_subgames", "tensorcfr.subgames.one_chunk"):
-        monkeypatch.setattr(f"{where}.LEAST_RANGE", 1e-6)
+        monkeypatch.setattr(f"{where}.MIN_RANGE", 1e-6)
     game = compiled(name)
     rules, groups = HandByHand(CardNodes.of(game).rules), ways_to_cards(game)
     record = CFR_D(subgame_iterations=3, resolve_iterations=4)

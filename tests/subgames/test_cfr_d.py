@@ -110,7 +110,7 @@ def check_reference(
     groups = [[steps] for steps in steps_to(rules, game, cut)]
     # True regrets are then far above the rounding of ties.
     for where in ("support.slow_subgames", "tensorcfr.subgames.one_chunk"):
-        patched.setattr(f"{where}.LEAST_RANGE", 1e-6)
+        patched.setattr(f"{where}.MIN_RANGE", 1e-6)
     # All subtrees in one chunk, in which they share entries, or one in each.
     patched.setattr("tensorcfr.subgames.cfr_d.TOGETHER", 1 << 30 if together else 0)
     if together:

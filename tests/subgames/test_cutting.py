@@ -216,7 +216,7 @@ def test_games_without_subgames_are_refused() -> None:
         subgame(compile_game("kuhn", players=3), "start")
     with pytest.raises(TypeError, match="at must be a text of"):
         subgame(LEDUC, 3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="at is a belief of kuhn, not of leduc"):
+    with pytest.raises(ValueError, match="public_nodes is a belief of kuhn, not of leduc"):
         subgame(LEDUC, belief(KUHN, Policy.uniform(KUHN), "bet"))
     with pytest.raises(ValueError, match="kuhn has no public chance"):
         subgame_roots(KUHN, "chance")

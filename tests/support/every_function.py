@@ -607,7 +607,7 @@ REASONS: dict[str, str] = {
     """,
     PRIVATE_PARTS: """
         INVARIANTS Invariant check check_chunks check_form ARRAYS KINDS PayoffBlocks
-        PayoffCards PayoffEntries PayoffPart PayoffSubsets count_entries magnitudes nothing
+        PayoffCards PayoffEntries PayoffPart PayoffSubsets count_entries empty_part magnitudes
         product triples
     """,
     OWN_SOLVER: """

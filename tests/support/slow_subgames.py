@@ -15,7 +15,7 @@ Strategy = Mapping[str, Mapping[str, float]]
 
 TIE = 2.0**-50
 """Instantaneous regrets up to here are the rounding of a tie, in games that pay a few chips."""
-LEAST_RANGE = 1e-12
+MIN_RANGE = 1e-12
 """The range of hands that the trunk does not bring.  With so small a one true regrets are as small
 as the rounding of ties: comparisons make it larger here and in the solver."""
 
@@ -367,7 +367,7 @@ def cfr_d(
         for nth, movers in enumerate(((0,), (1,)) if alternating else ((0, 1),)):
             played = dict(trunk.regret)
             for spot in spots:
-                ranges = [np.maximum(own, LEAST_RANGE) for own in trunk.reach(spot, played)]
+                ranges = [np.maximum(own, MIN_RANGE) for own in trunk.reach(spot, played)]
                 learner = Learner(spot, spot.chance)
                 for s in range(1, inner + 1):
                     if s in restarts:
@@ -419,7 +419,7 @@ def resolve_groups(
         for player in (0, 1):
             learners, entries, alternative = [], [], {}
             for spot in group:
-                own = np.maximum(ranges(spot)[player], LEAST_RANGE)
+                own = np.maximum(ranges(spot)[player], MIN_RANGE)
                 deals = spot.chance * (own[:, None] if player == 0 else own)
                 learners.append(Learner(spot, deals))
                 entry = entry_of(spot, 1 - player)
