@@ -29,6 +29,8 @@ FOLDER = Path(__file__).parent.parent / "data" / "old_files"
 RELEASES = sorted(path.stem for path in FOLDER.glob("*.zip"))
 CHANGED = {"0.15.0": {"paced-cfr+"}}
 """Algorithms by release whose rule has changed since: a solve goes on by the new rule."""
+REMOVED = ("cfr-avg", "pcfr+gradient")
+"""Algorithms that are gone: their solutions can be looked at, and not continued."""
 
 
 @cache
@@ -71,8 +73,13 @@ def close(solution: Solution, numbers: dict[str, Any], precision: str) -> None:
     cases("solutions", "mmd-agent.npz", "default.npz", "omaha.npz", "merged.npz"),
 )
 def test_a_solution(release: str, name: str) -> None:
-    numbers = recorded(release)["solutions"][name]
-    solution = Solution.load(io.BytesIO(content(release, name)))
+    numbers, file = recorded(release)["solutions"][name], content(release, name)
+    if numbers["algorithm"].partition("(")[0] in REMOVED:
+        with pytest.raises(ValueError, match="there is no algorithm"):
+            Solution.load(io.BytesIO(file))
+        close(Solution.load(io.BytesIO(file), registered=False), numbers, "float64")
+        return
+    solution = Solution.load(io.BytesIO(file))
     floats = str(getattr(getattr(solution.state, "regret", None), "dtype", "float64"))
     close(solution, numbers, "float64")
     if solution.algorithm.name != "mmd-agent":  # Its options changed; see the next test.
