@@ -12,8 +12,6 @@ import pytest
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
-KINDS = ("csv", "png", "svg")
-
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
@@ -31,20 +29,6 @@ def test_a_figure(tmp_path: Path) -> None:
     assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
 
 
-@pytest.mark.slow
-def test_networks_beside_tables(tmp_path: Path) -> None:
-    pytest.importorskip("equinox")
-    command = [sys.executable, "-m", "scripts.deep_cfr", "--quick", "--out", tmp_path]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("runs.csv", "summary.json", "tables.md"),
-        *("leduc.png", "leduc.svg", "memory.png", "memory.svg"),
-    }
-    labels = {line.split(",")[1] for line in (tmp_path / "runs.csv").read_text().splitlines()}
-    assert {"deep-cfr", "sd-cfr", "dream", "network", "cfr+"} < labels
-
-
 @pytest.mark.full
 def test_no_such_figure(tmp_path: Path) -> None:
     done = figures("--out", tmp_path, "kuhn_tim")
@@ -58,23 +42,24 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     code = """if True:
         import sys
         from pathlib import Path
-        from scripts import variants, variants_page as page
+        from scripts import variants as page
+        from scripts._pages import page_with
         for part, names in (("choose", ["kuhn"]), ("judge", ["kuhn(cards=4)", "kuhn(players=3)"])):
             page.PARTS[part].clear()
             page.PARTS[part].update({name: page.Suited(200) for name in names})
         three = ("cfr", page.FORMER, page.DEFAULT)
-        variants.JUDGED = page.JUDGED = page.MAIN = page.BY_GAME = three
-        variants.RULES = page.RULES = ("cfr+",)
-        variants.WEIGHTS = page.WEIGHTS = ("average_power=3",)
+        page.JUDGED = page.MAIN = page.BY_GAME = three
+        page.RULES = ("cfr+",)
+        page.WEIGHTS = ("average_power=3",)
         page.RESULTS = Path(sys.argv[1]) / "variants.csv"
         for part in page.PARTS:
-            variants.measure(part)
+            page.measure(part)
         before = page.RESULTS.read_text()
-        variants.measure("judge")  # Nothing is measured twice.
+        page.measure("judge")  # Nothing is measured twice.
         assert page.RESULTS.read_text() == before
         parts = page.tables()
-        whole = variants.page_with(variants.PAGE.read_text(), "variants", parts)
-        assert variants.page_with(whole, "variants", parts) == whole
+        whole = page_with(page.PAGE.read_text(), "variants", parts)
+        assert page_with(whole, "variants", parts) == whole
         for name in ("games", "goals", "weights", "many players"):
             print(parts[name])
     """
@@ -97,140 +82,11 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     assert any(line.startswith("| `cfr` | ") and line.endswith("(200) |") for line in lines)
 
 
-def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "scripts.tutorial_curves", *map(str, words)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-
-
-@pytest.mark.slow
-def test_the_experiments_on_tutorials_in_short(tmp_path: Path) -> None:
-    done = tutorial("--quick", "--out", tmp_path)
-    assert done.returncode == 0, done.stderr
-    names = {f"tutorial_{name}.{kind}" for name in ("kuhn", "pruned") for kind in KINDS}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    page = (ROOT / "docs" / "results" / "tutorials.md").read_text()
-    for name in ("dealt", "plus", "loops", "said"):
-        assert f"\n{name}\n\n" in f"\n{done.stdout}"
-        assert page.count(f"<!-- {name}: written by scripts/tutorial_curves.py -->") == 1
-
-
-@pytest.mark.full
-def test_the_loops_on_tutorials_are_what_they_say() -> None:
-    """The trainer is chance sampling that updates both players from a deal; the loop over histories
-    without departures is CFR, and with the floor CFR+; the printed value is ours to every digit."""
-    code = """if True:
-        import numpy as np
-        from scripts import tutorial_curves as script
-        from tensorcfr import SampledSolver, Solver, compile_game
-        from tensorcfr.algorithms import CFR, CFR_PLUS, CHANCE_SAMPLING
-        from tensorcfr.evaluation import expected_values
-
-        game = compile_game("kuhn")
-        dealt = np.array([3, 3, 0, 5, 1, 2, 4, 3, 0, 2])
-        sums = script.train(dealt, np.arange(1, 11))[2]
-        state = None
-        for t, deal in enumerate(dealt):
-            cards = ["JQK"[card] for card in script.DEALS[deal]]
-            record = CHANCE_SAMPLING(alternating=False)
-            solver = SampledSolver(game, record, state=state, iteration=t, deal=cards)
-            solver.step()
-            state = solver.state
-            found = script.average_policy(game, sums[t]).probabilities
-            np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
-
-        for loop, record in ((0, CFR), (2, CFR_PLUS(average_power=0))):
-            solver = Solver(game, record)
-            curve = list(script.loop_curve(game, script.LOOPS[loop], [1, 2, 30]))
-            for mark, found in zip([1, 2, 30], curve, strict=True):
-                solver.step(mark - solver.iteration)
-                assert abs(found - solver.evaluate().exploitability) < 1e-12
-
-        solver, total = Solver(game, CFR(alternating=False)), 0.0
-        for _ in range(10_000):
-            total += expected_values(game, solver.current_policy())[0]
-            solver.step()
-        assert abs(total / 10_000 - script.PRINTED) < 1e-13
-        page = script.PAGE.read_text()
-        written = script.page_with(page, "tutorial_curves", {"said": "new"})
-        assert written.count("new") == page.count("new") + 1
-    """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.full
-def test_the_loops_of_a_hundred_cards(tmp_path: Path) -> None:
-    """Without departures the loops over all deals are CFR and CFR+ that update at once; what is
-    sampled has the mean of the loops over all deals, over deals and the opponent's actions."""
-    code = """if True:
-        import numpy as np
-        from scripts import tutorial_hundred as script
-        from tensorcfr import Solver
-        from tensorcfr.algorithms import CFR, CFR_PLUS
-
-        game = script.the_game(7)[0]
-        for floor, record in (
-            (0, CFR(alternating=False)), (1, CFR_PLUS(alternating=False, average_power=0))
-        ):
-            regret, sums = np.zeros((2, 4, 7, 2))
-            script.all_deals(regret, sums, 40, False, floor)
-            solver = Solver(game, record)
-            solver.step(40)
-            found = script.average(sums).probabilities
-            np.testing.assert_allclose(found, solver.average_probabilities(), atol=1e-12)
-
-        begun = np.random.default_rng(1).random((4, 3, 2))
-        whole = begun.copy()
-        script.all_deals(whole, np.zeros((4, 3, 2)), 1, False, 0)
-        script.set_seed(1)
-        for sample in (
-            lambda regret, sums: script.chance(regret, sums, 1),
-            lambda regret, sums: script.external(regret, sums, 1, 1e9),
-        ):
-            draws = []
-            for _ in range(60_000):
-                regret = begun.copy()
-                sample(regret, np.zeros((4, 3, 2)))
-                draws.append(regret - begun)
-            # Chance sampling has one of six deals; external sampling divides by nothing either.
-            error = np.mean(draws, axis=0) - (whole - begun) / 6
-            assert np.abs(error).max() < 5 * np.std(draws, axis=0).max() / np.sqrt(len(draws))
-    """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    command = [sys.executable, "-m", "scripts.tutorial_hundred", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "Exact value: -11/180 = -0.0611111." in done.stdout
-    names = {f"tutorial_hundred.{kind}" for kind in KINDS}
-    assert {path.name for path in tmp_path.iterdir()} == names
-
-
-@pytest.mark.full
-@pytest.mark.parametrize("name", ["theory", "tutorial_leduc"])
-def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
-    command = [sys.executable, "-m", f"scripts.{name}", "--quick"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "| ---" in done.stderr
-
-
 @pytest.mark.full
 def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.holdem_figures", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    done = figures("--out", tmp_path, "holdem")
     assert (done.returncode, done.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
-
-
-@pytest.mark.full
-def test_abstractions_are_measured(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.abstraction", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    names = {f"abstraction_holdem.{kind}" for kind in KINDS}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    assert "| J.Q.K, then nothing | 108 | 0.873, " in done.stdout
 
 
 @pytest.mark.full
