@@ -7,27 +7,24 @@ python -m scripts.figures kuhn_nodes ...  only these
 python -m scripts.figures --again         measures all with an axis of seconds again: half an hour
                                           of a machine on which nothing else runs
 
-Each sweep goes on where it stopped; without its CSV it is measured again.  What needs a game or an
-algorithm that this version does not have is left out, with a line that says so.  A picture is
-written as .png, and as .svg if it has curves.  Not among them: the pictures of the viewer
-(``python scripts/screenshots.py``, which needs a browser), and those of finished measurements.
+Each sweep goes on where it stopped; without its CSV it is measured again.  A picture is written as
+.png, and as .svg if it has curves.  Not among them: the pictures of the viewer (``python -m
+scripts.screenshots``, which needs a browser), and those of finished measurements.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcfr import GameError, compile_game, solve
+from tensorcfr import compile_game, solve
 from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, Record
 from tensorcfr.analysis import SolvedSpot, robust_responses, simulate, walkthrough
-from tensorcfr.errors import SweepError
 from tensorcfr.formats import parse_spot
-from tensorcfr.games import make_game
 from tensorcfr.plots import (
     convergence,
     gain_against_risk,
@@ -40,7 +37,7 @@ from tensorcfr.plots import (
     sweep_curves,
 )
 from tensorcfr.plots.style import save_picture
-from tensorcfr.sweep import Row, curves, read_algorithm, read_sweep, sweep
+from tensorcfr.sweep import Row, curves, sweep
 
 from . import large_games, variants
 from ._pages import DOCS, FIGURES, RESULTS, ROOT, arguments, read_records
@@ -222,32 +219,19 @@ OTHERS = {
 
 
 def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[Row]:
-    """One sweep, as far as this version can; no rows where it cannot."""
-    figure = COMPARISONS[name]
-    games = [game for game in figure.games if _known(name, game, make_game)]
-    algorithms = [spec for spec in figure.algorithms if _known(name, spec, read_algorithm)]
-    if not games or not algorithms:
-        return []
-    table = folder / f"{name}.csv"
+    """Sweep, as far as it has not been done."""
+    figure, table = COMPARISONS[name], folder / f"{name}.csv"
+    games, algorithms = figure.games, figure.algorithms
     budget = figure.quick if quick else figure.full
     if figure.runs > 1 and not table.exists():
         _write_fastest(table, games, algorithms, budget, 2 if quick else figure.runs)
-    try:
-        return sweep(
-            table, games, algorithms, seeds=range(figure.seeds), processes=processes, **budget
-        )
-    except SweepError as error:
-        print(f"{name}: {error}")
-        rows = read_sweep(table)
-        if not rows:
-            table.unlink()
-        return rows
+    return sweep(table, games, algorithms, seeds=range(figure.seeds), processes=processes, **budget)
 
 
 def _write_fastest(
-    table: Path, games: list[str], algorithms: list[str], budget: dict[str, Any], runs: int
+    table: Path, games: Sequence[str], algorithms: Sequence[str], budget: dict[str, Any], runs: int
 ) -> None:
-    """The table of the sweep among several that was fastest: other programs only make it slower."""
+    """Write the table of the fastest of several sweeps: other programs only make one slower."""
     trials = [table.with_suffix(f".{run}.csv") for run in range(runs)]
     seconds = {}
     for trial in trials:
@@ -259,29 +243,16 @@ def _write_fastest(
 
 
 def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
-    """One sweep and its picture."""
+    """Sweep and draw."""
     figure = COMPARISONS[name]
     rows = measure(name, folder, quick=quick, processes=processes)
-    if rows and figure.beside:
+    if figure.beside:
         rows += measure(figure.beside, folder, quick=quick, processes=processes)
-    if not rows:
-        print(f"{name}: skipped")
-        return
     drawn = sweep_curves(rows, x=figure.x, title=figure.title, note=figure.caption)
     for marker, (x, y) in figure.marks.items():
         drawn.axes[0].plot(x, y, marker, color="black", ms=7, mew=1.5)
     save_picture(drawn, folder / f"{name}.png")
     print(f"{name}: wrote {folder / name}.csv, .png and .svg")
-
-
-def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:
-    """Whether this version has a game or an algorithm; says so if not."""
-    try:
-        read(spec)
-    except (GameError, ValueError) as error:
-        print(f"{name}: without {spec}: {error}")
-        return False
-    return True
 
 
 def main() -> None:

@@ -5,8 +5,7 @@ python -m scripts.variants games              save the games that come from Open
 python -m scripts.variants measure [PART]     iterations to ten decades; goes on where it stopped
 python -m scripts.variants seconds            seconds of an iteration; wants an idle machine
 python -m scripts.variants write              tables and pictures of docs/results/variants.md
-python -m scripts.variants peers              OpenSpiel and LiteEFG, results/algorithms.md
-python -m scripts.variants auto               the table that "auto" rests on
+python -m scripts.variants auto               the table that "auto" rests on, results/algorithms.md
 
 ``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
 games that ``games`` has saved, and takes some ten minutes for each part on one core.
@@ -25,8 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
-from benchmarks.compare import exploitability_curve
+from benchmarks._common import duration, progress, table
 from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
 from tensorcfr.payoff import count_entries
 from tensorcfr.plots.style import (
@@ -42,7 +40,7 @@ from tensorcfr.plots.style import (
 )
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import Row, reached, read_algorithm, sweep
+from tensorcfr.sweep import reached, read_algorithm, sweep
 
 from ._pages import (
     DOCS,
@@ -51,10 +49,8 @@ from ._pages import (
     arguments,
     origin,
     origin_of,
-    read_json,
     read_records,
     read_rows,
-    write_json,
     write_parts,
     write_rows,
 )
@@ -194,31 +190,6 @@ AUTO_GAMES = (
 AUTO_ALGORITHMS = ("dcfr", DEFAULT)
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
 
-PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
-"""The variants that the peers have in C++ and that are candidates for their best one."""
-BESIDE_PEERS = ("cfr+", "dcfr", "pcfr+", "pdcfr+", DEFAULT)
-"""Ours beside them."""
-
-PEERS_GAMES = (
-    *CONTESTS.values(),
-    Contest(
-        "goofspiel_4",
-        "goofspiel, 4 cards",
-        "goofspiel(cards=4)",
-        CONTESTS["goofspiel"].openspiel.replace("num_cards=5", "num_cards=4"),
-    ),
-    Contest(
-        "liars_dice_4",
-        "liar's dice, 4 faces",
-        "liars_dice(faces=4)",
-        "liars_dice(dice_sides=4)",
-    ),
-)
-"""Those of our games that the peers have."""
-
-PEERS_TARGETS = SHOWN[:3]
-PEERS_SECONDS = (1.0, 2.0)
-"""Seconds of iterating for ours and for the peers, which are slower."""
 AUTO_SECONDS = 4.0
 
 PER_DECADE = 25
@@ -434,7 +405,7 @@ def _shrink(path: Path) -> None:
 
 
 def _draw_profiles(path: Path, reached: Reached) -> None:
-    """The share of games that an algorithm solves within a multiple of the first's iterations.
+    """Draw the share of games that an algorithm solves within a multiple of the first's iterations.
 
     Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
     profiles", Mathematical Programming 91, 2002.
@@ -631,84 +602,8 @@ def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
     return kind(game, record, **({"seed": 0} if record.is_sampled else {}))
 
 
-def measure_peers() -> str:
-    """Seconds of the peers, and of ours in the same run, to every target; kept."""
-    rows = sweep(
-        FIGURES / "variants_beside_peers.csv",
-        [contest.spec for contest in PEERS_GAMES],
-        BESIDE_PEERS,
-        time_limit=PEERS_SECONDS[0],
-        target=PEERS_TARGETS[-1],
-    )
-    path = FIGURES / "variants_peers.json"
-    found = read_json(path)
-    for tool, algorithm in PEERS:
-        if not available(tool):
-            progress(f"{tool} is not installed")
-            continue
-        own = found.setdefault(f"{tool} {algorithm}", {})
-        for contest in PEERS_GAMES:
-            if contest.spec in own:
-                continue
-            progress(f"{tool} {algorithm} on {contest.spec}")
-            curve = exploitability_curve(
-                TOOLS[tool](contest, algorithm), PEERS_TARGETS[-1], PEERS_SECONDS[1]
-            )
-            own[contest.spec] = {
-                f"{target:g}": next(
-                    (mark for mark in curve if mark["exploitability"] <= target), None
-                )
-                for target in PEERS_TARGETS
-            } | {"budget": PEERS_SECONDS[1]}
-            write_json(path, found)
-    return peers_table(rows, found)
-
-
-def peers_table(rows: Sequence[Row], peers: dict[str, Any]) -> str:
-    """A row per algorithm, a column per game; in a cell the seconds to every target."""
-    marks = {
-        (mark.algorithm, mark.game, mark.level): mark.seconds
-        for mark in reached(rows, PEERS_TARGETS)
-    }
-    specs = [contest.spec for contest in PEERS_GAMES]
-    times: dict[str, dict[str, list[float | None]]] = {
-        f"`{name}`": {spec: [marks[name, spec, t] for t in PEERS_TARGETS] for spec in specs}
-        for name in BESIDE_PEERS
-    }
-    for peer, own in peers.items():
-        times[peer] = {
-            spec: [
-                mark and mark["seconds"] for mark in (own[spec][f"{t:g}"] for t in PEERS_TARGETS)
-            ]
-            for spec in specs
-        }
-    first = {
-        (spec, k): min((own[spec][k] or math.inf) for own in times.values())
-        for spec in specs
-        for k in range(len(PEERS_TARGETS))
-    }
-
-    def cell(spec: str, k: int, seconds: float | None) -> str:
-        if seconds is None:
-            return NOT_REACHED
-        emphasis = "**" if seconds <= first[spec, k] else ""
-        return f"{emphasis}{duration(seconds)}{emphasis}"
-
-    body = [
-        [name, *(", ".join(cell(spec, k, s) for k, s in enumerate(own[spec])) for spec in specs)]
-        for name, own in times.items()
-    ]
-    targets = ", ".join(f"{t:g}" for t in PEERS_TARGETS)
-    about = (
-        f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
-        f"a cell, the times to exploitabilities {targets}, a dash if not reached in "
-        f"{PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  Bold: first."
-    )
-    return f"{about}\n\n{table(['', *specs], body)}"
-
-
-def measure_auto() -> str:
-    """The table that the limits of ``algorithm="auto"`` rest on."""
+def measure_auto() -> None:
+    """Measure and write the table that the limits of ``algorithm="auto"`` rest on."""
     rows = sweep(
         FIGURES / "variants_auto.csv",
         AUTO_GAMES,
@@ -734,7 +629,8 @@ def measure_auto() -> str:
             exact = duration(time.perf_counter() - started)
         body.append([spec, f"{game.solver_form.n_sequences:,}", *cells, exact, f"{entries:,}"])
     names = [f"`{name}` to {level:g}" for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
-    return table(["", "sequences", *names, "`lp`", "entries"], body)
+    auto = table(["", "sequences", *names, "`lp`", "entries"], body)
+    write_parts(CHOICE, "variants", {"auto": auto})
 
 
 def write() -> None:
@@ -747,25 +643,22 @@ WHOLE = {
     "games": save_games,
     "seconds": measure_seconds,
     "write": write,
+    "auto": measure_auto,
 }
-"""What needs no argument."""
-TABLES = {"peers": measure_peers, "auto": measure_auto}
-"""Parts of the page on the choice of an algorithm, and what measures them."""
+"""Commands without an argument."""
 
 
 def main() -> None:
     """Measure, draw, write."""
     parser = arguments(__doc__)
-    parser.add_argument("what", choices=("measure", *WHOLE, *TABLES))
+    parser.add_argument("what", choices=("measure", *WHOLE))
     parser.add_argument("part", nargs="?", choices=PARTS, help="to measure; by default both")
     options = parser.parse_args()
     if options.what == "measure":
         for part in [options.part] if options.part else PARTS:
             measure(part)
-    elif options.what in WHOLE:
-        WHOLE[options.what]()
     else:
-        write_parts(CHOICE, "variants", {options.what: TABLES[options.what]()})
+        WHOLE[options.what]()
 
 
 if __name__ == "__main__":
