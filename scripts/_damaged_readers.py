@@ -5,15 +5,14 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ._fuzzing import DefectError
 from ._sound_files import ARCHIVES, POLICIES, SPOT_OF_BOARDS, TEXTS_OF_BOARDS
 
 OF_OTHERS = ("script", "tree", "hand")
@@ -22,74 +21,6 @@ USAGE = 2
 """The exit status of a command that refuses its arguments."""
 READ_LIMIT = 256 << 20
 """Bytes that reading an archive may take: each sound one takes far less."""
-
-
-class DefectError(Exception):
-    """A loader took what it must not take; says what."""
-
-
-ROOT = Path(__file__).resolve().parents[1]
-OF_SYSTEM = ("/proc/", "/sys/", "/dev/null", "/dev/urandom", "/dev/shm/")
-"""Beginnings of the paths that tell how much memory there is, and of the like."""
-FORBIDDEN = (
-    "subprocess.Popen",
-    "os.system",
-    "os.exec",
-    "os.fork",
-    "os.posix_spawn",
-    "socket.connect",
-)
-"""Audit events that no reader may raise."""
-
-
-REQUIRED = ("llvmlite", "numba", "numpy", "scipy")
-"""Packages that the library imports when it needs them first, whatever is in a file."""
-
-
-class Watch:
-    """Collects the paths that are opened, and the packages that are imported, while it is on.
-
-    Args:
-        folders: Folders whose files may be opened.
-    """
-
-    def __init__(self, *folders: Path) -> None:
-        here = (*folders, ROOT / "tensorcfr", Path(sys.prefix), Path(sys.base_prefix))
-        self.allowed = (*OF_SYSTEM, *(f"{folder.resolve()}{os.sep}" for folder in here))
-        self.packages = {"tensorcfr", *REQUIRED, *sys.stdlib_module_names}
-        self.is_on, self.found = False, list[str]()
-        sys.addaudithook(self._hear)
-
-    def know_packages(self) -> None:
-        """Take the packages that are imported by now for those that readers need."""
-        self.packages |= {name.partition(".")[0] for name in sys.modules}
-
-    def _hear(self, event: str, details: tuple[Any, ...]) -> None:
-        if not self.is_on:
-            return
-        if event == "open" and isinstance(details[0], (str, bytes)):
-            path = os.path.realpath(os.fsdecode(details[0]))
-            if not path.startswith(self.allowed):
-                self.found.append(f"opens {path}")
-        elif event == "import" and details[0].partition(".")[0] not in self.packages:
-            self.found.append(f"imports {details[0]}")
-        elif event in FORBIDDEN:
-            self.found.append(event)
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        """Watch.
-
-        Raises:
-            DefectError: Something was opened or imported that a file must not name.
-        """
-        self.is_on, self.found = True, []
-        try:
-            yield
-        finally:
-            self.is_on = False
-            if self.found:
-                raise DefectError("; ".join(self.found[:9]))
 
 
 def read(kind: str, content: bytes, folder: Path, known: Any = None) -> Any:

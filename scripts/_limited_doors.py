@@ -161,77 +161,66 @@ class Door(NamedTuple):
     mebibytes: int
     """The limit."""
     prepare: Callable[[Path], Work]
-    """Makes what is done; gets a folder for files."""
+    """Makes the work; gets a folder for files."""
     fits: bool = False
     """Whether the limit is enough, by a little."""
 
 
 HEARTS, CHESS = "openspiel:hearts", "openspiel:chess"
 BLUFF = "bluff(dice=(2,1), faces=7)"
-DOORS = (
-    Door("compile, histories", 60, partial(compiling, "goofspiel(cards=6)", {}, "kuhn")),
-    Door(
-        "compile, a public tree in one piece",
-        100,
-        partial(compiling, "liars_dice(faces=9)", {"cut": False}, "leduc"),
+SIZES = FLOP | THREE_SIZES
+INT16 = {"precision": "int16"}
+BELOW: tuple[tuple[Any, ...], ...] = (
+    ("compile, histories", 60, compiling, "goofspiel(cards=6)", {}, "kuhn"),
+    *(
+        (f"compile, {name} in one piece", size, compiling, game, {"cut": False}, "leduc")
+        for name, size, game in (
+            ("a public tree", 100, "liars_dice(faces=9)"),
+            ("betting", 60, "nl_leduc(stack=16)"),
+        )
     ),
-    Door(
-        "compile, betting in one piece",
-        60,
-        partial(compiling, "nl_leduc(stack=16)", {"cut": False}, "leduc"),
-    ),
-    Door("compile, many hands", 102, partial(compiling, "kuhn(cards=3000)", {}, "leduc")),
-    Door(
-        "compile, cut, 4 and 4 dice",
-        200,
-        partial(compiling, "bluff(dice=(4,4))", {"cut": True}, "leduc"),
-    ),
-    Door(
-        "compile, cut by hand",
-        40,
-        partial(compiling, "bluff(dice=(2,2))", {"cut": 20}, "leduc"),
-    ),
-    Door("compile, a flop", 7, partial(compiling_spot, FLOP | THREE_SIZES, True)),
-    Door(
-        "compile, a flop, just enough",
-        10,
-        partial(compiling_spot, FLOP | THREE_SIZES, True),
-        fits=True,
-    ),
-    Door("compile, a flop of many hands", 30, partial(compiling_spot, WIDE_FLOP, True)),
-    Door("compile, push or fold", 90, partial(compiling, "push_or_fold", {}, SMALL_POKER)),
-    Door(
-        "compile, push or fold, just enough",
-        125,
-        partial(compiling, "push_or_fold", {}, SMALL_POKER),
-        fits=True,
-    ),
-    Door("compile, a turn in one piece", 200, partial(compiling_spot, TURN, False)),
-    Door("lay out a turn", 200, partial(laying_out, TURN)),
-    Door("load a name, many hands", 200, partial(loading_name, "kuhn(cards=10000)")),
-    Door("load a name, 4 and 4 dice", 200, partial(loading_name, "bluff(dice=(4,4))")),
-    Door("load a game", 50, partial(loading_game, "liars_dice(faces=9)")),
-    Door("load a solution", 100, partial(loading_solution, BLUFF)),
-    Door("solve in chunks", 80, partial(solving, BLUFF, "cfr+", {})),
-    Door("solve in chunks, just enough", 108, partial(solving, BLUFF, "cfr+", {}), fits=True),
-    Door("solve a flop in 16 bits", 60, partial(solving, FLOP, "dcfr", {"precision": "int16"})),
-    Door(
-        "solve a flop in 16 bits, just enough",
-        79,
-        partial(solving, FLOP, "dcfr", {"precision": "int16"}),
-        fits=True,
-    ),
-    Door("solve in one piece", 300, partial(solving, BLUFF, "hedge", {})),
-    Door("sample", 140, partial(solving, "nl_leduc", "external_sampling", {})),
-    Door("linear program", 100, partial(solving, "liars_dice", "lp", {})),
-    Door("solve rules, hearts", 200, partial(solving_rules, HEARTS, "external_sampling")),
-    Door("solve rules, chess", 200, partial(solving_rules, CHESS, "outcome_sampling")),
-    Door(
-        "solve rules, goofspiel",
-        100,
-        partial(solving_rules, "goofspiel(cards=8)", "outcome_sampling"),
-    ),
-    Door("evaluate where little is free", 64, partial(evaluating, evaluate, "liars_dice(faces=9)")),
-    Door("values where little is free", 64, partial(evaluating, values, "liars_dice(faces=9)")),
+    ("compile, many hands", 102, compiling, "kuhn(cards=3000)", {}, "leduc"),
+    ("compile, cut, 4 and 4 dice", 200, compiling, "bluff(dice=(4,4))", {"cut": True}, "leduc"),
+    ("compile, cut by hand", 40, compiling, "bluff(dice=(2,2))", {"cut": 20}, "leduc"),
+    ("compile, a flop", 7, compiling_spot, SIZES, True),
+    ("compile, a flop of many hands", 30, compiling_spot, WIDE_FLOP, True),
+    ("compile, push or fold", 90, compiling, "push_or_fold", {}, SMALL_POKER),
+    ("compile, a turn in one piece", 200, compiling_spot, TURN, False),
+    ("lay out a turn", 200, laying_out, TURN),
+    ("load a name, many hands", 200, loading_name, "kuhn(cards=10000)"),
+    ("load a name, 4 and 4 dice", 200, loading_name, "bluff(dice=(4,4))"),
+    ("load a game", 50, loading_game, "liars_dice(faces=9)"),
+    ("load a solution", 100, loading_solution, BLUFF),
+    ("solve in chunks", 80, solving, BLUFF, "cfr+", {}),
+    ("solve a flop in 16 bits", 60, solving, FLOP, "dcfr", INT16),
+    ("solve in one piece", 300, solving, BLUFF, "hedge", {}),
+    ("sample", 140, solving, "nl_leduc", "external_sampling", {}),
+    ("linear program", 100, solving, "liars_dice", "lp", {}),
+    ("solve rules, hearts", 200, solving_rules, HEARTS, "external_sampling"),
+    ("solve rules, chess", 200, solving_rules, CHESS, "outcome_sampling"),
+    ("solve rules, goofspiel", 100, solving_rules, "goofspiel(cards=8)", "outcome_sampling"),
+    ("evaluate where little is free", 64, evaluating, evaluate, "liars_dice(faces=9)"),
+    ("values where little is free", 64, evaluating, values, "liars_dice(faces=9)"),
 )
-"""Limits at every door: below what the work takes, but where it is said that they are enough."""
+"""Limits below the bytes that the work takes: name, MiB, what prepares the work, its arguments."""
+ENOUGH = {
+    "compile, a flop": 10,
+    "compile, push or fold": 125,
+    "solve in chunks": 108,
+    "solve a flop in 16 bits": 79,
+}
+"""MiB that are enough, by a little."""
+
+
+def doors() -> list[Door]:
+    """Return a limit at every door, and behind it the one that is enough."""
+    found = []
+    for what, mebibytes, prepare, *given in BELOW:
+        found.append(Door(what, mebibytes, partial(prepare, *given)))
+        if what in ENOUGH:
+            door = Door(f"{what}, just enough", ENOUGH[what], partial(prepare, *given), fits=True)
+            found.append(door)
+    return found
+
+
+DOORS = doors()

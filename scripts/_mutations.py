@@ -37,57 +37,29 @@ NESTED = 3000
 SPOT = "board='Td9d6hQd2c',ranges=('100%','100%'),pot=10,stacks=100,bets='50%'"
 HOSTILE = (
     # Paths, and names of other libraries.
-    *(
-        "/etc/passwd",
-        "/etc/passwd.txt",
-        "/dev/zero.efg",
-        "../secret.nfg",
-        "spot0.toml",
-        "x.py:Game",
-    ),
+    *("/etc/passwd", "/etc/passwd.txt", "/dev/zero.efg", "../secret.nfg", "spot0.toml"),
+    "x.py:Game",
     *("openspiel:kuhn_poker", "openspiel:efg_game(filename=/etc/passwd)", " openspiel:chess"),
     *("openspiel:blotto(fields=50,coins=1000)", "pyspiel:kuhn_poker", "file:///etc/passwd"),
     "openspiel:" + "misere(game=" * NESTED + "kuhn_poker()" + ")" * NESTED,
     "universal_poker(numPlayers=2,bettingAbstraction=limit)",
     *("kuhn(cards=3).efg", "kuhn.txt", "leduc(ranks=2).toml", "http://localhost/kuhn.efg"),
     # Code.
-    *(
-        "__import__('os').system('true')",
-        "kuhn(cards=__import__('os'))",
-        "os.system",
-        "cfr.__class__",
-    ),
+    *("__import__('os').system('true')", "kuhn(cards=__import__('os'))", "os.system"),
+    "cfr.__class__",
     # Giants.
-    *(
-        "kuhn(cards=10000)",
-        "one_card_poker(cards=10000)",
-        "kuhn(players=10,cards=100)",
-        "limit_holdem",
-    ),
+    *("kuhn(cards=10000)", "one_card_poker(cards=10000)", "kuhn(players=10,cards=100)"),
+    "limit_holdem",
     *("liars_dice(dice=(9,9),faces=9)", "bluff(dice=(50,50))", "leduc(ranks=2500,players=10)"),
     *("goofspiel(cards=100)", "nl_leduc(stack=10000,cap=100)", f"omaha({SPOT})", f"holdem({SPOT})"),
     *("push_or_fold(stacks=1000000)", f"holdem({SPOT},folded=('100%','100%'))", "flop_holdem"),
     f"matrix(payoffs=[{'[1],' * 30_000}])",
     # Texts that are hard to parse.
-    *(
-        "kuhn" + "(" * NESTED,
-        "kuhn(cards=" + "-" * NESTED + "3)",
-        "kuhn(cards=1" + "+1" * NESTED + ")",
-    ),
+    *("kuhn" + "(" * NESTED, f"kuhn(cards={'-' * NESTED}3)", f"kuhn(cards=1{'+1' * NESTED})"),
     *("matrix(payoffs=" + "[" * NESTED + "]" * NESTED + ")", "kuhn(cards=0x" + "f" * NESTED + ")"),
-    *(
-        "leduc(ranks={[]:1})",
-        "kuhn(cards=" + "9" * 5000 + ")",
-        "kuhn(cards=3, cards=3)",
-        "kuhn(**{})",
-    ),
-    *(
-        "kuhn(\x00)",
-        "kuhn(cards=3)#",
-        "kuhn(cards=3\n)",
-        "kuhn(cards=1e400)",
-        "kuhn(cards='\ud800')",
-    ),
+    *("leduc(ranks={[]:1})", f"kuhn(cards={'9' * 5000})", "kuhn(cards=3, cards=3)", "kuhn(**{})"),
+    *("kuhn(\x00)", "kuhn(cards=3)#", "kuhn(cards=3\n)", "kuhn(cards=1e400)"),
+    "kuhn(cards='\ud800')",
     *("\x1b]0;x\x07", "a" * 100_000, "\u202e", "{}", "%s%n", "kuhn, 2 players, not compiled"),
 )
 """Texts that a program might look up, open, run, or take long to read."""
@@ -190,6 +162,17 @@ def change_members(rng: Random, sound: Sound) -> Mutated:
     return sealed(rng, members, method)
 
 
+DESCRIPTIONS = (
+    *(("'<i8'", "'>i8'"), ("'<f8'", "'>f8'"), ("'<f8'", "'<i8'"), ("'<i8'", "'<f8'")),
+    *(("'<i8'", "'|O'"), ("'|u1'", "'|S1'"), ("'|u1'", "'|i1'"), ("'|u1'", "'<u2'")),
+    *(("False", "True"), ("(", "((("), ("(", "(0, "), ("(", "(1, "), ("(", "(-1, ")),
+    *(("(", "(99999999999999999, "), (",)", ", 1)"), ("{", "{" * 1000), ("}", "")),
+    *(("'descr'", "'x'"), ("False", "()" * 50), (")", ", 10**10)")),
+)
+"""Texts in the description of an array, and texts in their place."""
+DTYPES = ("i4", "u8", "f4", "i8", "f8", "u1", "b1", "f2", "c16", ">i8", ">f8", "i1")
+
+
 def change_description(rng: Random, sound: Sound) -> Mutated:
     """Change what a member says of its dtype, order and shape."""
     members = list(sound.members.items())
@@ -198,30 +181,7 @@ def change_description(rng: Random, sound: Sound) -> Mutated:
     length = 10 + int.from_bytes(data[8:10], "little")
     head, numbers = data[:length], data[length:]
     said = head[10:].decode("latin1")
-    old, new = rng.choice(
-        (
-            ("'<i8'", "'>i8'"),
-            ("'<f8'", "'>f8'"),
-            ("'<f8'", "'<i8'"),
-            ("'<i8'", "'<f8'"),
-            ("'<i8'", "'|O'"),
-            ("'|u1'", "'|S1'"),
-            ("'|u1'", "'|i1'"),
-            ("'|u1'", "'<u2'"),
-            ("False", "True"),
-            ("(", "((("),
-            ("(", "(0, "),
-            ("(", "(1, "),
-            ("(", "(-1, "),
-            ("(", "(99999999999999999, "),
-            (",)", ", 1)"),
-            ("{", "{" * 1000),
-            ("}", ""),
-            ("'descr'", "'x'"),
-            ("False", "()" * 50),
-            (")", ", 10**10)"),
-        )
-    )
+    old, new = rng.choice(DESCRIPTIONS)
     said = said.replace(old, new, 1)
     if rng.random() < 0.1:
         place = rng.randrange(len(said))
@@ -276,11 +236,8 @@ def _changed(rng: Random, array: Any, np: Any) -> Any:
     elif way == 11:
         array = np.concatenate([array, array]) if array.ndim else array
     elif way == 12:
-        kind = rng.choice(
-            ("i4", "u8", "f4", "i8", "f8", "u1", "b1", "f2", "c16", ">i8", ">f8", "i1")
-        )
         with np.errstate(all="ignore"):
-            array = array.astype(kind)
+            array = array.astype(rng.choice(DTYPES))
     elif way == 13:
         array = array.reshape((1, *array.shape)) if rng.random() < 0.5 else array.reshape(-1)
     elif way == 14 and array.ndim:

@@ -11,7 +11,6 @@ Figures go to ``benchmarks/results/agreement.json``, rivers to ``tests/data/anch
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -20,7 +19,6 @@ import re
 import subprocess
 import tempfile
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +27,6 @@ import numpy as np
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
 from tensorcfr import CompiledGame, compile_game, solve
-from tensorcfr._util.hardware import versions
 from tensorcfr.analysis.equity import equities
 from tensorcfr.analysis.policy_values import Values
 from tensorcfr.compilers import game_size
@@ -40,12 +37,11 @@ from tensorcfr.games.holdem import CARDS, HANDS, hand_label, read_range
 from tensorcfr.games.holdem.betting import STREETS
 from tensorcfr.games.holdem.spot import PLAYERS
 
-from ._pages import page_with
+from ._pages import DOCS, RESULTS, ROOT, arguments, origin, read_json, write_json, write_parts
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "agreement.json"
+FILE = RESULTS / "agreement.json"
 RIVERS = ROOT / "tests" / "data" / "anchor_rivers.json"
-PAGE = ROOT / "docs" / "results" / "agreement.md"
+PAGE = DOCS / "results" / "agreement.md"
 SOURCE = "postflop-solver, commit 9d1509f, by benchmarks/holdem_anchor.rs"
 TARGET = 0.0005
 """Of the pot."""
@@ -331,12 +327,11 @@ def compare(program: Path, spot: dict[str, Any]) -> dict[str, Any]:
 
 def solve_all(program: Path) -> None:
     """Compare all spots; kept after each."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"spots": {}}
+    kept = {"spots": {}} | read_json(FILE)
     for name, spot in drawn_spots().items():
         if kept["spots"].get(name, {}).get("spot") != json.loads(json.dumps(spot)):
             kept["spots"][name] = compare(program, spot) | {"spot": spot}
-            kept |= {"source": SOURCE, "versions": versions(), "date": f"{date.today()}"}
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            write_json(FILE, kept | {"source": SOURCE} | origin())
             progress(f"{name}: {kept['spots'][name]}")
 
 
@@ -366,7 +361,7 @@ def record(program: Path) -> None:
 
 def agreement_table() -> str:
     """The table of the page."""
-    kept = json.loads(RESULTS.read_text())
+    kept = read_json(FILE)
     body = []
     for name, row in kept["spots"].items():
         spot = row["spot"]
@@ -395,15 +390,12 @@ def agreement_table() -> str:
 
 def main() -> None:
     """Solve, record, or write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("what", choices=("solve", "record", "page"))
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
     options = parser.parse_args()
     if options.what == "page":
-        parts = {"spots": agreement_table()}
-        PAGE.write_text(page_with(PAGE.read_text(), "agreement", parts))
+        write_parts(PAGE, "agreement", {"spots": agreement_table()})
         return
     program = build_anchor(Path(options.anchor or ""))
     if program is None:

@@ -240,7 +240,13 @@ def _targets(folder: Path) -> Iterator[tuple[str, Callable[..., Any], dict[str, 
     yield "local_best_response", analysis.local_best_response, {**by_rules, "tries": 1}
     yield "belief", tensorcfr.belief, {**of_game, "public_nodes": "bet"}
     yield "subgame", tensorcfr.subgame, {"game": kuhn, "public_nodes": "bet"}
-    resolved = {"game": kuhn, "blueprint": policy, "public_nodes": "bet", "algorithm": "lp", "player": 1}
+    resolved = {
+        "game": kuhn,
+        "blueprint": policy,
+        "public_nodes": "bet",
+        "algorithm": "lp",
+        "player": 1,
+    }
     yield "resolve", tensorcfr.resolve, resolved
     part = Policy.uniform(tensorcfr.subgame(kuhn, "bet"))
     yield "put_back", tensorcfr.put_back, {"policy": policy, "subgame_policy": part}

@@ -1,4 +1,5 @@
-"""The pictures of docs/figures: the field's classic comparisons, each one sweep and one picture.
+"""The pictures of the documentation: classic comparisons of the field, each one sweep and one
+picture; strategies; and pictures of stored measurements.
 
 python -m scripts.figures                 all of them, at full scale, into docs/figures
 python -m scripts.figures --quick         at a scale of seconds, into build/figures
@@ -6,42 +7,43 @@ python -m scripts.figures kuhn_nodes ...  only these
 python -m scripts.figures --again         measures all with an axis of seconds again: half an hour
                                           of a machine on which nothing else runs
 
-Each sweep goes on where it stopped; without its CSV it is measured again.  What needs a game or an
-algorithm that this version does not have is left out, with a line that says so.  Every picture is
-written twice, as .png and as .svg.
+Each sweep goes on where it stopped; without its CSV it is measured again.  A picture is written as
+.png, and as .svg if it has curves.  Not among them: the pictures of the viewer (``python -m
+scripts.screenshots``, which needs a browser), and those of finished measurements.
 """
 
 from __future__ import annotations
 
-import argparse
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorcfr import GameError, compile_game, solve
+from tensorcfr import compile_game, solve
 from tensorcfr.algorithms import CFR, CHANCE_SAMPLING, Record
-from tensorcfr.analysis import robust_responses, simulate, walkthrough
-from tensorcfr.errors import SweepError
-from tensorcfr.games import make_game
+from tensorcfr.analysis import SolvedSpot, robust_responses, simulate, walkthrough
+from tensorcfr.formats import parse_spot
 from tensorcfr.plots import (
+    convergence,
     gain_against_risk,
+    hand_grid,
     infoset_chart,
     iteration_tree,
     kuhn_stages,
+    runout_grid,
     strategy_chart,
     sweep_curves,
 )
 from tensorcfr.plots.style import save_picture
-from tensorcfr.sweep import SweepRow, curves, read_algorithm, read_sweep, sweep
+from tensorcfr.sweep import SweepRow, curves, sweep
 
-from .large_games import TUTORIAL
+from . import large_games, variants
+from ._pages import DOCS, FIGURES, RESULTS, ROOT, arguments, read_records
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ COMPARISONS = {
         quick={"time_limit": 5.0},
         x=("nodes",),
         beside="bluff_2_2_chance",
-        marks={mark: (nodes, reached) for nodes, reached, mark in TUTORIAL.values()},
+        marks={mark: (nodes, reached) for nodes, reached, mark in large_games.TUTORIAL.values()},
         caption="Marks: in the charts of a tutorial, CFR x, chance sampling +, its nodes counted "
         "in ours.",
     ),
@@ -160,50 +162,76 @@ TREES: dict[str, tuple[Record, tuple[str, ...] | None, int]] = {
 """Iterations of Kuhn poker on its tree: algorithm, deal, which iteration."""
 
 
-RESPONSES = "robust_responses"
-"""The figure of responses to a player of whom 3,000 plays were seen."""
-
-
-def draw_responses() -> Figure:
-    """What both methods gain in Leduc on three iterations of CFR, and what they risk."""
+def draw_responses(folder: Path, quick: bool) -> None:
+    """Draw what both methods gain in Leduc on three iterations of CFR, and what they risk, after
+    3,000 plays of the other player were seen."""
     game = compile_game("leduc")
     counts = simulate(game, solve(game, "cfr", iters=3).policy, 3000, seed=1).counts(1)
     weights = {"data-biased": (0.1, 0.25, 0.5, 0.75, 1), "restricted": (0.1, 0.25, 0.5, 0.6, 0.7)}
-    return gain_against_risk(
+    drawn = gain_against_risk(
         {
             method: robust_responses(game, counts, 0, method=method, weights=trusted)
             for method, trusted in weights.items()
         }
     )
+    save_picture(drawn, folder / "robust_responses.png")
+
+
+def draw_convergence(folder: Path, quick: bool) -> None:
+    """Draw the default and three textbook algorithms on Leduc poker: the picture of the README."""
+    game, names = compile_game("leduc"), ("cfr", "cfr+", "dcfr", "paced-cfr+")
+    solutions = [solve(game, name, iters=1_000 if quick else 10_000) for name in names]
+    path = DOCS if folder == FIGURES else folder
+    save_picture(convergence(solutions), path / "convergence.png")
+
+
+def draw_holdem(folder: Path, quick: bool) -> None:
+    """Draw the pictures of docs/holdem-tutorial.md from its spot."""
+    page = (DOCS / "holdem-tutorial.md").read_text("utf-8")
+    found = re.search(r">>> text = '''\n(.*?)\.\.\. '''", page, re.DOTALL)
+    assert found is not None
+    spot = parse_spot(re.sub(r"^\.\.\. ?", "", found[1], flags=re.MULTILINE))
+    solved = SolvedSpot(solve(compile_game(spot), target=0.1, precision="float32"))
+    hand_grid(solved.table("check")).savefig(folder / "holdem_turn.png", dpi=80)
+    rivers = solved.runouts("check bet36 call * check")
+    runout_grid(rivers).savefig(folder / "holdem_rivers.png", dpi=100)
+
+
+def draw_stored(folder: Path, quick: bool) -> None:
+    """Draw the pictures of measurements that other programs have stored, into the documentation."""
+    from benchmarks import scaling
+
+    if folder != FIGURES:
+        return
+    points = read_records(RESULTS / "scaling.csv", scaling.Point)
+    scaling.plot(points, DOCS / "scaling.png")
+    large_games.draw(large_games.curves())
+    variants.draw()
+
+
+OTHERS = {
+    "robust_responses": draw_responses,
+    "convergence": draw_convergence,
+    "holdem": draw_holdem,
+    "stored": draw_stored,
+}
+"""Pictures with a function of their own."""
 
 
 def measure(name: str, folder: Path, *, quick: bool, processes: int) -> list[SweepRow]:
-    """One sweep, as far as this version can; no rows where it cannot."""
-    figure = COMPARISONS[name]
-    games = [game for game in figure.games if _known(name, game, make_game)]
-    algorithms = [spec for spec in figure.algorithms if _known(name, spec, read_algorithm)]
-    if not games or not algorithms:
-        return []
-    table = folder / f"{name}.csv"
+    """Sweep, as far as it has not been done."""
+    figure, table = COMPARISONS[name], folder / f"{name}.csv"
+    games, algorithms = figure.games, figure.algorithms
     budget = figure.quick if quick else figure.full
     if figure.runs > 1 and not table.exists():
         _write_fastest(table, games, algorithms, budget, 2 if quick else figure.runs)
-    try:
-        return sweep(
-            table, games, algorithms, seeds=range(figure.seeds), processes=processes, **budget
-        )
-    except SweepError as error:
-        print(f"{name}: {error}")
-        rows = read_sweep(table)
-        if not rows:
-            table.unlink()
-        return rows
+    return sweep(table, games, algorithms, seeds=range(figure.seeds), processes=processes, **budget)
 
 
 def _write_fastest(
-    table: Path, games: list[str], algorithms: list[str], budget: dict[str, Any], runs: int
+    table: Path, games: Sequence[str], algorithms: Sequence[str], budget: dict[str, Any], runs: int
 ) -> None:
-    """The table of the sweep among several that was fastest: other programs only make it slower."""
+    """Write the table of the fastest of several sweeps: other programs only make one slower."""
     trials = [table.with_suffix(f".{run}.csv") for run in range(runs)]
     seconds = {}
     for trial in trials:
@@ -215,14 +243,11 @@ def _write_fastest(
 
 
 def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> None:
-    """One sweep and its picture."""
+    """Sweep and draw."""
     figure = COMPARISONS[name]
     rows = measure(name, folder, quick=quick, processes=processes)
-    if rows and figure.beside:
+    if figure.beside:
         rows += measure(figure.beside, folder, quick=quick, processes=processes)
-    if not rows:
-        print(f"{name}: skipped")
-        return
     drawn = sweep_curves(rows, x=figure.x, title=figure.title, note=figure.caption)
     for marker, (x, y) in figure.marks.items():
         drawn.axes[0].plot(x, y, marker, color="black", ms=7, mew=1.5)
@@ -230,22 +255,10 @@ def draw_comparison(name: str, folder: Path, *, quick: bool, processes: int) -> 
     print(f"{name}: wrote {folder / name}.csv, .png and .svg")
 
 
-def _known(name: str, spec: str, read: Callable[[str], object]) -> bool:
-    """Whether this version has a game or an algorithm; says so if not."""
-    try:
-        read(spec)
-    except (GameError, ValueError) as error:
-        print(f"{name}: without {spec}: {error}")
-        return False
-    return True
-
-
 def main() -> None:
     """Sweep and draw."""
-    known = [*COMPARISONS, *CHARTS, *TREES, RESPONSES]
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    known = [*COMPARISONS, *CHARTS, *TREES, *OTHERS]
+    parser = arguments(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of {', '.join(known)}")
     parser.add_argument("--quick", action="store_true", help="at a scale of seconds")
     parser.add_argument("--out", type=Path, help="folder; by default docs/figures")
@@ -267,8 +280,8 @@ def main() -> None:
     for name in options.names or [name for name in known if name not in besides]:
         if options.again:
             (folder / f"{name}.csv").unlink(missing_ok=True)
-        if name == RESPONSES:
-            save_picture(draw_responses(), folder / f"{name}.png")
+        if name in OTHERS:
+            OTHERS[name](folder, options.quick)
         elif name in COMPARISONS:
             draw_comparison(name, folder, quick=options.quick, processes=options.processes)
         elif name in TREES:

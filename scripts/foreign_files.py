@@ -12,12 +12,9 @@ The counts of one run are one entry of the JSON file, under the name of the fold
 
 from __future__ import annotations
 
-import argparse
-import json
 import re
 import sys
 from collections import Counter
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +24,8 @@ from tensorcfr.formats import read_spot_options
 from tensorcfr.formats.game_sources import resolve_rules
 from tensorcfr.formats.other_spots import ENDINGS
 from tensorcfr.games import make_spot
+
+from ._pages import arguments, origin, read_json, report, write_json
 
 FILLED_IN = {"board": "Td9d6h", "ranges": ("22+", "22+"), "pot": 10, "stacks": 90}
 """Options in place of those that a file does not have."""
@@ -81,27 +80,22 @@ def counts_of(folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--json", type=Path, help="a file that keeps the counts")
-    arguments = parser.parse_args()
-    kept = {}
-    if arguments.json and arguments.json.exists():
-        kept = json.loads(arguments.json.read_text("utf-8"))
-    defects = []
-    for folder in arguments.folders:
+    given = parser.parse_args()
+    kept, defects = read_json(given.json), list[str]()
+    for folder in given.folders:
         by_kind, bad = counts_of(folder)
         defects += bad
-        date = datetime.now(UTC).date().isoformat()
-        kept[folder.name] = {"version": __version__, "date": date, "kinds": by_kind}
+        about = {"version": __version__, "date": origin()["date"]}
+        kept[folder.name] = about | {"kinds": by_kind}
         for kind, found in by_kind.items():
             print(f"{folder.name} {kind}: {found['files']} files, {found[READ]} read")
             for reason, count in sorted(found["refused"].items(), key=lambda item: -item[1]):
                 print(f"  {count:6} {reason}")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    print(*defects, f"{len(defects)} defects", sep="\n")
-    return 1 if defects else 0
+    write_json(given.json, kept)
+    return report({"defects": len(defects)}, defects)
 
 
 if __name__ == "__main__":

@@ -18,11 +18,9 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import mmap
 import os
 import resource
-import signal
 import subprocess
 import sys
 import tempfile
@@ -30,14 +28,15 @@ import time
 import traceback
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from ._damaged_readers import ENDINGS, NAMED, DefectError, Watch, fingerprint, make_sure, read
+from ._damaged_readers import ENDINGS, NAMED, fingerprint, make_sure, read
+from ._fuzzing import DefectError, HangError, Watch, fuzz_arguments, hear_hangs, limited
 from ._mutations import MUTATIONS, Mutated
+from ._pages import origin, read_json, write_json
 from ._sound_files import ARCHIVES, IN_CHUNKS_OF, RULES, TEXTS, Sound, make_files
 
 HANG_SECONDS = 5.0
@@ -74,10 +73,6 @@ the time that is left."""
 ROOM = 2 << 30
 """Bytes of addresses that a batch may take beyond those for the sound files: who asks for more gets
 a MemoryError, which is a defect."""
-
-
-class HangError(BaseException):
-    """An input took too much time."""
 
 
 @cache
@@ -131,8 +126,7 @@ def make_input(folder: Path, seed: int, kind: str, number: int) -> tuple[Sound, 
 def try_input(folder: Path, seed: int, kind: str, number: int, watch: Watch) -> tuple[str, str]:
     """Try one input; returns the mutation, and what came of it."""
     sound, mutation, (content, has_digest) = make_input(folder, seed, kind, number)
-    signal.setitimer(signal.ITIMER_PROF, HANG_SECONDS)
-    try:
+    with limited(HANG_SECONDS):
         try:
             with watch():
                 found = read(kind, content, folder, sound.game)
@@ -145,8 +139,6 @@ def try_input(folder: Path, seed: int, kind: str, number: int, watch: Watch) -> 
             return mutation, "same content"
         if not has_digest:
             raise DefectError("read without a word, and holds something else")
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
     make_sure(kind, found)
     return mutation, "another sound file"
 
@@ -156,11 +148,7 @@ def try_input(folder: Path, seed: int, kind: str, number: int, watch: Watch) -> 
 
 def run_batch(folder: Path, seed: int, kind: str, first: int, count: int, place: Path) -> None:
     """Try some inputs; the number of each is written to ``place`` before, results to stdout."""
-
-    def hang(*_: object) -> None:
-        raise HangError
-
-    signal.signal(signal.SIGPROF, hang)
+    hear_hangs()
     results: Counter[str] = Counter()
     defects = []
     for sound in sound_files(folder, kind):
@@ -251,14 +239,8 @@ NOTHING: dict[str, Any] = {"seeds": [], "inputs": 0, "seconds": 0, "results": {}
 
 def main() -> int:
     """Read the command line, and run."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="when to stop at the latest"
-    )
+    parser = fuzz_arguments(__doc__, "KIND:NUMBER", str)
     parser.add_argument("--kinds", default=",".join(SHARES))
-    parser.add_argument("--show", metavar="KIND:NUMBER", help="try one input, and print its error")
     parser.add_argument(
         "--unchecked", action="store_true", help="play with kernels that do not check their bounds"
     )
@@ -288,12 +270,8 @@ def main() -> int:
             return 0
         deadline = time.monotonic() + 60 * asked.minutes
         total, defects = 0, 0
-        from tensorcfr._util.hardware import machine, versions
-
-        today = f"{datetime.now(UTC):%Y-%m-%d}"
-        said: dict[str, Any] = {"machine": machine(), "versions": versions(), "kinds": {}}
-        if asked.json and asked.json.exists():
-            said["kinds"] = json.loads(asked.json.read_text())["kinds"]
+        said: dict[str, Any] = {"kinds": {}} | read_json(asked.json) | origin()
+        today = said.pop("date")
         for number, kind in enumerate(kinds):
             share = SHARES[kind] / sum(SHARES[one] for one in kinds)
             # Each kind has its share of what time is left.
@@ -325,8 +303,7 @@ def main() -> int:
                 "defects": [*before["defects"], *report.defects],
             }
             sys.stdout.flush()
-            if asked.json:
-                asked.json.write_text(json.dumps(said, indent=1) + "\n")
+            write_json(asked.json, said)
         print(f"{total:,} inputs, {defects} defects, seed {asked.seed}, {today}")
     return 1 if defects else 0
 

@@ -12,11 +12,8 @@ with ``NUMBA_DISABLE_JIT=1``.  The exit status is 1 if there was any defect.
 
 from __future__ import annotations
 
-import argparse
 import json
-import math
 import os
-import signal
 import sys
 import tempfile
 import time
@@ -24,7 +21,7 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -40,6 +37,8 @@ from tensorcfr.viewer.routes import FORM, ROUTES, refusal, respond_to
 from tensorcfr.viewer.session import Session
 from tensorcfr.viewer.spot_form import SpotForm
 
+from ._fuzzing import HangError, Watch, fuzz_arguments, hear_hangs, limited
+
 SECONDS = 5.0
 """Processor time that an answer may take."""
 LIMIT = 24 << 20
@@ -50,19 +49,8 @@ DOCUMENTED = (ValueError, TypeError, MemoryError, MissingExtraError)
 ODD: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 1, 2, 7, 2**31, 2**63, 10**400, -(10**400), 1.5, 1e-310, 1e308),
     *(float("nan"), float("inf"), "", " ", "x", "\0", "\ud800", "💥", "x" * 3000, "9" * 400, "-"),
-    *(
-        [],
-        {},
-        [[]],
-        [None],
-        {"": 1},
-        {"a": {}},
-        {"flop": 1},
-        [1, 2],
-        ["AA"],
-        ["AA", "KK"],
-        ["a"] * 9,
-    ),
+    *([], {}, [[]], [None], {"": 1}, {"a": {}}, {"flop": 1}, [1, 2], ["AA"], ["AA", "KK"]),
+    ["a"] * 9,
     *(float, object, b"x", (), {1, 2}, range(3), 1j, "nan", "1e999", "(", ")", "a=", "=", "[]:1"),
 )
 """What is put in the place of parts."""
@@ -119,9 +107,8 @@ def try_spot(dice: Random, _: Seen) -> None:
 
 def try_text(dice: Random, _: Seen) -> None:
     """A spot as TOML, of which some values make none."""
-    lines = []
-    for name, value in spot_options(dice).items():
-        lines.append(f"{name} = {json.dumps(value, default=repr)}")
+    options = spot_options(dice).items()
+    lines = [f"{name} = {json.dumps(value, default=repr)}" for name, value in options]
     if dice.random() < 0.3:
         lines.append(dice.choice(("[ranges]", "x", "a.b.c = 1", "game = 1979-05-27", "pot = inf")))
     dice.shuffle(lines)
@@ -256,76 +243,30 @@ KINDS: dict[str, tuple[float, Callable[[Random, Seen], None], bool]] = {
 """Of each kind its share, what tries an input, and whether it may name files."""
 
 
-class HangError(BaseException):
-    """An answer takes too long."""
-
-
-@contextmanager
-def watched(*, may_open: bool) -> Iterator[list[str]]:
-    """Note the files that are opened, but for those of the program itself and of the system."""
-    WATCH.append(opened := [])
-    try:
-        yield opened
-    finally:
-        WATCH.clear()
-        if may_open:
-            opened.clear()
-
-
-WATCH: list[list[str]] = []
-OWN = tuple(map(str, (Path(tensorcfr.__file__).parent, *map(Path, sys.path[1:]), "/proc", "/sys")))
-
-
-def note(event: str, arguments: tuple[Any, ...]) -> None:
-    """Note what is opened."""
-    if event == "open" and WATCH and isinstance(arguments[0], str):
-        path = os.path.abspath(arguments[0])
-        if not path.startswith(tuple(one for one in OWN if one)):
-            WATCH[0].append(path)
-
-
-def try_input(seed: int, number: int, seen: Seen) -> tuple[str, str]:
-    """Try an input; return its kind, and what came of it."""
+def try_input(seed: int, number: int, seen: Seen, watch: Watch) -> tuple[str, str]:
+    """Try an input; return its kind, and the result."""
     dice = Random(f"{seed} {number}")
     kind = dice.choices(list(KINDS), [share for share, _, _ in KINDS.values()])[0]
     _, work, may_open = KINDS[kind]
-    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
-        with watched(may_open=may_open) as opened:
-            try:
-                work(dice, seen)
-                result = "answered"
-            except DOCUMENTED as error:
-                result = "refused" if str(error) else f"DEFECT: {type(error).__name__} is empty"
-            except HangError:
-                result = f"DEFECT: took more than {SECONDS:g} s"
-            except Exception:
-                result = f"DEFECT: {traceback.format_exc(limit=-3)}"
-        if opened:
-            result = f"DEFECT: opened {opened[0]}"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
+        with limited(SECONDS), nullcontext() if may_open else watch():
+            work(dice, seen)
+        result = "answered"
+    except DOCUMENTED as error:
+        result = "refused" if str(error) else f"DEFECT: {type(error).__name__} is empty"
+    except HangError:
+        result = f"DEFECT: took more than {SECONDS:g} s"
+    except Exception:
+        result = f"DEFECT: {traceback.format_exc(limit=-3)}"
     return kind, result
 
 
 def main() -> int:
     """Read the command line, and run."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--inputs", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument(
-        "--minutes", type=float, default=math.inf, help="when to stop at the latest"
-    )
-    parser.add_argument("--show", type=int, help="try one input, and say what came of it")
-    asked = parser.parse_args()
-
-    def hang(*_: object) -> None:
-        raise HangError
-
-    signal.signal(signal.SIGPROF, hang)
+    asked = fuzz_arguments(__doc__, "NUMBER", int).parse_args()
+    hear_hangs()
     warnings.simplefilter("ignore")
-    seen, found = Seen(), Counter[str]()
-    sys.addaudithook(note)
+    seen, found, watch = Seen(), Counter[str](), Watch(Path(tensorcfr.__file__).parent)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         numbers = range(asked.inputs) if asked.show is None else [asked.show]
@@ -333,7 +274,7 @@ def main() -> int:
         for number in numbers:
             if time.monotonic() > end:
                 break
-            kind, result = try_input(asked.seed, number, seen)
+            kind, result = try_input(asked.seed, number, seen, watch)
             defect = result.startswith("DEFECT")
             found[f"{kind}: {'DEFECT' if defect else result}"] += 1
             if defect or asked.show is not None:

@@ -1,12 +1,13 @@
-"""What pygambit answers of games, as data for the tests: ``tests/data/gambit_answers.json``.
+"""Answers of pygambit on games, as data for the tests.
 
 pygambit has no wheels and takes minutes to build, so the fast tests do without it: they compare
-what this library reads, writes and computes with what is recorded here.
+the games and numbers of this library with the recorded ones.
 
-    python -m scripts.gambit_answers            # write the file; needs tensorcfr[gambit] and pandas
-    python -m scripts.gambit_answers --check    # compute all anew, and compare with the file
+    python -m scripts.gambit_answers            # write the files; tensorcfr[gambit] and pandas
+    python -m scripts.gambit_answers --check    # compute all but quantal responses, and compare
 
-The file has
+``tests/data/quantal_answers.json`` has agent quantal response equilibria of some games.
+``tests/data/gambit_answers.json`` has
 
     catalog     every game that pygambit ships: its text as pygambit writes it, whether its players
                 have perfect recall, and the expected values under uniform play.  Names stand in
@@ -22,10 +23,8 @@ The file has
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import io
-import json
 import math
 import sys
 import warnings
@@ -39,7 +38,15 @@ from typing import Any
 from tensorcfr import CompiledGame, compile_game
 from tensorcfr.formats import save_efg, save_nfg
 
-ANSWERS = Path(__file__).resolve().parent.parent / "tests" / "data" / "gambit_answers.json"
+from ._pages import ROOT, arguments, read_json, write_json
+
+DATA = ROOT / "tests" / "data"
+ANSWERS, QUANTAL = DATA / "gambit_answers.json", DATA / "quantal_answers.json"
+RESPONSES = ("kuhn", "kuhn(players=3)", "liars_dice(faces=2)", "chicken")
+"""Games of quantal responses."""
+RATIONALITY = (0.5, 2.0, 10.0)
+FIRST_STEP = 0.01
+"""First step of pygambit's trace; with its usual one it leaves some branches."""
 TREES = ("kuhn", "kuhn(players=3)", "goofspiel(cards=3)", "chicken", "leduc")
 SEEDS = (1, 3)
 """Random policies of each tree, in addition to the uniform one."""
@@ -171,8 +178,24 @@ def _by_infoset(profile: Any) -> dict[str, Any]:
     }
 
 
+def quantal() -> dict[str, Any]:
+    """Return quantal responses: for each game and rationality the probabilities by infoset."""
+    import pygambit
+
+    responses: dict[str, list[dict[str, list[float]]]] = {}
+    for name in RESPONSES:
+        game = pygambit.read_efg(io.BytesIO(written(compile_game(name).flat(), "efg")))
+        found = pygambit.qre.logit_solve_lambda(game, list(RATIONALITY), first_step=FIRST_STEP)
+        responses[name] = []
+        for point in found:
+            numbers = iter(point[at] for at in range(len(point)))
+            infosets = [one for player in game.players for one in player.infosets]
+            responses[name].append({i.label: [next(numbers) for _ in i.actions] for i in infosets})
+    return {"pygambit": version("pygambit"), "rationality": RATIONALITY, "responses": responses}
+
+
 def answers() -> dict[str, Any]:
-    """All that is recorded."""
+    """Return all answers but quantal responses."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {
@@ -203,14 +226,15 @@ def differences(recorded: Any, found: Any, where: str = "answers") -> Iterator[s
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--check", action="store_true", help="compare with the file")
     check = parser.parse_args().check
     found = answers()
     if not check:
-        ANSWERS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        write_json(ANSWERS, found)
+        write_json(QUANTAL, quantal())
         return 0
-    recorded = json.loads(ANSWERS.read_text("utf-8"))
+    recorded = read_json(ANSWERS)
     # The version is said so that a reader knows it; a newer one must answer alike.
     found["pygambit"] = recorded["pygambit"]
     wrong = list(differences(recorded, found))

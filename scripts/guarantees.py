@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -24,9 +23,8 @@ from tensorcfr.games.matrix import MatrixGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 from tensorcfr.sweep import read_algorithm
 
-from ._pages import page_with
+from ._pages import DOCS, write_parts
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "guarantees.md"
 ELSEWHERE = {"chaos": DOCS / "results" / "agreement.md"}
 GAMES = (
@@ -205,10 +203,7 @@ PARTS: dict[str, Callable[[], str]] = {
 def main(names: Sequence[str]) -> None:
     """Write the tables of some names, or all."""
     for name in names or PARTS:
-        text = PARTS[name]()
-        path = ELSEWHERE.get(name, PAGE)
-        page = path.read_text(encoding="utf-8")
-        path.write_text(page_with(page, "guarantees", {name: text}), encoding="utf-8")
+        write_parts(ELSEWHERE.get(name, PAGE), "guarantees", {name: PARTS[name]()})
 
 
 if __name__ == "__main__":

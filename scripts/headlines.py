@@ -9,12 +9,9 @@ Island hold'em (``scripts/large_games.py``), and a flop next to postflop-solver
 
 from __future__ import annotations
 
-import csv
-import json
+from benchmarks._common import table
 
-from benchmarks._common import RESULTS, ROOT, table
-
-from ._pages import page_with
+from ._pages import FIGURES, RESULTS, ROOT, read_json, read_rows, write_parts
 
 README = ROOT / "README.md"
 ISLAND = 0.01
@@ -23,7 +20,7 @@ ISLAND = 0.01
 
 def leduc() -> list[str]:
     """An iteration of CFR, in one run with OpenSpiel."""
-    found = json.loads((RESULTS / "speed.json").read_text("utf-8"))
+    found = read_json(RESULTS / "speed.json")
     tools = found["games"]["leduc"]["tools"]
     here, there = tools["tensorcfr"]["seconds"], tools["OpenSpiel"]["seconds"]
     ratio = float(f"{tools['OpenSpiel']['ratio']:.3g}")  # As on the page, which has three digits.
@@ -36,8 +33,8 @@ def leduc() -> list[str]:
 
 def rhode_island() -> list[str]:
     """Seconds of iterating to a small exploitability."""
-    with (ROOT / "docs" / "figures" / "rhode_island.csv").open(encoding="utf-8") as file:
-        reached = next(row for row in csv.DictReader(file) if float(row["exploitability"]) < ISLAND)
+    rows = read_rows(FIGURES / "rhode_island.csv")
+    reached = next(row for row in rows if float(row["exploitability"]) < ISLAND)
     return [
         "[Rhode Island hold'em](docs/results/large-games.md), to an exploitability of "
         f"{ISLAND:g} chips, one core",
@@ -48,7 +45,7 @@ def rhode_island() -> list[str]:
 
 def preset() -> list[str]:
     """The flop that solvers are compared on, processes from start to end."""
-    runs = json.loads((RESULTS / "preset.json").read_text("utf-8"))["runs"]
+    runs = read_json(RESULTS / "preset.json")["runs"]
     here, there = (
         runs[f"{name}; float32; 2"]["in all"] for name in ("tensorcfr", "postflop-solver")
     )
@@ -67,8 +64,7 @@ def headlines() -> str:
 
 def main() -> None:
     """Write README.md."""
-    page = README.read_text("utf-8")
-    README.write_text(page_with(page, "headlines", {"headlines": headlines()}), "utf-8")
+    write_parts(README, "headlines", {"headlines": headlines()})
 
 
 if __name__ == "__main__":

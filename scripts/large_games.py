@@ -18,19 +18,15 @@ python -m scripts.large_games page             tables and picture, results/large
 
 from __future__ import annotations
 
-import argparse
 import ast
-import csv
 import math
-import resource
 import time
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from typing import Any
 
+from benchmarks._common import table
 from tensorcfr import compile_game
-from tensorcfr._util.hardware import machine, versions
 from tensorcfr.compilers import game_size
 from tensorcfr.plots.style import (
     COLOURS,
@@ -45,12 +41,22 @@ from tensorcfr.plots.style import (
 )
 from tensorcfr.solvers.request import SolveRequest, make_solver
 
-from ._pages import page_with
+from ._pages import (
+    DOCS,
+    FIGURES,
+    GIB,
+    arguments,
+    origin,
+    origin_of,
+    peak_gib,
+    read_rows,
+    write_parts,
+    write_rows,
+)
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-FIGURES = DOCS / "figures"
 PAGE = DOCS / "results" / "large-games.md"
-GIB = 2**30
+Curve = list[dict[str, Any]]
+"""Rows of a measurement, oldest first."""
 TARGETS = (1e-2, 1e-3, 1e-4)
 """Exploitabilities whose times the table says."""
 TITLES = {
@@ -115,19 +121,19 @@ a published bound on Deep CFR's strategies (Brown et al., ICML 2019, figure 1)."
 
 def main() -> None:
     """Solve one of the games for a time."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("name", choices=[*RUNS, "page"])
     parser.add_argument("--minutes", type=float, default=10.0, help="of iterating")
     parser.add_argument("--target", type=float, default=0.0, help="exploitability to end at")
     parser.add_argument("--algorithm", help="instead of the one that is set")
     parser.add_argument("--threads", type=int)
     parser.add_argument("--out", type=Path, default=FIGURES, help="where the .csv goes")
-    arguments = parser.parse_args()
-    if arguments.name == "page":
+    given = parser.parse_args()
+    if given.name == "page":
         write_page()
         return
-    run = RUNS[arguments.name]
-    options = run.options | ({"threads": arguments.threads} if arguments.threads else {})
+    run = RUNS[given.name]
+    options = run.options | ({"threads": given.threads} if given.threads else {})
 
     # Told before anything is spent.
     size = game_size(run.game)
@@ -139,148 +145,122 @@ def main() -> None:
     game = compile_game(run.game, cut="auto" if run.cut else False)
     compiling = time.perf_counter() - started
     solver = make_solver(
-        SolveRequest(game=game, algorithm=arguments.algorithm or run.algorithm, **options)
+        SolveRequest(game=game, algorithm=given.algorithm or run.algorithm, **options)
     )
     print(game.summary())
     print(f"compiled in {compiling:.1f} s", flush=True)
 
-    with open(arguments.out / f"{arguments.name}.csv", "w", newline="") as file:
-        rows, mark, reached = None, 1, math.inf
-        while solver.seconds < 60.0 * arguments.minutes and reached > arguments.target:
-            solver.iterate(mark - solver.iteration)
-            before = time.perf_counter()
-            found = solver.evaluate()
-            evaluating, reached = time.perf_counter() - before, found.exploitability
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / GIB
-            row = {
-                "game": run.game,
-                "algorithm": str(solver.algorithm),
-                "options": options,
-                "iteration": solver.iteration,
-                "seconds": f"{solver.seconds:.3f}",
-                "evaluation_seconds": f"{evaluating:.3f}",
-                "nodes_touched": solver.nodes_touched,
-                "nash_conv": repr(found.nash_conv),
-                "exploitability": repr(found.exploitability),
-                "value": repr(found.values[0]),
-                "compile_seconds": f"{compiling:.1f}",
-                "peak_gib": f"{peak:.2f}",
-                "told_gib": f"{told_bytes / GIB:.2f}",
-                "told_seconds": f"{told_seconds[0]:.3g} to {told_seconds[1]:.3g}",
-                "machine": machine(),
-                "versions": versions(),
-                "date": date.today(),
-            }
-            if rows is None:
-                rows = csv.DictWriter(file, list(row), lineterminator="\n")
-                rows.writeheader()
-            rows.writerow(row)
-            file.flush()
-            print(
-                f"{solver.iteration:7,} iterations  {solver.seconds:8.1f} s  "
-                f"{solver.nodes_touched:.3g} nodes  exploitability {found.exploitability:.3e}  "
-                f"value {found.values[0]:+.9f}  evaluation {evaluating:.2f} s  {peak:.2f} GiB",
-                flush=True,
-            )
-            mark = max(mark + 1, round(mark * run.every))
+    rows: Curve = []
+    mark, reached = 1, math.inf
+    while solver.seconds < 60.0 * given.minutes and reached > given.target:
+        solver.iterate(mark - solver.iteration)
+        before = time.perf_counter()
+        found = solver.evaluate()
+        evaluating, reached = time.perf_counter() - before, found.exploitability
+        row = {
+            "game": run.game,
+            "algorithm": str(solver.algorithm),
+            "options": options,
+            "iteration": solver.iteration,
+            "seconds": f"{solver.seconds:.3f}",
+            "evaluation_seconds": f"{evaluating:.3f}",
+            "nodes_touched": solver.nodes_touched,
+            "nash_conv": repr(found.nash_conv),
+            "exploitability": repr(found.exploitability),
+            "value": repr(found.values[0]),
+            "compile_seconds": f"{compiling:.1f}",
+            "peak_gib": f"{peak_gib():.2f}",
+            "told_gib": f"{told_bytes / GIB:.2f}",
+            "told_seconds": f"{told_seconds[0]:.3g} to {told_seconds[1]:.3g}",
+        }
+        rows.append(row | origin())
+        write_rows(given.out / f"{given.name}.csv", rows)
+        print(*(f"{name} {row[name]}" for name in list(row)[3:]), sep="  ", flush=True)
+        mark = max(mark + 1, round(mark * run.every))
 
 
-def curve(name: str) -> list[dict[str, str]]:
-    """The rows that were measured, oldest first; none if there is no file."""
-    path = FIGURES / f"{name}.csv"
-    if not path.exists():
-        return []
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
+def curves() -> dict[str, Curve]:
+    """Return the measured curves of the games in the picture, by name."""
+    return {name: rows for name in TITLES if (rows := read_rows(FIGURES / f"{name}.csv"))}
+
+
+def costs(rows: Curve) -> list[str]:
+    """Return compiling, peak memory, an iteration and an evaluation."""
+    last, middle = rows[-1], rows[len(rows) // 2]
+    each = (float(last["seconds"]) - float(middle["seconds"])) / (
+        int(last["iteration"]) - int(middle["iteration"])
+    )
+    return [
+        f"{float(last['compile_seconds']):.2g} s",
+        f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
+        f"{each:.3g} s",
+        f"{float(middle['evaluation_seconds']):.2g} s",
+    ]
+
+
+def first_at(rows: Curve, target: float) -> tuple[int, float] | None:
+    """Return iterations and seconds to an exploitability; None if it was not reached."""
+    for row in rows:
+        if float(row["exploitability"]) <= target:
+            return int(row["iteration"]), float(row["seconds"])
+    return None
 
 
 def write_page() -> None:
-    """The table and the picture, from what was measured."""
-    curves = {name: rows for name in TITLES if (rows := curve(name))}
-    draw(curves)
-    lines = [
-        "| | solved as | compile | peak memory | iteration | evaluation | "
-        + " | ".join(f"to {target:g}" for target in TARGETS)
-        + " | best | value of player 0 |",
-        "| --- |" + " ---: |" * (7 + len(TARGETS)),
-    ]
-    for name, rows in curves.items():
-        last, middle = rows[-1], rows[len(rows) // 2]
-        each = (float(last["seconds"]) - float(middle["seconds"])) / (
-            int(last["iteration"]) - int(middle["iteration"])
-        )
+    """Write tables and picture from the measured curves."""
+    measured = curves()
+    draw(measured)
+    body = []
+    for name, rows in measured.items():
         best = min(rows, key=lambda row: float(row["exploitability"]))
-        reached = [
-            next((row for row in rows if float(row["exploitability"]) <= target), None)
-            for target in TARGETS
-        ]
-        cells = [
-            TITLES[name],
-            f"{last['algorithm'].partition('(')[0]}, {_options(last['options'])}",
-            f"{float(last['compile_seconds']):.2g} s",
-            f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
-            f"{each:.3g} s",
-            f"{float(middle['evaluation_seconds']):.2g} s",
-            *(
-                "not reached"
-                if row is None
-                else f"{float(row['seconds']):.0f} s ({row['iteration']})"
-                for row in reached
-            ),
-            f"{float(best['exploitability']):.2g} after {float(best['seconds']):.0f} s",
-            f"{float(best['value']):+.5f} ± {float(best['nash_conv']):.1g}",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
-    said = next(iter(curves.values()))[-1]
+        reached = [first_at(rows, target) for target in TARGETS]
+        body.append(
+            [
+                TITLES[name],
+                f"{rows[-1]['algorithm'].partition('(')[0]}, {_options(rows[-1]['options'])}",
+                *costs(rows),
+                *(f"{hit[1]:.0f} s ({hit[0]})" if hit else "not reached" for hit in reached),
+                f"{float(best['exploitability']):.2g} after {float(best['seconds']):.0f} s",
+                f"{float(best['value']):+.5f} ± {float(best['nash_conv']):.1g}",
+            ]
+        )
+    head = ["", "solved as", "compile", "peak memory", "iteration", "evaluation"]
+    head += [*(f"to {target:g}" for target in TARGETS), "best", "value of player 0"]
     text = (
-        "\n".join(lines) + "\n\n"
+        f"{table(head, body)}\n\n"
         "Seconds of iterating, without evaluations, and iterations to an exploitability "
         "(nash_conv / 2, in units of the game: 1 for a won bluff, chips for poker).  The value is "
         "of the average strategies, and within nash_conv of the game's value.  "
-        f"{said['machine']}; {said['versions']}; {said['date']}.\n\n"
+        f"{origin_of(next(iter(measured.values()))[-1])}.\n\n"
         "![Exploitability of four large games against nodes touched, and against "
         "seconds of iterating](../figures/large_games.png)"
     )
-    parts = {"results": text, "poker": poker_table()}
-    PAGE.write_text(page_with(PAGE.read_text(), "large_games", parts))
+    write_parts(PAGE, "large_games", {"results": text, "poker": poker_table()})
 
 
 def poker_table() -> str:
-    """Games of poker from the first card, and what they take to be solved."""
-    lines = [
-        "| | compile | peak memory | iteration | evaluation | iterations and seconds to | best |",
-        "| --- | ---: | ---: | ---: | ---: | --- | ---: |",
-    ]
-    said: dict[str, str] = {}
-    where: dict[str, None] = {}
+    """Return the costs of games of poker from the first card."""
+    body, where = [], []
     for name, (title, unit, called, targets) in POKER.items():
-        rows = curve(name)
+        rows = read_rows(FIGURES / f"{name}.csv")
         if not rows:
             continue
-        said, middle = rows[-1], rows[len(rows) // 2]
-        where[f"- {title}: {said['machine']}; {said['versions']}; {said['date']}"] = None
-        each = (float(said["seconds"]) - float(middle["seconds"])) / (
-            int(said["iteration"]) - int(middle["iteration"])
+        last = rows[-1]
+        where.append(f"- {title}: {origin_of(last)}")
+        hits = [(target, hit) for target in targets if (hit := first_at(rows, target * unit))]
+        reached = (f"{target:g} {called}: {n:,}, {s:.3g} s" for target, (n, s) in hits)
+        best = f"{float(last['exploitability']) / unit:.2g} {called}"
+        body.append(
+            [
+                f"{title}, {_options(last['options'])}",
+                *costs(rows),
+                "; ".join(reached),
+                f"{best}, value {float(last['value']):+.4f} chips",
+            ]
         )
-        reached = []
-        for target in targets:
-            hit = (row for row in rows if float(row["exploitability"]) <= target * unit)
-            if (first := next(hit, None)) is not None:
-                iterations, seconds = int(first["iteration"]), float(first["seconds"])
-                reached.append(f"{target:g} {called}: {iterations:,}, {seconds:.3g} s")
-        cells = [
-            f"{title}, {_options(said['options'])}",
-            f"{float(said['compile_seconds']):.2g} s",
-            f"{max(float(row['peak_gib']) for row in rows):.2f} GiB",
-            f"{each:.3g} s",
-            f"{float(middle['evaluation_seconds']):.2g} s",
-            "; ".join(reached),
-            f"{float(said['exploitability']) / unit:.2g} {called}, value "
-            f"{float(said['value']):+.4f} chips",
-        ]
-        lines.append("| " + " | ".join(cells) + " |")
+    head = ["", "compile", "peak memory", "iteration", "evaluation"]
     return (
-        "\n".join(lines) + "\n\n"
+        f"{table([*head, 'iterations and seconds to', 'best'], body)}\n\n"
         "Seconds are without evaluations.  1 mbb is a thousandth of the big blind.  The value is "
         "player 0's, who has the big blind, under the average strategies."
         f"\n\n{chr(10).join(where)}, with other programs at work"
@@ -294,7 +274,7 @@ def _options(options: str) -> str:
     return f"{given.get('precision', 'float64')}, {threads} thread{'s' if threads > 1 else ''}"
 
 
-def draw(curves: dict[str, list[dict[str, str]]]) -> None:
+def draw(curves: dict[str, Curve]) -> None:
     """Exploitability against nodes touched, and against seconds."""
     figure = new_figure(12.0, 4.4)
     ends = {}

@@ -18,7 +18,6 @@ only.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import gc
 import json
@@ -27,14 +26,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from scripts._limited_doors import DOORS
 from tensorcfr import Solution, compile_game, solve
-from tensorcfr._util.hardware import machine, versions
 from tensorcfr._util.memory_budget import taken
 from tensorcfr.algorithms import Algorithm, Sampling
 from tensorcfr.errors import MemoryLimitError
@@ -43,7 +39,9 @@ from tensorcfr.solvers import sampled_solver, solver
 from tensorcfr.solvers.solver_state import state_bytes
 from tensorcfr.sweep import read_algorithm
 
-ROOT = Path(__file__).parent.parent
+from ._limited_doors import DOORS
+from ._pages import ROOT, arguments, origin, origin_of, read_json, write_json
+
 TOLERANCE = 0.05
 NOLIMIT = "nolimit_poker(stacks=20, raises='50%,a', bets='50%,a', deals=(3,), flops=6)"
 CASES = (
@@ -105,8 +103,24 @@ MMAP_THRESHOLD = -3
 grows to 32 MiB by itself, and then the holes that smaller arrays leave count as taken."""
 
 
+class Peak:
+    """The bytes by which this process grows at most from now on, as ``grown`` says."""
+
+    def __init__(self) -> None:
+        gc.collect()
+        ctypes.CDLL(None).malloc_trim(0)
+        before = taken()
+        Path("/proc/self/clear_refs").write_text("5")
+        self._before = before + _status("VmRSS") - taken()
+
+    @property
+    def grown(self) -> int:
+        """Bytes so far."""
+        return _status("VmHWM") - self._before
+
+
 def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
-    """What is told and what is taken, in bytes; in this process."""
+    """Return the bytes that are told, and those that this process takes."""
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     spot = SPOTS.get(spec)
     record = read_algorithm(algorithm)
@@ -120,13 +134,9 @@ def measure(spec: str, algorithm: str, precision: str) -> dict[str, Any]:
     else:
         assert isinstance(record, Sampling)
         told = sampled_solver.bytes_needed(game, record)
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    before = taken()
-    Path("/proc/self/clear_refs").write_text("5")
-    shared = _status("VmRSS") - taken()
+    measured = Peak()
     solution = solve(game, record, iters=3, **options)
-    peak = _status("VmHWM") - shared - before
+    peak = measured.grown
     assert solution.iterations == 3
     return {
         "game": spec,
@@ -147,17 +157,12 @@ def hold(number: int, folder: Path) -> dict[str, Any]:
     door = DOORS[number]
     ctypes.CDLL(None).mallopt(MMAP_THRESHOLD, 1 << 18)
     work, limit, refused = door.prepare(folder), door.mebibytes << 20, ""
-    gc.collect()
-    ctypes.CDLL(None).malloc_trim(0)
-    before = taken()
-    Path("/proc/self/clear_refs").write_text("5")
-    shared = _status("VmRSS") - taken()
-    began = time.process_time()
+    measured, began = Peak(), time.process_time()
     try:
         work(limit)
     except MemoryLimitError as error:
         refused = str(error)
-    grown = _status("VmHWM") - shared - before
+    grown = measured.grown
     return {
         "door": door.what,
         "limit": limit,
@@ -190,13 +195,9 @@ def print_limits(path: Path | None, only: str) -> bool:
 
 def write(path: Path | None, part: str, key: str, found: dict[str, Any]) -> None:
     """Put what was found of a case into a file, if there is one, in place of what it had."""
-    if path is None:
-        return
-    said = json.loads(path.read_text()) if path.exists() else {}
+    said = read_json(path)
     cases = [one for one in said.get(part, {}).get("cases", []) if one[key] != found[key]]
-    of = {"machine": machine(), "versions": versions(), "date": f"{datetime.now(UTC).date()}"}
-    said[part] = {**of, "cases": [*cases, found]}
-    path.write_text(json.dumps(said, indent=1) + "\n")
+    write_json(path, said | {part: {**origin(), "cases": [*cases, found]}})
 
 
 def _status(key: str) -> int:
@@ -289,9 +290,8 @@ def _in_a_process(*words: str) -> Any:
 
 def main(words: list[str] | None = None) -> int:
     """Measure all cases, or one in this process."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--one", type=int, help="measure this case here, and print it as JSON")
-    parser.add_argument("--out", type=Path, help="write the table to this file, too")
     parser.add_argument("--files", action="store_true", help="measure states in files")
     parser.add_argument("--limits", action="store_true", help="give limits, at every door")
     parser.add_argument("--only", default="", help="cases or doors whose name contains this")
@@ -312,12 +312,11 @@ def main(words: list[str] | None = None) -> int:
         return 0
     if asked.limits:
         return int(not print_limits(asked.json, asked.only))
-    lines = [
-        f"Measured {datetime.now(UTC).date()}: {machine()}; {versions()}",
-        "",
-        "| game | algorithm | floats | sequences | told, MiB | measured, MiB | told / measured |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
-    ]
+    print(
+        f"{origin_of(origin())}\n\n"
+        "| game | algorithm | floats | sequences | told, MiB | measured, MiB | told / measured |\n"
+        "| --- | --- | --- | --- | --- | --- | --- |"
+    )
     worst = 0.0
     for number, case in enumerate(CASES):
         if asked.only not in " ".join(case):
@@ -325,14 +324,12 @@ def main(words: list[str] | None = None) -> int:
         found = _in_a_process("--one", str(number))
         worst = max(worst, abs(found["ratio"] - 1.0))
         write(asked.json, "told", "case", {"case": " ".join(case), **found})
-        lines.append(
+        print(
             f"| {found['game']} | {found['algorithm']} | {found['precision']} "
             f"| {found['sequences']:,} | {found['told'] / 2**20:.1f} "
-            f"| {found['measured'] / 2**20:.1f} | {found['ratio']:.2f} |"
+            f"| {found['measured'] / 2**20:.1f} | {found['ratio']:.2f} |",
+            flush=True,
         )
-        print(lines[-1], flush=True)
-    if asked.out:
-        asked.out.write_text("\n".join([*lines, ""]))
     print(f"off by {worst:.0%} at most")
     return int(worst > TOLERANCE)
 

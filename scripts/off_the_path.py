@@ -10,17 +10,12 @@ All games take some twelve minutes, and as much to settle, most of it the turn.
 
 from __future__ import annotations
 
-import argparse
-import csv
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks._common import progress, table
 from tensorcfr import CompiledGame, compile_game, solve
-from tensorcfr._util.hardware import versions
 from tensorcfr.algorithms import DCFR, MMD_AGENT, PACED_CFR_PLUS, Record
 from tensorcfr.analysis import Values, values
 from tensorcfr.analysis.reached_regrets import regrets_of
@@ -28,11 +23,10 @@ from tensorcfr.games.holdem import Holdem
 from tensorcfr.refinements.agent_descent import AgentSolver
 from tensorcfr.solvers.choose import CARDS_ALGORITHM
 
-from ._pages import page_with
+from ._pages import DOCS, FIGURES, arguments, origin, read_rows, write_parts, write_rows
 from .spots import SPOTS
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE, ROWS = DOCS / "results" / "off-the-path.md", DOCS / "figures" / "off_the_path.csv"
+PAGE, ROWS = DOCS / "results" / "off-the-path.md", FIGURES / "off_the_path.csv"
 PACED = PACED_CFR_PLUS(floor=0.1, floor_fall=1)
 FALLING = {"floor": 0.1, "floor_fall": 0.5, "average_power": 4}
 GAMES: dict[str, tuple[Any, float, Record, tuple[int, ...]]] = {
@@ -65,27 +59,22 @@ SHARES = {
 
 def main() -> None:
     """Measure, or write the page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("what", choices=("measure", "page", "settle"))
     parser.add_argument("--games", nargs="+", choices=GAMES, default=list(GAMES))
     given = parser.parse_args()
     if given.what == "page":
-        PAGE.write_text(page_with(PAGE.read_text(), "off_the_path", {"regrets": regrets_table()}))
+        write_parts(PAGE, "off_the_path", {"regrets": regrets_table()})
         return
     if given.what == "settle":
         for name in given.games:
             settle(name)
         return
-    kept = [row for row in read() if row["game"] not in given.games] if ROWS.exists() else []
+    kept = [row for row in read_rows(ROWS) if row["game"] not in given.games]
     for name in given.games:
         kept += measure(name)
         kept.sort(key=lambda row: list(GAMES).index(row["game"]))
-        with ROWS.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, kept[0])
-            writer.writeheader()
-            writer.writerows(kept)
+        write_rows(ROWS, kept)
 
 
 def compiled(name: str) -> CompiledGame:
@@ -138,7 +127,7 @@ def measure(name: str) -> list[dict[str, Any]]:
             shares = (f"{100 * figure / pot:.3g}" for figure in figures)
             row = {"game": name, "floor": way, "iterations": mark}
             row |= dict(zip(SHARES, shares, strict=True))
-            rows.append(row | {"versions": versions(), "date": f"{date.today()}"})
+            rows.append(row | {key: origin()[key] for key in ("versions", "date")})
             progress(" ".join(map(str, rows[-1].values())))
     return rows
 
@@ -153,15 +142,9 @@ def on_path(worth: Values) -> float:
     return float(regret[here].max())
 
 
-def read() -> list[dict[str, Any]]:
-    """The rows of the file."""
-    with ROWS.open(encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
 def regrets_table() -> str:
     """The table of the page."""
-    rows = read()
+    rows = read_rows(ROWS)
     body = [
         [row["game"], row["floor"], f"{int(row['iterations']):,}", *(row[key] for key in SHARES)]
         for row in rows

@@ -1,22 +1,23 @@
 """The table of docs/results/agreement.md: NashConv by OpenSpiel and by tensorcfr, both ways.
 
-python scripts/openspiel_table.py         needs tensorcfr[openspiel]; writes the table into the page
+python -m scripts.openspiel_table      needs tensorcfr[openspiel]; writes the table into the page
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyspiel
 from open_spiel.python.policy import TabularPolicy, python_policy_to_pyspiel_policy
 
+from benchmarks._common import progress, table
 from tensorcfr import compile_game, evaluate, solve
 from tensorcfr.formats import find_policy, policy_to_pyspiel
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "results" / "agreement.md"
-BEGIN, END = "<!-- openspiel table -->", "<!-- end of the table -->"
+from ._pages import DOCS, write_parts
+
+PAGE = DOCS / "results" / "agreement.md"
 GOOFSPIEL = "goofspiel(imp_info=True,num_cards={},points_order=descending)"
 GAMES = (
     "kuhn_poker",
@@ -51,13 +52,13 @@ def random_policy(game: Any) -> TabularPolicy:
     """A policy of OpenSpiel with random probabilities, the same in every run."""
     policy = TabularPolicy(game)
     drawn = np.random.default_rng(SEED).random(policy.action_probability_array.shape)
-    table = drawn * policy.legal_actions_mask
-    policy.action_probability_array = table / table.sum(axis=1, keepdims=True)
+    weights = drawn * policy.legal_actions_mask
+    policy.action_probability_array = weights / weights.sum(axis=1, keepdims=True)
     return policy
 
 
-def line(name: str) -> str:
-    """A line of the table."""
+def row(name: str) -> list[str]:
+    """Return a row of the table."""
     theirs = load(name)
     game = compile_game(theirs)
     policy = solve(game, "cfr", iters=ITERATIONS).policy
@@ -67,24 +68,16 @@ def line(name: str) -> str:
     imported = evaluate(game, find_policy(game, drawn)).nash_conv
     original = pyspiel.nash_conv(theirs, python_policy_to_pyspiel_policy(drawn), True)
     out, back = abs(exported - ours), abs(imported - original)
-    print(f"{name}: {out:.1e}, {back:.1e}", flush=True)
-    return (
-        f"| `{name}` | {game.n_infosets:,} | {ours:.12f} | {exported:.12f} | {out:.0e} | "
-        f"{original:.12f} | {imported:.12f} | {back:.0e} |"
-    )
+    progress(f"{name}: {out:.1e}, {back:.1e}")
+    numbers = f"{ours:.12f}", f"{exported:.12f}", f"{out:.0e}", f"{original:.12f}"
+    return [f"`{name}`", f"{game.n_infosets:,}", *numbers, f"{imported:.12f}", f"{back:.0e}"]
 
 
 def main() -> None:
-    """Measure, and write the table between its marks in the page."""
-    head = [
-        f"| game | infosets | tensorcfr, CFR {ITERATIONS} | exported | difference | "
-        "OpenSpiel, random | imported | difference |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    table = "\n".join([*head, *map(line, GAMES)])
-    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    PAGE.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", "utf-8")
+    """Measure, and write the table."""
+    head = ["game", "infosets", f"tensorcfr, CFR {ITERATIONS}", "exported", "difference"]
+    head += ["OpenSpiel, random", "imported", "difference"]
+    write_parts(PAGE, "openspiel_table", {"nash_conv": table(head, list(map(row, GAMES)))})
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ import os
 import subprocess
 import sys
 import time
-from datetime import date
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -29,13 +28,11 @@ from numba.core.event import install_timer
 from benchmarks._common import progress, table
 from benchmarks.holdem import build_anchor
 from tensorcfr import compile_game, solve
-from tensorcfr._util.hardware import machine, versions
 
-from ._pages import page_with
+from ._pages import RESULTS, ROOT, arguments, origin, origin_of, read_json, write_json, write_parts
+from .spots import PAGE
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "preset.json"
-PAGE = ROOT / "docs" / "results" / "spots.md"
+FILE = RESULTS / "preset.json"
 RANGES = (
     "88+,A8s+,A5s-A2s:0.5,AJo+,ATo:0.75,K9s+,KQo,KJo:0.75,KTo:0.25,Q9s+,QJo:0.5,J8s+,JTo:0.25,T8s+,"
     "T7s:0.45,97s+,96s:0.45,87s,86s:0.75,85s:0.45,75s+:0.75,74s:0.45,65s:0.75,64s:0.5,63s:0.45,"
@@ -123,13 +120,12 @@ def measure(anchor: Path | None, rounds: int, threads_of: list[int]) -> None:
         name: {key: median(row[key] for row in rows) for key in rows[0]}
         for name, rows in found.items()
     }
-    said = {"machine": machine(), "versions": versions(), "date": f"{date.today()}"}
-    RESULTS.write_text(json.dumps({"runs": middle, "rounds": rounds} | said, indent=1) + "\n")
+    write_json(FILE, {"runs": middle, "rounds": rounds} | origin())
 
 
 def part_of_page() -> str:
     """The table."""
-    kept, body = json.loads(RESULTS.read_text()), []
+    kept, body = read_json(FILE), []
     for name, row in kept["runs"].items():
         program, precision, threads = name.split("; ")
         value = f"{row['value']:.2f}" if "value" in row else ""
@@ -142,13 +138,12 @@ def part_of_page() -> str:
         )
     header = ["", "kept in", "threads", "iterations", "iterating", "in all", "of processor", "peak"]
     rounds = "One round" if kept["rounds"] == 1 else f"Medians of {kept['rounds']} rounds"
-    said = f"{rounds}; {kept['machine']}; {kept['versions']}; {kept['date']}."
-    return table([*header, "value of 180"], body) + f"\n\n{said}"
+    return f"{table([*header, 'value of 180'], body)}\n\n{rounds}; {origin_of(kept)}."
 
 
 def main() -> None:
     """Measure, and write."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = arguments(__doc__)
     parser.add_argument("--anchor", default=os.environ.get("POSTFLOP_SOLVER"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
@@ -161,8 +156,7 @@ def main() -> None:
     if not options.page:
         anchor = build_anchor(Path(options.anchor)) if options.anchor else None
         measure(anchor, options.rounds, options.threads)
-    page = page_with(PAGE.read_text(), "preset", {"preset": part_of_page()})
-    PAGE.write_text(page)
+    write_parts(PAGE, "preset", {"preset": part_of_page()})
 
 
 if __name__ == "__main__":

@@ -1,33 +1,26 @@
 """The pictures of the viewer in docs/figures, by headless Chromium.
 
-python scripts/screenshots.py             needs Playwright and Chromium
-python scripts/screenshots.py --time      also measures the time to the first view of some games
+python -m scripts.screenshots       needs Playwright and Chromium
 """
 
 from __future__ import annotations
 
 import io
-import json
 import shutil
-import statistics
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from tensorcfr import CompiledGame, Solution, compile_game, solve
-from tensorcfr._util.plain import plain
+from tensorcfr import CompiledGame, compile_game, solve
 from tensorcfr.viewer.server import Server
 from tensorcfr.viewer.session import Session
 
-FIGURES = Path(__file__).resolve().parent.parent / "docs" / "figures"
+from ._pages import FIGURES
+
 PATIENCE = 300_000
 """Milliseconds to wait for a page: kernels may have to be compiled first."""
 READY = "body[data-ready]"
@@ -46,17 +39,6 @@ SPOT: dict[str, Any] = {
     "raises": "2.5x",
 }
 """A turn."""
-TIMED: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("leduc", {}),
-    ("liars_dice", {}),
-    ("nl_leduc", {}),
-    ("bluff(dice=(2,2))", {"cut": False}),
-    ("bluff(dice=(2,2))", {"cut": True}),
-    ("holdem", SPOT),
-)
-"""Games, and options to compile them with."""
-NODES = 60
-"""Nodes of each that are timed, along random lines."""
 
 
 @contextmanager
@@ -149,47 +131,6 @@ def bluff(browser: Any) -> None:
         save(page, "viewer_bluff.png")
 
 
-def first_views(browser: Any) -> None:
-    """Seconds from opening the address to the first node, of three pages each; and processor
-    seconds of nodes along random lines."""
-    for name, options in TIMED:
-        begun = time.perf_counter()
-        solution: Solution = solve(compile_game(name, **options), iters=10)
-        solved = time.perf_counter() - begun
-        session = Session(solution)
-        begun = time.process_time()
-        session.node(session.nodes.root, 0)
-        first = time.process_time() - begun
-        with served(session) as url:
-            views = []
-            for _ in range(3):
-                begun = time.perf_counter()
-                page = open_page(browser, url, DESKTOP)
-                views.append(time.perf_counter() - begun)
-                page.close()
-        nodes = node_times(session)
-        print(
-            f"{name} {'' if name == 'holdem' else options}: {solution.game.n_infosets:,} infosets, "
-            f"compiled and solved in {solved:.1f} s; first node {first:.2f} s of processor, first "
-            f"view {views[0]:.2f} s, median {statistics.median(views):.2f} s; a node "
-            f"{statistics.median(nodes):.3f} s, at most {max(nodes):.3f} s",
-            flush=True,
-        )
-
-
-def node_times(session: Session) -> list[float]:
-    """Processor seconds of nodes along random lines."""
-    rng, found, number = np.random.default_rng(0), [], session.nodes.root
-    for _ in range(NODES):
-        begun = time.process_time()
-        node = session.node(number, 0)
-        json.dumps(plain(node))
-        found.append(time.process_time() - begun)
-        below = [child["id"] for child in node["children"] if child["id"] is not None]
-        number = int(rng.choice(below)) if below else session.nodes.root
-    return found
-
-
 def main() -> None:
     """Make the pictures."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -199,8 +140,6 @@ def main() -> None:
         holdem(browser)
         form(browser)
         bluff(browser)
-        if "--time" in sys.argv:
-            first_views(browser)
         browser.close()
 
 

@@ -12,30 +12,22 @@ Single precision, one thread.  Counts do not depend on the machine.  What is mea
 
 from __future__ import annotations
 
-import argparse
-import csv
-import json
 import math
 import random
-from datetime import date
-from pathlib import Path
 from typing import Any
 
 from benchmarks._common import progress, table
 from benchmarks.holdem import ALL, IP, OOP
 from tensorcfr import CompiledGame, Solver, compile_game
-from tensorcfr._util.hardware import versions
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import CARDS
 from tensorcfr.sweep import read_algorithm
 
-from ._pages import page_with
+from ._pages import DOCS, RESULTS, arguments, origin, origin_of, read_json, write_json, write_parts
 
-ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "spots.json"
-WIDE_FLOP = ROOT / "docs" / "figures" / "holdem_flop.csv"
-BESIDE_PEER = ROOT / "benchmarks" / "results" / "holdem.json"
-PAGE = ROOT / "docs" / "results" / "spots.md"
+FILE = RESULTS / "spots.json"
+BESIDE_PEER = RESULTS / "holdem.json"
+PAGE = DOCS / "results" / "spots.md"
 
 TIGHT = ("TT+,AQs+,AKo", "QQ-77,AJs+,KQs,AQo")
 SMALL = ("QQ-99,AKs,AQs,KQs,JTs", "JJ-77,AQs-ATs,KQs,KJs,QJs,T9s")
@@ -171,7 +163,7 @@ def iterations(game: CompiledGame, pot: float, spec: str) -> list[int]:
 
 def measure(part: str, spots: dict[str, Any], specs: tuple[str, ...]) -> None:
     """Every algorithm on every spot; kept after each spot."""
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    kept = read_json(FILE)
     own = kept.setdefault(part, {})
     for name, spot in spots.items():
         row = own.setdefault(name, {})
@@ -181,8 +173,7 @@ def measure(part: str, spots: dict[str, Any], specs: tuple[str, ...]) -> None:
             for spec in missing:
                 row[spec] = iterations(game, spot["pot"], spec)
                 progress(f"{name}, {spec}: {row[spec]}")
-            kept |= {"shares of the pot": SHARES, "versions": versions(), "date": f"{date.today()}"}
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            write_json(FILE, kept | {"shares of the pot": SHARES} | origin())
     for spec, means in ratios(own, specs).items():
         progress(f"{spec:46}" + "".join(f"{mean:8.3f}" for mean in means))
 
@@ -203,7 +194,7 @@ def ratios(rows: dict[str, dict[str, list[int]]], specs: tuple[str, ...]) -> dic
 
 def tables() -> dict[str, str]:
     """The parts of the page."""
-    kept = json.loads(RESULTS.read_text())
+    kept = read_json(FILE)
     parts = {}
     for half in SPOTS:
         body = [
@@ -221,25 +212,12 @@ def tables() -> dict[str, str]:
             body.append([f"{len(rows)} {street or 'spot'}s, {ranges}", *means])
     shares = [f"to {100 * share:g} %" for share in SHARES]
     parts["drawn"] = table(["", *shares, "all"], body)
-    parts["peer"], parts["wide"] = peer_table(), wide_flop_table()
-    return parts
-
-
-def wide_flop_table() -> str:
-    """What ``scripts.holdem_figures flop`` has measured."""
-    with WIDE_FLOP.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    names = {"seconds": "seconds", "percent_of_pot": "exploitability, % of the pot"}
-    body = [[said, *(f"{float(row[name]):.3g}" for row in rows)] for name, said in names.items()]
-    found, last = table(["iterations", *(row["iteration"] for row in rows)], body), rows[-1]
-    about = f"{last['threads']} threads; compiled in {last['compile_seconds']} s; "
-    about += f"{last['peak_gib']} GiB at most; {last['machine']}; {last['versions']}"
-    return f"{found}\n\n{about}; {last['date']}."
+    return parts | {"peer": peer_table()}
 
 
 def peer_table() -> str:
     """What ``benchmarks.holdem`` has measured of this library and of postflop-solver."""
-    kept = json.loads(BESIDE_PEER.read_text())
+    kept = read_json(BESIDE_PEER)
     body = []
     for name, by_threads in kept["spots"].items():
         for threads, found in by_threads.items():
@@ -253,27 +231,21 @@ def peer_table() -> str:
     columns = ["spot", "threads", "iteration here", "there", "times"]
     columns += ["to 0.1 % here", "there", "times"]
     columns += ["iterations here", "there", "memory here", "there"]
-    about = f"Medians of {kept['rounds']} rounds; {kept['machine']}; {kept['versions']}"
-    return f"{table(columns, body)}\n\n{about}; {kept['date']}."
+    about = f"Medians of {kept['rounds']} rounds; {origin_of(kept)}"
+    return f"{table(columns, body)}\n\n{about}."
 
 
 def main() -> None:
     """Measure, or write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = arguments(__doc__)
     parser.add_argument("what", choices=("choose", "judge", "again", "wide", "write"))
     what = parser.parse_args().what
-    if what == "choose":
-        measure(what, SPOTS[what], CANDIDATES)
-    elif what == "judge":
-        measure(what, SPOTS[what], JUDGED)
-    elif what == "again":
-        measure(what, drawn_spots(wide=False), (PUBLISHED, CHOSEN))
-    elif what == "wide":
-        measure(what, drawn_spots(wide=True), (PUBLISHED, CHOSEN))
+    if what == "write":
+        write_parts(PAGE, "spots", tables())
+    elif what in SPOTS:
+        measure(what, SPOTS[what], CANDIDATES if what == "choose" else JUDGED)
     else:
-        PAGE.write_text(page_with(PAGE.read_text(), "spots", tables()))
+        measure(what, drawn_spots(wide=what == "wide"), (PUBLISHED, CHOSEN))
 
 
 if __name__ == "__main__":

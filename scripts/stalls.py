@@ -10,13 +10,10 @@ depend on the machine.  ``measure`` takes some ten minutes.
 
 from __future__ import annotations
 
-import argparse
-import csv
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,14 +23,13 @@ from tensorcfr import ALGORITHMS, Solver, compile_game
 from tensorcfr.games import MatrixGame
 from tensorcfr.rules import Chance, Decision, Game, Terminal
 
-from ._pages import page_with
+from ._pages import DOCS, FIGURES, ROOT, arguments, read_rows, write_parts, write_rows
 
-ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
-from support.random_games import keyed, random_game  # noqa: E402
+from support.random_games import keyed, random_game
 
-RESULTS = ROOT / "docs" / "figures" / "stalls.csv"
-PAGE = ROOT / "docs" / "results" / "stalls.md"
+RESULTS = FIGURES / "stalls.csv"
+PAGE = DOCS / "results" / "stalls.md"
 MARKS = (100, 300, 1_000, 3_000, 10_000)
 RIVALS = ("sapcfr+", "cfr+", "dcfr")
 DEFAULT = "paced-cfr+"
@@ -194,34 +190,23 @@ def curve(game: Any, algorithm: str, marks: tuple[int, ...] = MARKS) -> list[flo
 
 def measure(version: str) -> None:
     """Append the curves of all games that the table lacks; rivals do not depend on the version."""
-    known = {(row["game"], row["algorithm"], row["version"]) for row in read()}
-    begun = RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not begun:
-            writer.writerow(["game", "algorithm", "version", *MARKS])
-        for name, make in games():
-            wanted = [(DEFAULT, version), *((rival, "") for rival in RIVALS)]
-            wanted += [(f"{DEFAULT} t^{power}", version) for power in AVERAGES]
-            missing = [one for one in wanted if (name, *one) not in known]
-            if not missing:
-                continue
-            game = compile_game(make(), cut=False)
-            if not np.ptp(game.tree.utility[:, 0]):
-                continue
-            for algorithm, by in missing:
-                numbers = [f"{number:.3g}" for number in curve(game, algorithm)]
-                writer.writerow([name, algorithm, by, *numbers])
-            file.flush()
-            progress(name)
-
-
-def read() -> list[dict[str, str]]:
-    """Read the table; empty if there is none."""
-    if not RESULTS.exists():
-        return []
-    with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
+    rows = read_rows(RESULTS)
+    known = {(row["game"], row["algorithm"], row["version"]) for row in rows}
+    for name, make in games():
+        wanted = [(DEFAULT, version), *((rival, "") for rival in RIVALS)]
+        wanted += [(f"{DEFAULT} t^{power}", version) for power in AVERAGES]
+        missing = [one for one in wanted if (name, *one) not in known]
+        if not missing:
+            continue
+        game = compile_game(make(), cut=False)
+        if not np.ptp(game.tree.utility[:, 0]):
+            continue
+        for algorithm, by in missing:
+            numbers = zip(map(str, MARKS), curve(game, algorithm), strict=True)
+            row = {"game": name, "algorithm": algorithm, "version": by}
+            rows.append(row | {mark: f"{number:.3g}" for mark, number in numbers})
+        write_rows(RESULTS, rows)
+        progress(name)
 
 
 def add_best_average(numbers: dict[tuple[str, str], dict[str, list[float]]]) -> None:
@@ -237,7 +222,7 @@ def add_best_average(numbers: dict[tuple[str, str], dict[str, list[float]]]) -> 
 def write() -> None:
     """Write the table of the page."""
     numbers: dict[tuple[str, str], dict[str, list[float]]] = {}
-    for row in read():
+    for row in read_rows(RESULTS):
         own = numbers.setdefault((row["algorithm"], row["version"]), {})
         own[row["game"]] = [max(float(row[str(mark)]), ROUNDING) for mark in MARKS]
     add_best_average(numbers)
@@ -263,7 +248,7 @@ def write() -> None:
             )
         body[-1][0] += f" ({len(names)} games)"
     head = ["", "median", "above 3", "largest", "rose tenfold", "largest rise"]
-    PAGE.write_text(page_with(PAGE.read_text(), "stalls", {"stalls": table(head, body)}))
+    write_parts(PAGE, "stalls", {"stalls": table(head, body)})
 
 
 def climb(seed: int, tries: int = 400) -> None:
@@ -285,7 +270,7 @@ def climb(seed: int, tries: int = 400) -> None:
 
 def main() -> None:
     """Run one of the commands."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("command", choices=["measure", "write", "climb"])
     parser.add_argument("argument", nargs="?", default="")
     given = parser.parse_args()

@@ -5,10 +5,7 @@ python -m scripts.variants games              save the games that come from Open
 python -m scripts.variants measure [PART]     iterations to ten decades; goes on where it stopped
 python -m scripts.variants seconds            seconds of an iteration; wants an idle machine
 python -m scripts.variants write              tables and pictures of docs/results/variants.md
-python -m scripts.variants peers              OpenSpiel and LiteEFG, results/algorithms.md
-python -m scripts.variants auto               the table that "auto" rests on
-python -m scripts.variants slopes             last iterates, results/algorithms.md
-python -m scripts.variants own-draws          samplers of own actions, docs/results/sampling.md
+python -m scripts.variants auto               the table that "auto" rests on, results/algorithms.md
 
 ``measure`` counts iterations, which do not depend on the machine.  It needs no OpenSpiel, only the
 games that ``games`` has saved, and takes some ten minutes for each part on one core.
@@ -16,66 +13,166 @@ games that ``games`` has saved, and takes some ten minutes for each part on one 
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks._common import CONTESTS, TOOLS, Contest, available, duration, progress, table
-from benchmarks.compare import exploitability_curve
+from benchmarks._common import duration, progress, table
 from tensorcfr import CompiledGame, compile_game, load_game, save_game, solve
-from tensorcfr._util.hardware import machine, versions
 from tensorcfr.payoff import count_entries
+from tensorcfr.plots.style import (
+    TITLE_SIZE,
+    End,
+    caption,
+    draw_line,
+    light_grid,
+    line_styles,
+    log_axes,
+    new_figure,
+    save_picture,
+)
 from tensorcfr.solvers.base import IterativeSolver, solver_class
 from tensorcfr.solvers.choose import EXACT_ENTRIES
-from tensorcfr.sweep import SweepRow, reached, read_algorithm, sweep
+from tensorcfr.sweep import reached, read_algorithm, sweep
 
-from ._pages import page_with
-from .variants_page import (
-    CARDS,
-    DEFAULT,
-    FOLDER,
-    FORMER,
-    JUDGE,
-    JUDGED,
-    KINDS,
-    LONGER,
-    MAIN,
-    MANY_PLAYERS,
-    NOT_REACHED,
-    ON_CARDS,
-    PARTS,
-    RULES,
-    SHOWN,
-    SINGLE,
-    TARGETS,
-    WEIGHTS,
-    Cost,
-    Solved,
-    Suited,
-    append,
-    draw,
-    read_solved,
-    tables,
-    with_weights,
-    write_costs,
+from ._pages import (
+    DOCS,
+    FIGURES,
+    ROOT,
+    arguments,
+    origin,
+    origin_of,
+    read_records,
+    read_rows,
+    write_parts,
+    write_rows,
 )
 
-ROOT = Path(__file__).resolve().parent.parent
 SAVED = ROOT / "build" / "variants"
 """The games that come from OpenSpiel, as files."""
-PAGE = ROOT / "docs" / "results" / "variants.md"
-CHOICE = ROOT / "docs" / "results" / "algorithms.md"
-SAMPLERS = ROOT / "docs" / "results" / "sampling.md"
+PAGE = DOCS / "results" / "variants.md"
+CHOICE = DOCS / "results" / "algorithms.md"
+
+
+class Suited(NamedTuple):
+    """A game of the suite."""
+
+    most: int
+    """Iterations after which a solve ends."""
+    source: Any = None
+    """What OpenSpiel calls it, or a spot of hold'em, if its name is not that of a built-in game."""
+    unit: float = 1.0
+    """Unit of exploitabilities: in poker for chips, the pot or the blinds that are there first."""
+
+    @property
+    def is_of_cards(self) -> bool:
+        """Whether it is a spot, or another game of cards and a board."""
+        return self.unit > 1.0
+
+
+SIMULTANEOUS = "openspiel:turn_based_simultaneous_game(game={})"
+SHIPS = (
+    "openspiel:battleship(board_width={},board_height=2,ship_sizes=[{}],ship_values=[{}],"
+    "num_shots=2,allow_repeated_shots=False)"
+)
+HEX = "openspiel:dark_hex(num_rows=2,num_cols={},gameversion={})"
+NARROW = ("QQ-99,AKs,AQs,KQs,JTs", "JJ-77,AQs-ATs,KQs,KJs,QJs,T9s")
+SPOT = {"ranges": NARROW, "pot": 100, "stacks": 200}
+
+CHOOSE: dict[str, Suited] = {
+    "kuhn": Suited(200_000),
+    "kuhn(players=3)": Suited(20_000),
+    "leduc": Suited(60_000),
+    "nl_leduc(stack=4)": Suited(30_000),
+    "goofspiel(cards=4)": Suited(100_000),
+    "goofspiel(cards=4, prizes='random')": Suited(10_000),
+    "liars_dice(faces=4)": Suited(30_000),
+    "liars_dice(faces=5)": Suited(20_000),
+    "blotto_6_4": Suited(30_000, SIMULTANEOUS.format("blotto(coins=6,fields=4,players=2)")),
+    "battleship_2x2": Suited(10_000, SHIPS.format(2, "1;2", "1;2")),
+    "oshi_zumo_4": Suited(3_000, SIMULTANEOUS.format("oshi_zumo(coins=4,size=1,horizon=6)")),
+    "dark_hex_2x2": Suited(30_000, HEX.format(2, "cdh")),
+    "river": Suited(
+        20_000, SPOT | {"board": "QsJh2h8d3c", "bets": "50%,100%", "raises": "60%"}, 100.0
+    ),
+}
+"""Games that the weights of the default were chosen on."""
+JUDGE: dict[str, Suited] = {
+    "kuhn(cards=20)": Suited(100_000),
+    "kuhn(players=4)": Suited(20_000),
+    "leduc(ranks=5)": Suited(60_000),
+    "leduc(players=3)": Suited(200),
+    "nl_leduc(stack=9)": Suited(15_000),
+    "goofspiel(cards=5)": Suited(50_000),
+    "liars_dice": Suited(40_000),
+    "blotto_10_3": Suited(30_000, SIMULTANEOUS.format("blotto(coins=10,fields=3,players=2)")),
+    "battleship_3x2": Suited(10_000, SHIPS.format(3, "2", "1")),
+    "oshi_zumo_5": Suited(10_000, SIMULTANEOUS.format("oshi_zumo(coins=5,size=1,horizon=5)")),
+    "dark_hex_2x3": Suited(20_000, HEX.format(3, "adh")),
+    "limit_poker(ranks='TJQKA', suits=3)": Suited(600, None, 150.0),
+    "rhode_island": Suited(150, None, 10.0),
+    "river_other": Suited(
+        20_000, SPOT | {"board": "KcKh8s5d2s", "bets": "33%,75%", "raises": "2.5x"}, 100.0
+    ),
+    "turn": Suited(1_000, SPOT | {"board": "Td9d6hQc", "bets": "60%", "raises": "a"}, 100.0),
+}
+"""Games that nothing was chosen on.  The split was written before it was measured.  It has that of
+VAD-CFR (arXiv 2602.16928): Kuhn poker of three players, Leduc poker, goofspiel with four cards
+and liar's dice with five faces to choose on; Kuhn of four players, Leduc of three, goofspiel with
+five cards and liar's dice with six faces to judge on."""
+PARTS = {"choose": CHOOSE, "judge": JUDGE}
+MANY_PLAYERS = frozenset(name for part in PARTS.values() for name in part if "players=" in name)
+"""Games of three players or more: no algorithm is known to find their equilibria."""
+
+FORMER = "sapcfr+"
+"""The default up to version 0.7.0, which others are compared with."""
+LONGER = 10
+"""By what factor its solves on the games to judge on are longer, so that ratios to it are known."""
+BEFORE = "sapcfr+(alpha=1, average_power=7)"
+"""The default from 0.8.0 to 0.13.0."""
+DEFAULT = "paced-cfr+"
+"""The default."""
+SINGLE = "paced-cfr+(average_power=5)"
+"""The default in single precision, in which games of cards are solved."""
+CARDS = "dcfr(alpha=1.5, alpha_offset=2, beta=1, beta_offset=20, average_power=4)"
+"""The default in games of cards; ``scripts/spots.py`` chose and judged it."""
+MAIN = ("cfr", "cfr+", "dcfr", "dcfr+", "pcfr+", "pdcfr+", "idcfr+", FORMER, BEFORE, DEFAULT)
+"""Those of the pictures."""
+BY_GAME = ("cfr+", "dcfr", "pdcfr+", FORMER, DEFAULT)
+"""Those of the tables game by game."""
+JUDGED = ("lcfr", "icfr+", "rtcfr+", *MAIN)
+"""All that are judged."""
+ON_CARDS = (CARDS, "dcfr", "cfr+", FORMER, BEFORE, SINGLE)
+"""What is judged on games of cards."""
+RULES = ("cfr+", "dcfr", "pcfr+", "pdcfr+", FORMER, "sapcfr+(alpha=1)", DEFAULT)
+"""Rules whose averages are varied."""
+WEIGHTS = (
+    *(f"average_power={power}" for power in (0, 1, 2, 3, 5, 7, 10, 20)),
+    *(f"average_power=2, average_growth={growth}" for growth in (1.001, 1.01)),
+    "average_power=2, restart_base=2",
+    "average_power=2, delay=100",
+)
+"""Weights of averages."""
+KINDS = ("average", "last", "best")
+"""What a solve ends with: the average, the last iterate, the best of both so far."""
+
+TARGETS = tuple(float(f"1e-{k}") for k in range(3, 13))
+"""Ten decades of exploitability (nash_conv / players) to reach, in units of the game."""
+SHOWN = (1e-3, 1e-6, 1e-9, 1e-12)
+NOT_REACHED = "\N{EN DASH}"
+MOST_RATIO = 1000.0
+"""Right end of the profiles."""
+RESULTS = FIGURES / "variants.csv"
+COSTS = FIGURES / "variants_costs.csv"
+SAID = FIGURES / "variants_costs.txt"
+"""Machine, versions and date of the costs."""
 
 AUTO_GAMES = (
     "leduc",
@@ -93,63 +190,6 @@ AUTO_GAMES = (
 AUTO_ALGORITHMS = ("dcfr", DEFAULT)
 AUTO_TARGETS = (1e-3, 1e-4, 1e-6)
 
-SLOPE_GAMES = ("kuhn", "leduc", "goofspiel(cards=4)", "liars_dice(faces=4)")
-SLOPE_ALGORITHMS = (
-    "cfr+",
-    "sapcfr+",
-    DEFAULT,
-    "mmd",
-    "mmd(alpha=0)",
-    "mmd-moving(eta=2)",
-    "domwu(eta=2)",
-    "domwu(eta=8)",
-    "rtcfr+",
-    "rtcfr+(mu=0.01, stay=20)",
-    "egt",
-)
-SLOPE_MARKS = np.unique(np.geomspace(100, 10_000, 25).astype(int))
-"""Iterations that a slope is fitted to."""
-ROUNDING = 1e-12
-"""Exploitabilities below it are rounding, and left out of the fit."""
-
-OWN_DRAWS_GAMES = ("nl_leduc(stack=9)", "goofspiel(cards=5)", "liars_dice")
-OWN_DRAWS = (
-    "external_sampling",
-    "robust_sampling(tries=1)",
-    "robust_sampling(tries=2)",
-    "robust_sampling(tries=3)",
-    "average_strategy_sampling",
-    "average_strategy_sampling(bonus=1000)",
-    "outcome_sampling",
-)
-OWN_DRAWS_NODES = 10_000_000
-OWN_DRAWS_SEEDS = 5
-
-PEERS = (("OpenSpiel", "cfr+"), ("LiteEFG", "cfr+"), ("LiteEFG", "dcfr"), ("LiteEFG", "pcfr+"))
-"""The variants that the peers have in C++ and that are candidates for their best one."""
-BESIDE_PEERS = ("cfr+", "dcfr", "pcfr+", "pdcfr+", DEFAULT)
-"""Ours beside them."""
-
-PEERS_GAMES = (
-    *CONTESTS.values(),
-    Contest(
-        "goofspiel_4",
-        "goofspiel, 4 cards",
-        "goofspiel(cards=4)",
-        CONTESTS["goofspiel"].openspiel.replace("num_cards=5", "num_cards=4"),
-    ),
-    Contest(
-        "liars_dice_4",
-        "liar's dice, 4 faces",
-        "liars_dice(faces=4)",
-        "liars_dice(dice_sides=4)",
-    ),
-)
-"""Those of our games that the peers have."""
-
-PEERS_TARGETS = SHOWN[:3]
-PEERS_SECONDS = (1.0, 2.0)
-"""Seconds of iterating for ours and for the peers, which are slower."""
 AUTO_SECONDS = 4.0
 
 PER_DECADE = 25
@@ -157,6 +197,294 @@ PER_DECADE = 25
 COST_SECONDS = 0.02
 """Seconds of a span that is timed, at least."""
 COST_ROUNDS = 5
+
+
+def with_weights(rule: str, weights: str) -> str:
+    """The text of a rule with weights of its average."""
+    return f"{rule[:-1]}, {weights})" if rule.endswith(")") else f"{rule}({weights})"
+
+
+class Solved(NamedTuple):
+    """A solve, by its average strategies, its last iterates, or the best of both."""
+
+    game: str
+    algorithm: str
+    kind: str
+    """One of :data:`KINDS`."""
+    reached: str
+    """Iterations to the targets, in their order, as far as these were reached."""
+    iteration: int
+    """The last iteration."""
+    exploitability: float
+    """Then, in units of the game."""
+
+
+class Reached:
+    """Iterations to the targets, by game and algorithm."""
+
+    def __init__(self, solved: Sequence[Solved]) -> None:
+        self.ends = {one[:3]: one for one in solved}
+        self._at = {
+            (*key, target): int(iteration)
+            for key, one in self.ends.items()
+            for target, iteration in zip(TARGETS, one.reached.split(), strict=False)
+        }
+
+    def iterations(self, game: str, algorithm: str, target: float, kind: str = "average") -> float:
+        """Iterations, inf if that is never reached, nan if it was not measured."""
+        if (game, algorithm, kind) not in self.ends:
+            return math.nan
+        return self._at.get((game, algorithm, kind, target), math.inf)
+
+    def ratio(
+        self, game: str, algorithm: str, other: str, target: float, kind: str = "average"
+    ) -> float:
+        """Iterations over those of another algorithm's average.  Where only that one is not there,
+        with the iterations after which it ended, so that the ratio is at most this; nan where
+        neither is."""
+        own = self.iterations(game, algorithm, target, kind)
+        of = self.iterations(game, other, target)
+        if math.isnan(own) or math.isnan(of) or own == of == math.inf:
+            return math.nan
+        return own / (self.ends[game, other, "average"].iteration if of == math.inf else of)
+
+    def ratios(
+        self, games: Sequence[str], algorithm: str, other: str, target: float, kind: str = "average"
+    ) -> list[float]:
+        """All ratios that there are, ascending."""
+        found = (self.ratio(game, algorithm, other, target, kind) for game in games)
+        return sorted(ratio for ratio in found if not math.isnan(ratio))
+
+
+def two_player(part: str) -> list[str]:
+    """The games of two players of a part."""
+    return [name for name in PARTS[part] if name not in MANY_PLAYERS]
+
+
+def default_of(game: str) -> str:
+    """The default algorithm in a game."""
+    suited = JUDGE.get(game) or CHOOSE[game]
+    return CARDS if suited.is_of_cards else DEFAULT
+
+
+def median(ratios: Sequence[float]) -> str:
+    """The median of some ratios, the higher one of two."""
+    middle = statistics.median_high(ratios) if ratios else math.inf
+    return NOT_REACHED if middle == math.inf else f"{middle:.2g}"
+
+
+def tables() -> dict[str, str]:
+    """The generated parts of the page, by name."""
+    reached = Reached(read_records(RESULTS, Solved))
+    return {
+        "goals": _goals(reached),
+        "summary": _summary(reached),
+        "games": _by_game(reached),
+        "seconds": _seconds(reached),
+        "many players": _many(reached),
+        "weights": _of_rules(reached, WEIGHTS, KINDS[:1]),
+        "kinds": _of_rules(reached, ("",), KINDS),
+    }
+
+
+def _goals(reached: Reached) -> str:
+    """The default over the one before, game by game."""
+    body = []
+    games = two_player("judge")
+    for game in games:
+        cells, default = [], default_of(game)
+        for target in SHOWN:
+            own, of = (reached.iterations(game, name, target) for name in (default, FORMER))
+            ratio = reached.ratio(game, default, FORMER, target)
+            bound = "\N{LESS-THAN OR EQUAL TO} " if of == math.inf > own else ""
+            cells.append(NOT_REACHED if not ratio < math.inf else f"{bound}{ratio:.2g}")
+        far, near = (reached.iterations(game, default, target) for target in (1e-12, 1e-9))
+        cells.append(f"{far / near:.2f}" if far < math.inf else NOT_REACHED)
+        body.append([game, *cells])
+    found = [
+        sorted(r for g in games for r in reached.ratios([g], default_of(g), FORMER, target))
+        for target in SHOWN
+    ]
+    body.append(["**median**", *(f"**{median(own)}**" for own in found), ""])
+    return table(["", *(f"to {t:g}" for t in SHOWN), "1e-12 over 1e-9"], body)
+
+
+def _summary(reached: Reached) -> str:
+    """A row per algorithm: the median of its iterations over those of the former default."""
+    body = []
+    games = two_player("judge")
+    for name in JUDGED:
+        for kind in KINDS[: 2 if name in ("rtcfr+", DEFAULT) else 1]:
+            cells = [f"`{name}`" + ("" if kind == "average" else f", {kind}")]
+            for target in TARGETS:
+                there = sum(
+                    reached.iterations(game, name, target, kind) < math.inf for game in games
+                )
+                cells.append(
+                    f"{median(reached.ratios(games, name, FORMER, target, kind))} ({there})"
+                )
+            body.append(cells)
+    return table(["", *(f"{target:g}" for target in TARGETS)], body)
+
+
+def _cells(
+    games: Sequence[str], names: Sequence[str], cell: Callable[[str, str, float], str]
+) -> str:
+    """A row per game, a column per algorithm, in a cell the efforts to all targets shown.  The
+    default is that of the game."""
+    rows = [[default_of(game) if name == DEFAULT else name for name in names] for game in games]
+    body = [
+        [game, *(", ".join(cell(game, name, target) for target in SHOWN) for name in row)]
+        for game, row in zip(games, rows, strict=True)
+    ]
+    return table(["", *("default" if name == DEFAULT else f"`{name}`" for name in names)], body)
+
+
+def _by_game(reached: Reached) -> str:
+    def cell(game: str, name: str, target: float) -> str:
+        own = reached.iterations(game, name, target)
+        known = (reached.iterations(game, other, target) for other in (*MAIN, CARDS))
+        least = min((one for one in known if not math.isnan(one)), default=math.inf)
+        text = f"{own:,.0f}" if own < math.inf else NOT_REACHED
+        return f"**{text}**" if own == least < math.inf else text
+
+    return _cells(two_player("judge"), BY_GAME, cell)
+
+
+def _seconds(reached: Reached) -> str:
+    costs = {(row["game"], row["algorithm"]): float(row["seconds"]) for row in read_rows(COSTS)}
+
+    def cell(game: str, name: str, target: float) -> str:
+        seconds = reached.iterations(game, name, target) * costs.get((game, name), math.inf)
+        return duration(seconds) if seconds < math.inf else NOT_REACHED
+
+    if not costs:
+        return "Not measured with this version."
+    return f"{SAID.read_text().strip()}\n\n{_cells(two_player('judge'), BY_GAME, cell)}"
+
+
+def _many(reached: Reached) -> str:
+    """Exploitability at the end, in games of three players or more."""
+    names = [game for part in PARTS.values() for game in part if game in MANY_PLAYERS]
+    body = []
+    for algorithm in JUDGED:
+        ends = [reached.ends.get((game, algorithm, "average")) for game in names]
+        cells = [f"{e.exploitability:.2g} ({e.iteration:,})" if e else NOT_REACHED for e in ends]
+        body.append([f"`{algorithm}`", *cells])
+    return table(["", *names], body)
+
+
+def _of_rules(reached: Reached, weights: Sequence[str], kinds: Sequence[str]) -> str:
+    """Return medians over the games to choose on: a row for each weight of the average, or, with
+    weights as published, for the average, the last iterate and the best of both."""
+    games, body = two_player("choose"), []
+    for one, kind in product(weights, kinds):
+        cells = []
+        for rule in RULES:
+            name = with_weights(rule, one) if one else rule
+            found = [median(reached.ratios(games, name, FORMER, t, kind)) for t in SHOWN]
+            cells.append(", ".join(found))
+        body.append([f"`{one}`" if one else kind, *cells])
+    return table(["", *(f"`{rule}`" for rule in RULES)], body)
+
+
+def draw() -> None:
+    """Profiles by decade, and curves by game, from what is kept."""
+    reached = Reached(read_records(RESULTS, Solved))
+    _draw_profiles(FIGURES / "variants_profiles.png", reached)
+    _draw_games(FIGURES / "variants_games.png", reached)
+
+
+def _shrink(path: Path) -> None:
+    """Write a bitmap in a palette, in a third of the bytes."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        small = picture.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    small.save(path, optimize=True)
+
+
+def _draw_profiles(path: Path, reached: Reached) -> None:
+    """Draw the share of games that an algorithm solves within a multiple of the first's iterations.
+
+    Source of the form: E. Dolan, J. More, "Benchmarking optimization software with performance
+    profiles", Mathematical Programming 91, 2002.
+    """
+    # Not all were measured on games of cards.
+    games = [game for game in two_player("judge") if not JUDGE[game].is_of_cards]
+    styles = line_styles(MAIN)
+    figure = new_figure(10.0, 17.0)
+    panels = figure.subplots(len(TARGETS) // 2, 2, squeeze=False).ravel()
+    ends: dict[Any, list[End]] = {}
+    for target, ax in zip(TARGETS, panels, strict=True):
+        light_grid(ax)
+        ax.set_xscale("log")
+        ax.set_ylim(-0.02, 1.02)
+        ends[ax] = []
+        every = {g: [reached.iterations(g, name, target) for name in MAIN] for g in games}
+        # What was not measured is not a number.
+        least = {g: min(one for one in own if not math.isnan(one)) for g, own in every.items()}
+        for name in MAIN:
+            own = sorted(
+                reached.iterations(game, name, target) / least[game]
+                for game in games
+                if least[game] < math.inf and not math.isnan(reached.iterations(game, name, target))
+            )
+            met = [ratio for ratio in own if ratio <= MOST_RATIO]
+            x = [1.0, *met, MOST_RATIO]
+            y = [0.0, *((k + 1) / len(games) for k in range(len(met))), len(met) / len(games)]
+            ax.step(x, y, where="post", **styles[name])
+            ends[ax].append((_short(name), str(styles[name]["color"]), x[-1], y[-1]))
+        ax.set_xlim(1.0, MOST_RATIO)
+        ax.set_title(f"to exploitability {target:g}", loc="left", fontsize=TITLE_SIZE)
+        ax.set_xlabel("iterations, over those of the first algorithm")
+    caption(
+        figure,
+        f"Share of {len(games)} games of two players that nothing was chosen on, games of cards "
+        "apart.  A line that begins high is often first; a line that ends high is reliable.  "
+        f"{FORMER} had {LONGER} times the iterations of the others.",
+    )
+    save_picture(figure, path, ends)
+    _shrink(path)
+
+
+def _short(name: str) -> str:
+    return {DEFAULT: "default", CARDS: "default", BEFORE: "default before"}.get(name, name)
+
+
+def _draw_games(path: Path, reached: Reached) -> None:
+    """A panel per game: exploitability against iterations."""
+    styles = line_styles(MAIN)
+    games = [
+        game
+        for game in two_player("judge")
+        if any(reached.iterations(game, name, TARGETS[1]) < math.inf for name in MAIN)
+    ]
+    rows = math.ceil(len(games) / 2)
+    figure = new_figure(10.0, 3.4 * rows)
+    panels = figure.subplots(rows, 2, squeeze=False).ravel()
+    ends: dict[Any, list[End]] = {}
+    for game, ax in zip(games, panels, strict=False):
+        log_axes(ax)
+        ends[ax] = []
+        for name in MAIN:
+            ran = default_of(game) if name == DEFAULT else name
+            own = [(reached.iterations(game, ran, target), target) for target in TARGETS]
+            own = [point for point in own if point[0] < math.inf]
+            if own:
+                x, y = zip(*own, strict=True)
+                ends[ax].append(draw_line(ax, _short(name), x, y, styles[name]))
+        ax.set_title(game, loc="left", fontsize=TITLE_SIZE)
+        ax.set_xlabel("iterations")
+    for ax in panels[len(games) :]:
+        ax.set_visible(False)
+    caption(
+        figure,
+        "Exploitability of the average strategy, in units of the game; a point for every factor of "
+        f"ten from {TARGETS[0]:g} to {TARGETS[-1]:g}.  No line: not there within the iterations.",
+    )
+    save_picture(figure, path, ends)
+    _shrink(path)
 
 
 def game_of(name: str, suited: Suited) -> CompiledGame:
@@ -183,7 +511,8 @@ def measure(part: str) -> None:
     groups: list[tuple[str, ...]] = [(name,) for name in (CARDS, SINGLE, *reversed(JUDGED))]
     if part == "choose":
         groups = [(rule, *(with_weights(rule, one) for one in WEIGHTS)) for rule in reversed(RULES)]
-    known = {(one.game, one.algorithm) for one in read_solved()}
+    done = list[Mapping[str, Any]](read_rows(RESULTS))
+    known = {(one["game"], one["algorithm"]) for one in done}
     for specs, (name, suited) in product(groups, PARTS[part].items()):
         missing = [spec for spec in specs if (name, spec) not in known]
         if part == "judge":
@@ -196,7 +525,10 @@ def measure(part: str) -> None:
             try:
                 found = solved_of(name, suited, game, spec)
                 # Weights change the average alone.
-                append(found if spec in (*RULES, *JUDGED) else found[:1])
+                kept = found if spec in (*RULES, *JUDGED) else found[:1]
+                shown = ({"exploitability": f"{one.exploitability:.4g}"} for one in kept)
+                done += [one._asdict() | end for one, end in zip(kept, shown, strict=True)]
+                write_rows(RESULTS, done)
             except ValueError as refused:
                 progress(f"{name}: {refused}")
         progress(f"{specs[0]} on {name}: {time.process_time() - begun:.0f} s")
@@ -211,7 +543,7 @@ def solved_of(name: str, suited: Suited, game: CompiledGame, spec: str) -> list[
         most *= LONGER
     count = 1 + round(PER_DECADE * math.log10(most))
     for iteration in np.unique(np.geomspace(1, most, count).astype(int)).tolist():
-        solver.iterate(iteration - solver.iteration)
+        solver.step(iteration - solver.iteration)
         found = solver.evaluate(), solver.evaluate_current()
         average, last = (one.exploitability / suited.unit for one in found)
         least = min(least, average, last)
@@ -236,21 +568,25 @@ def measure_seconds() -> None:
         solvers = {spec: solver_of(game, spec) for spec in specs}
         spans, least = dict.fromkeys(specs, 1), dict.fromkeys(specs, math.inf)
         for spec, solver in solvers.items():
-            solver.iterate(2)  # Compiles.
+            solver.step(2)  # Compiles.
             while (taken := _span(solver, spans[spec])) < COST_SECONDS:
                 spans[spec] *= 2 if taken > COST_SECONDS / 8 else 4
         for _ in range(COST_ROUNDS):
             for spec, solver in solvers.items():
                 least[spec] = min(least[spec], _span(solver, spans[spec]) / spans[spec])
-        rows += [Cost(name, spec, seconds) for spec, seconds in least.items()]
+        rows += [
+            {"game": name, "algorithm": spec, "seconds": f"{seconds:.4g}"}
+            for spec, seconds in least.items()
+        ]
         progress(f"{name}: {min(least.values()):.2g} to {max(least.values()):.2g} s")
-    write_costs(rows, f"{machine()}; {versions()}; {date.today()}.")
+    write_rows(COSTS, rows)
+    SAID.write_text(f"{origin_of(origin())}.\n")
 
 
 def _span(solver: IterativeSolver, iterations: int) -> float:
     """Processor seconds of some iterations."""
     started = time.process_time()
-    solver.iterate(iterations)
+    solver.step(iterations)
     return time.process_time() - started
 
 
@@ -266,86 +602,10 @@ def solver_of(game: CompiledGame, spec: str) -> IterativeSolver:
     return kind(game, record, **({"seed": 0} if record.is_sampled else {}))
 
 
-def measure_peers() -> str:
-    """Seconds of the peers, and of ours in the same run, to every target; kept."""
+def measure_auto() -> None:
+    """Measure and write the table that the limits of ``algorithm="auto"`` rest on."""
     rows = sweep(
-        FOLDER / "variants_beside_peers.csv",
-        [contest.spec for contest in PEERS_GAMES],
-        BESIDE_PEERS,
-        time_limit=PEERS_SECONDS[0],
-        target=PEERS_TARGETS[-1],
-    )
-    path = FOLDER / "variants_peers.json"
-    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    for tool, algorithm in PEERS:
-        if not available(tool):
-            progress(f"{tool} is not installed")
-            continue
-        own = found.setdefault(f"{tool} {algorithm}", {})
-        for contest in PEERS_GAMES:
-            if contest.spec in own:
-                continue
-            progress(f"{tool} {algorithm} on {contest.spec}")
-            curve = exploitability_curve(
-                TOOLS[tool](contest, algorithm), PEERS_TARGETS[-1], PEERS_SECONDS[1]
-            )
-            own[contest.spec] = {
-                f"{target:g}": next(
-                    (mark for mark in curve if mark["exploitability"] <= target), None
-                )
-                for target in PEERS_TARGETS
-            } | {"budget": PEERS_SECONDS[1]}
-            path.write_text(json.dumps(found, indent=1) + "\n")
-    return peers_table(rows, found)
-
-
-def peers_table(rows: Sequence[SweepRow], peers: dict[str, Any]) -> str:
-    """A row per algorithm, a column per game; in a cell the seconds to every target."""
-    marks = {
-        (mark.algorithm, mark.game, mark.level): mark.seconds
-        for mark in reached(rows, PEERS_TARGETS)
-    }
-    specs = [contest.spec for contest in PEERS_GAMES]
-    times: dict[str, dict[str, list[float | None]]] = {
-        f"`{name}`": {spec: [marks[name, spec, t] for t in PEERS_TARGETS] for spec in specs}
-        for name in BESIDE_PEERS
-    }
-    for peer, own in peers.items():
-        times[peer] = {
-            spec: [
-                mark and mark["seconds"] for mark in (own[spec][f"{t:g}"] for t in PEERS_TARGETS)
-            ]
-            for spec in specs
-        }
-    first = {
-        (spec, k): min((own[spec][k] or math.inf) for own in times.values())
-        for spec in specs
-        for k in range(len(PEERS_TARGETS))
-    }
-
-    def cell(spec: str, k: int, seconds: float | None) -> str:
-        if seconds is None:
-            return NOT_REACHED
-        emphasis = "**" if seconds <= first[spec, k] else ""
-        return f"{emphasis}{duration(seconds)}{emphasis}"
-
-    body = [
-        [name, *(", ".join(cell(spec, k, s) for k, s in enumerate(own[spec])) for spec in specs)]
-        for name, own in times.items()
-    ]
-    targets = ", ".join(f"{t:g}" for t in PEERS_TARGETS)
-    about = (
-        f"{rows[0].machine}; {rows[0].versions}; {max(row.date for row in rows)}.  One core.  In "
-        f"a cell, the times to exploitabilities {targets}, a dash if not reached in "
-        f"{PEERS_SECONDS[0]:g} s (peers: {PEERS_SECONDS[1]:g} s of CPU time).  Bold: first."
-    )
-    return f"{about}\n\n{table(['', *specs], body)}"
-
-
-def measure_auto() -> str:
-    """The table that the limits of ``algorithm="auto"`` rest on."""
-    rows = sweep(
-        FOLDER / "variants_auto.csv",
+        FIGURES / "variants_auto.csv",
         AUTO_GAMES,
         AUTO_ALGORITHMS,
         time_limit=AUTO_SECONDS,
@@ -369,95 +629,36 @@ def measure_auto() -> str:
             exact = duration(time.perf_counter() - started)
         body.append([spec, f"{game.solver_form.n_sequences:,}", *cells, exact, f"{entries:,}"])
     names = [f"`{name}` to {level:g}" for name in AUTO_ALGORITHMS for level in AUTO_TARGETS]
-    return table(["", "sequences", *names, "`lp`", "entries"], body)
-
-
-def measure_slopes() -> str:
-    """Slopes of log exploitability against log iterations, of average and last iterates."""
-    body = []
-    for spec in SLOPE_ALGORITHMS:
-        cells = []
-        for name in SLOPE_GAMES:
-            progress(f"{spec} on {name}")
-            solver = solver_of(compile_game(name), spec)
-            values = []
-            for mark in SLOPE_MARKS:
-                solver.iterate(int(mark) - solver.iteration)
-                found = solver.evaluate(), solver.evaluate_current()
-                values.append([one.exploitability for one in found])
-            cells += [_slope(np.array(column)) for column in zip(*values, strict=True)]
-        body.append([f"`{spec}`", *cells])
-    header = [f"{name}: {what}" for name in SLOPE_GAMES for what in ("average", "last")]
-    return table(["", *header], body)
-
-
-def _slope(values: np.ndarray) -> str:
-    """The slope, and the exploitability in the end."""
-    kept = values > ROUNDING
-    end = "0" if values[-1] <= ROUNDING else f"{values[-1]:.1g}"
-    if np.count_nonzero(kept) < 3:
-        return f"{NOT_REACHED} ({end})"
-    slope = np.polyfit(np.log(SLOPE_MARKS[kept]), np.log(values[kept]), 1)[0]
-    return f"{slope:.2f} ({end})"
-
-
-def measure_own_draws() -> str:
-    """Exploitability at equal nodes, where some of the player's own actions are drawn."""
-    body = []
-    for spec in OWN_DRAWS:
-        cells = []
-        for name in OWN_DRAWS_GAMES:
-            progress(f"{spec} on {name}")
-            game, record = compile_game(name), read_algorithm(spec)
-            found = [
-                solve(game, record, nodes=OWN_DRAWS_NODES, seed=seed, checkpoints=())
-                for seed in range(OWN_DRAWS_SEEDS)
-            ]
-            middle = statistics.median(solution.exploitability for solution in found)
-            iterations = statistics.median(solution.iterations for solution in found)
-            cells.append(f"{middle:.2g} ({iterations:,.0f})")
-        body.append([f"`{spec}`", *cells])
-    return table(["", *OWN_DRAWS_GAMES], body)
+    auto = table(["", "sequences", *names, "`lp`", "entries"], body)
+    write_parts(CHOICE, "variants", {"auto": auto})
 
 
 def write() -> None:
-    """Pictures and the page, from what is measured."""
+    """Draw and write the page from the stored measurements."""
     draw()
-    PAGE.write_text(page_with(PAGE.read_text(), "variants", tables()))
+    write_parts(PAGE, "variants", tables())
 
 
 WHOLE = {
     "games": save_games,
     "seconds": measure_seconds,
     "write": write,
+    "auto": measure_auto,
 }
-"""What needs no argument."""
-TABLES = {
-    "peers": (CHOICE, measure_peers),
-    "auto": (CHOICE, measure_auto),
-    "slopes": (CHOICE, measure_slopes),
-    "own-draws": (SAMPLERS, measure_own_draws),
-}
-"""Parts of other pages: the page, and what measures the part."""
+"""Commands without an argument."""
 
 
 def main() -> None:
     """Measure, draw, write."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("what", choices=("measure", *WHOLE, *TABLES))
+    parser = arguments(__doc__)
+    parser.add_argument("what", choices=("measure", *WHOLE))
     parser.add_argument("part", nargs="?", choices=PARTS, help="to measure; by default both")
     options = parser.parse_args()
     if options.what == "measure":
         for part in [options.part] if options.part else PARTS:
             measure(part)
-    elif options.what in WHOLE:
-        WHOLE[options.what]()
     else:
-        page, measured = TABLES[options.what]
-        part = measured()
-        page.write_text(page_with(page.read_text(), "variants", {options.what: part}))
+        WHOLE[options.what]()
 
 
 if __name__ == "__main__":

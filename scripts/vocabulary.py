@@ -26,7 +26,7 @@ from tensorcfr.games.holdem import Holdem
 from tensorcfr.subgames import Match
 from tensorcfr.sweep import sweep
 
-from ._pages import page_with
+from ._pages import write_parts
 
 PAGES = {"wanted": Path("docs/looking.md"), "words": Path("docs/reference/words.md")}
 """Where each table is."""
@@ -99,8 +99,7 @@ def tables() -> dict[str, str]:
 def main() -> None:
     """Write them."""
     for name, text in tables().items():
-        page = PAGES[name].read_text(encoding="utf-8")
-        PAGES[name].write_text(page_with(page, "vocabulary", {name: text}), encoding="utf-8")
+        write_parts(PAGES[name], "vocabulary", {name: text})
 
 
 if __name__ == "__main__":

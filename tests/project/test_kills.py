@@ -1,5 +1,4 @@
-"""A few kills at random moments; ``scripts/kill_tests.py`` and
-``scripts/kills_while_iterating.py`` make a thousand."""
+"""A few kills at random moments; ``scripts/kills.py`` makes a thousand."""
 
 from __future__ import annotations
 
@@ -17,9 +16,9 @@ from support.paths import ROOT
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    from scripts import kill_tests
+    from scripts import kills
 
-    status = kill_tests.main(["--kills", "10", "--seed", "1"])
+    status = kills.main(["commands", "--kills", "10", "--seed", "1"])
     said = capsys.readouterr().out
     assert status == 0, said
     assert "10 kills" in said
@@ -29,15 +28,7 @@ def test_ten_kills(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtur
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 def test_kills_while_iterating_and_starts_at_once() -> None:
     """Each way to keep a solver's arrays once; the script makes a thousand."""
-    words = [
-        sys.executable,
-        "-m",
-        "scripts.kills_while_iterating",
-        "--kills",
-        "16",
-        "--starts",
-        "8",
-    ]
+    words = [sys.executable, "-m", "scripts.kills", "iterating", "--kills", "16", "--starts", "8"]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
     assert "16 while iterating" in done.stdout
@@ -53,9 +44,9 @@ def test_a_cluster_under_kills(
     """Workers, a scheduler, and a sweep; the script kills twenty and runs a thousand cells."""
     pytest.importorskip("distributed")
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2]))
-    from scripts import cluster_kills
+    from scripts import kills
 
-    status = cluster_kills.main(["--kills", "2", "--cells", "40"])
+    status = kills.main(["cluster", "--kills", "2", "--cells", "40"])
     said = capsys.readouterr().out
     assert status == 0, said
     assert "2 workers killed" in said

@@ -12,8 +12,6 @@ import pytest
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
-KINDS = ("csv", "png", "svg")
-
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
@@ -31,20 +29,6 @@ def test_a_figure(tmp_path: Path) -> None:
     assert {row.algorithm for row in read_sweep(tmp_path / "kuhn_time.csv")} == {"cfr", "cfr+"}
 
 
-@pytest.mark.slow
-def test_networks_beside_tables(tmp_path: Path) -> None:
-    pytest.importorskip("equinox")
-    command = [sys.executable, "-m", "scripts.deep_cfr", "--quick", "--out", tmp_path]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in tmp_path.iterdir()} == {
-        *("runs.csv", "summary.json", "tables.md"),
-        *("leduc.png", "leduc.svg", "memory.png", "memory.svg"),
-    }
-    labels = {line.split(",")[1] for line in (tmp_path / "runs.csv").read_text().splitlines()}
-    assert {"deep-cfr", "sd-cfr", "dream", "network", "cfr+"} < labels
-
-
 @pytest.mark.full
 def test_no_such_figure(tmp_path: Path) -> None:
     done = figures("--out", tmp_path, "kuhn_tim")
@@ -58,23 +42,24 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     code = """if True:
         import sys
         from pathlib import Path
-        from scripts import variants, variants_page as page
+        from scripts import variants as page
+        from scripts._pages import page_with
         for part, names in (("choose", ["kuhn"]), ("judge", ["kuhn(cards=4)", "kuhn(players=3)"])):
             page.PARTS[part].clear()
             page.PARTS[part].update({name: page.Suited(200) for name in names})
         three = ("cfr", page.FORMER, page.DEFAULT)
-        variants.JUDGED = page.JUDGED = page.MAIN = page.BY_GAME = three
-        variants.RULES = page.RULES = ("cfr+",)
-        variants.WEIGHTS = page.WEIGHTS = ("average_power=3",)
+        page.JUDGED = page.MAIN = page.BY_GAME = three
+        page.RULES = ("cfr+",)
+        page.WEIGHTS = ("average_power=3",)
         page.RESULTS = Path(sys.argv[1]) / "variants.csv"
         for part in page.PARTS:
-            variants.measure(part)
+            page.measure(part)
         before = page.RESULTS.read_text()
-        variants.measure("judge")  # Nothing is measured twice.
+        page.measure("judge")  # Nothing is measured twice.
         assert page.RESULTS.read_text() == before
         parts = page.tables()
-        whole = variants.page_with(variants.PAGE.read_text(), "variants", parts)
-        assert variants.page_with(whole, "variants", parts) == whole
+        whole = page_with(page.PAGE.read_text(), "variants", parts)
+        assert page_with(whole, "variants", parts) == whole
         for name in ("games", "goals", "weights", "many players"):
             print(parts[name])
     """
@@ -95,6 +80,48 @@ def test_the_page_is_written_from_what_is_measured(tmp_path: Path) -> None:
     assert all(cell.startswith(("0.", "1", "\N{LESS-THAN OR EQUAL TO}")) for cell in goals[1:4])
     assert cells("| `average_power=3` |")[0][1].endswith(", \N{EN DASH}")
     assert any(line.startswith("| `cfr` | ") and line.endswith("(200) |") for line in lines)
+
+
+@pytest.mark.full
+def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
+    done = figures("--out", tmp_path, "holdem")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
+
+
+@pytest.mark.full
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_that_is_told_and_limits(tmp_path: Path) -> None:
+    """One game of twenty, and one limit of 27; a second run keeps what the first has found."""
+    path = tmp_path / "memory.json"
+    for words in (["--only", "faces=8) hedge"], ["--limits", "--only", "cut by hand"]):
+        command = [sys.executable, "-m", "scripts.memory_told", "--json", str(path), *words]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads(path.read_text())
+    assert [case["game"] for case in said["told"]["cases"]] == ["liars_dice(faces=8)"]
+    assert [case["holds"] for case in said["limits"]["cases"]] == [True]
+
+
+@pytest.mark.full
+def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> None:
+    """A skip during the rounds left a benchmark without figures, and saving failed on it."""
+    code = f"""if True:
+        import sys
+        import pytest
+        from benchmarks import test_iteration
+        test_iteration.available = lambda tool: tool == "tensorcfr"
+        sys.exit(pytest.main([
+            "benchmarks/test_iteration.py", "--benchmark-only", "-q", "-p", "no:cacheprovider",
+            "-k", "kuhn and time_to_target", "--benchmark-storage", {str(tmp_path)!r},
+            "--benchmark-save", "saved",
+        ]))
+    """
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (saved,) = tmp_path.rglob("*saved.json")
+    (benchmark,) = json.loads(saved.read_text())["benchmarks"]
+    assert benchmark["extra_info"]["iterations"] > 1
 
 
 def tutorial(*words: str | Path) -> subprocess.CompletedProcess[str]:
@@ -213,56 +240,3 @@ def test_pages_of_the_tutorials_in_seconds(name: str) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "| ---" in done.stderr
-
-
-@pytest.mark.full
-def test_the_pictures_of_the_spot_of_the_tutorial(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.holdem_figures", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert {path.name for path in tmp_path.iterdir()} == {"holdem_turn.png", "holdem_rivers.png"}
-
-
-@pytest.mark.full
-def test_abstractions_are_measured(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scripts.abstraction", "--quick", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    names = {f"abstraction_holdem.{kind}" for kind in KINDS}
-    assert {path.name for path in tmp_path.iterdir()} == names
-    assert "| J.Q.K, then nothing | 108 | 0.873, " in done.stdout
-
-
-@pytest.mark.full
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_memory_that_is_told_and_limits(tmp_path: Path) -> None:
-    """One game of twenty, and one limit of 27; a second run keeps what the first has found."""
-    path = tmp_path / "memory.json"
-    for words in (["--only", "faces=8) hedge"], ["--limits", "--only", "cut by hand"]):
-        command = [sys.executable, "-m", "scripts.memory_told", "--json", str(path), *words]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads(path.read_text())
-    assert [case["game"] for case in said["told"]["cases"]] == ["liars_dice(faces=8)"]
-    assert [case["holds"] for case in said["limits"]["cases"]] == [True]
-
-
-@pytest.mark.full
-def test_benchmarks_are_saved_where_a_peer_is_not_installed(tmp_path: Path) -> None:
-    """A skip during the rounds left a benchmark without figures, and saving failed on it."""
-    code = f"""if True:
-        import sys
-        import pytest
-        from benchmarks import test_iteration
-        test_iteration.available = lambda tool: tool == "tensorcfr"
-        sys.exit(pytest.main([
-            "benchmarks/test_iteration.py", "--benchmark-only", "-q", "-p", "no:cacheprovider",
-            "-k", "kuhn and time_to_target", "--benchmark-storage", {str(tmp_path)!r},
-            "--benchmark-save", "saved",
-        ]))
-    """
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    (saved,) = tmp_path.rglob("*saved.json")
-    (benchmark,) = json.loads(saved.read_text())["benchmarks"]
-    assert benchmark["extra_info"]["iterations"] > 1

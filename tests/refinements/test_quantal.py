@@ -20,7 +20,7 @@ from tensorcfr.algorithms import MMD_AGENT
 from tensorcfr.refinements import quantal_responses
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "data" / "quantal_answers.json").read_text())
-"""Of pygambit 16.7.0's ``qre.logit_solve_lambda``, by ``scripts/quantal_answers.py``."""
+"""Of pygambit 16.7.0's ``qre.logit_solve_lambda``, by ``scripts/gambit_answers.py``."""
 
 
 @pytest.mark.parametrize("name", tiered(ANSWERS["responses"], ["kuhn", "chicken"]))

@@ -35,7 +35,7 @@ def test_no_text_of_a_file_is_looked_up_elsewhere() -> None:
 def test_the_watch_notices(tmp_path: Path) -> None:
     """It is heard only while it is on."""
     script = (
-        "from scripts._damaged_readers import DefectError, Watch\n"
+        "from scripts._fuzzing import DefectError, Watch\n"
         "import sys\n"
         "watch = Watch()\n"
         "open(sys.argv[1]).close()\n"

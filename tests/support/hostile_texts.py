@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from scripts._damaged_readers import Watch
+from scripts._fuzzing import Watch
 from scripts._mutations import HOSTILE
 from tensorcfr import Solution, compile_game, load_game, save_game, solve
 from tensorcfr.storage.archive import digest_of
