@@ -12,6 +12,8 @@ import pytest
 from support.paths import ROOT
 from tensorcfr.sweep import read_sweep
 
+KINDS = ("csv", "png", "svg")
+
 
 def figures(*words: str | Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "scripts.figures", *map(str, words)]
