@@ -11,11 +11,11 @@ import numpy as np
 
 from .._util.argument_checks import Kind, checked
 from .._util.renamed import renamed_attributes
+from ..compilers.derived_rules import forwards
 from ..model.arrays import HistoryTree
 from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.policy import Policy
-from ..rules import Defaults
 from ..solvers.solution import Solution
 
 OF_THE_ABSTRACTION = (
@@ -24,6 +24,7 @@ OF_THE_ABSTRACTION = (
 )
 
 
+@forwards("is_of_cards", "defaults", to="original")
 @renamed_attributes(given="original")
 @dataclass(frozen=True, eq=False, repr=False)
 class AbstractGame(FlatGame):
@@ -59,16 +60,6 @@ class AbstractGame(FlatGame):
         """Make every array read-only."""
         super().freeze()
         self.infoset.flags.writeable = False
-
-    @property
-    def is_of_cards(self) -> bool:  # type: ignore[override]
-        """True if the full game is a game of cards."""
-        return self.original.is_of_cards
-
-    @property
-    def defaults(self) -> Defaults:  # type: ignore[override]
-        """Default settings of the full game."""
-        return self.original.defaults
 
     @property
     def _is_folded(self) -> bool:

@@ -23,6 +23,7 @@ from . import (
     public_tree_reader,
     recognition,
 )
+from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
 from .symmetry import merge
 
@@ -98,7 +99,7 @@ def assemble(
     places = InfosetPlaces(public, form)
     # Labels that are made now are compared with each other.  Labels that are made on demand are
     # never all made, so their parts must already make them distinct.
-    lazy = form.n_infosets >= limits.LAZY_LABELS_FROM and type(rules).label is PublicTreeGame.label
+    lazy = form.n_infosets >= limits.LAZY_LABELS_FROM and joins_labels(rules)
     lazy = lazy and public.ambiguity() is None
     game = FlatGame(
         name=name,

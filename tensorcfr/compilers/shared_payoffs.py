@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..rules import Game, PublicTreeGame, Rules, Terminal
+from .derived_rules import Derived, DerivedPublicTree
 
 
 def share_payoffs(rules: Rules, teams: tuple[tuple[int, ...], ...]) -> Rules:
@@ -32,17 +33,12 @@ def share_payoffs(rules: Rules, teams: tuple[tuple[int, ...], ...]) -> Rules:
     return _SharedPublicTree(rules, mean) if isinstance(rules, PublicTreeGame) else rules
 
 
-class _SharedTree(Game):
+class _SharedTree(Derived, Game):
     """Game given by its histories, with shared payoffs."""
 
     def __init__(self, rules: Game, mean: np.ndarray) -> None:
-        self.rules, self.mean = rules, mean
-        self.n_players = rules.n_players
-        self.root, self.next = rules.root, rules.next  # type: ignore[method-assign]
-
-    @property
-    def name(self) -> str:
-        return self.rules.name
+        super().__init__(rules)
+        self.mean = mean
 
     def node(self, state: Any) -> Any:
         node = self.rules.node(state)
@@ -51,19 +47,12 @@ class _SharedTree(Game):
         return Terminal(tuple((self.mean @ np.asarray(node.utilities, np.float64)).tolist()))
 
 
-class _SharedPublicTree(PublicTreeGame):
+class _SharedPublicTree(DerivedPublicTree):
     """Game of private hands on a public tree, with shared payoffs."""
 
     def __init__(self, rules: PublicTreeGame, mean: np.ndarray) -> None:
-        self.rules, self.mean = rules, mean
-        self.n_players, self.states_repeat = rules.n_players, rules.states_repeat
-        self.hands, self.prior = rules.hands, rules.prior
-        self.root, self.node, self.next = rules.root, rules.node, rules.next  # type: ignore[method-assign]
-        self.label = rules.label  # type: ignore[method-assign]
-
-    @property
-    def name(self) -> str:
-        return self.rules.name
+        super().__init__(rules)
+        self.mean = mean
 
     def matrix(self, key: Any) -> np.ndarray:
         # Entries of impossible deals may hold anything, even nan.  The product mixes only the

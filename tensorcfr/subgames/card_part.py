@@ -1,7 +1,6 @@
 """Subgames of games of cards: the game below a line is again a game of cards, with other ranges.
 
-No array over pairs of hands is made. The gadget of resolving is the same game with a decision of
-the opponent before it.
+No array over pairs of hands is made.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from .._util.memory_budget import budget, free_memory
 from ..compilers.cards.card_compiler import compile_rules
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
-from ..compilers.cards.flat_cards import Deals, HandByHand, flatten
+from ..compilers.cards.flat_cards import HandByHand, flatten
+from ..compilers.derived_rules import Derived, forwards
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.card_structure import DEAL, BettingTree
@@ -24,22 +24,13 @@ from ..model.compiled_game import CompiledGame
 from ..model.flat_game import FlatGame
 from ..model.public_nodes import START
 from ..payoff.card_payoffs import FOLD, LANES
-from ..rules import CardGame, Deal, Decision, Fold, Payoff, Runout, Showdown
+from ..rules import CardGame, Deal, Decision, Fold, Runout, Showdown
 from .compiled_part import CompiledPart, Gadget, NamedNode, PartHands, Subgames
+from .entrance import CardEntrance, Entry, TreeEntrance
 from .roots import At, Steps, check_disjoint, names_of
-from .subgame_rules import FOLLOW, TERMINATE
 
 ROUNDING = 1e-12
 """Share of a sum of weights below which a difference of such sums is treated as rounding error."""
-
-
-class Before(NamedTuple):
-    """Public state of a gadget before the subgame."""
-
-    depth: int
-    """Depth of nesting of the gadget: the number of parts that contain each other."""
-    left: bool
-    """True if the opponent has taken the alternative value; False if they decide."""
 
 
 class Line(NamedTuple):
@@ -81,22 +72,19 @@ def follow(rules: CardGame, line: str | Sequence[str]) -> Line:
     return Line(steps, state, dealt)
 
 
-class CardPart(CardGame):
+@forwards("cards", "dead", "weights_vary", "strength")
+class CardPart(Derived, CardGame):
     """The game below a line, as rules.
 
-    Hands that share a card with the board or have weight 0 are left out. With an opponent there is
-    an *entry* before the subgame, at which the opponent follows or terminates; if they terminate,
-    both players get ``end``. At terminals of the subgame each player first pays their ``charged``
-    amount; the rest is multiplied by ``scale``.
+    Hands that share a card with the board or have weight 0 are left out. At terminals each player
+    first pays their ``charged`` amount; the rest is multiplied by ``scale``.
 
     Args:
         rules: The rules of the whole game.
         line: The line.
         weights: For each player float64 (hands of the whole game,): the weights of the hands.
-        opponent: The player who decides at the entry; None for no entry.
-        end: Payoff of both players if the opponent terminates.
         scale: Factor of the payoffs.
-        charged: Amount that each player pays at terminals of the subgame.
+        charged: Amount that each player pays at terminals.
     """
 
     def __init__(
@@ -104,17 +92,12 @@ class CardPart(CardGame):
         rules: CardGame,
         line: Line,
         weights: Sequence[np.ndarray],
-        opponent: int | None = None,
-        end: float = 0.0,
         scale: float = 1.0,
         charged: tuple[float, float] = (0.0, 0.0),
     ) -> None:
-        self.rules, self.line, self.opponent, self.end = rules, line, opponent, end
-        self.scale, self.charged = scale, charged
-        self.depth: int = 1 + getattr(rules, "depth", 0)
-        self.entry, self.left = Before(self.depth, left=False), Before(self.depth, left=True)
-        self.cards = rules.cards
-        self.board, self.dead = (*rules.board, *line.dealt), rules.dead
+        super().__init__(rules)
+        self.line, self.scale, self.charged = line, scale, charged
+        self.board = (*rules.board, *line.dealt)
         self.boards = None if line.dealt else rules.boards
         dealt = np.array(line.dealt, dtype=np.int64)
         first, second = (
@@ -129,7 +112,6 @@ class CardPart(CardGame):
         self.weights = [
             weight[indices] for weight, indices in zip(weights, self.part_hands, strict=True)
         ]
-        self.weights_vary = rules.weights_vary
 
     def weights_on(self, player: int, board: tuple[int, ...]) -> np.ndarray:
         """Return the weights of a player's hands on a board, float64 (hands,).
@@ -148,19 +130,12 @@ class CardPart(CardGame):
         return f"{self.rules.name} after {' '.join(self.line.steps) or 'nothing'}"
 
     def root(self) -> Any:
-        """Return the entry, or the state that the line leads to."""
-        return self.line.state if self.opponent is None else self.entry
+        """Return the state that the line leads to."""
+        return self.line.state
 
     def node(self, state: Any) -> Decision | Deal | Fold | Showdown | Runout:
-        """Return the entry, the payoff for terminating, or a node of the whole game.
-
-        Payoffs of the whole game are charged and scaled.
-        """
-        if state == self.left:
-            return Fold((self.end, self.end))
-        if self.opponent is not None and state == self.entry:
-            return Decision(self.opponent, None, (FOLLOW, TERMINATE))
-        node = self.rules.node(state)
+        """Return a node of the whole game; payoffs are charged and scaled."""
+        node: Decision | Deal | Fold | Showdown | Runout = self.rules.node(state)
         if not isinstance(node, (Fold, Showdown, Runout)):
             return node
         (first_charge, second_charge), scale = self.charged, self.scale
@@ -172,16 +147,6 @@ class CardPart(CardGame):
         }
         payoff: Fold | Showdown | Runout = terminal._replace(**paid)
         return payoff
-
-    def next(self, state: Any, action: Any) -> Any:
-        """Return the state after an action, as in the whole game."""
-        if state == self.entry:
-            return self.line.state if action == FOLLOW else self.left
-        return self.rules.next(state, action)
-
-    def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
-        """Return the strengths of hands, as in the whole game."""
-        return self.rules.strength(board, hands)
 
     def runouts(self, cards: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the shares of runouts won and tied, as in the whole game."""
@@ -198,32 +163,38 @@ class CardPart(CardGame):
 
 
 class CompiledCardPart(CompiledPart):
-    """A subgame of a game of cards, compiled for the player whose strategy is solved again."""
+    """A subgame of a game of cards, compiled for the player whose strategy is solved again.
+
+    Args:
+        part: The subgame, as rules.
+        player: The player.
+        end: Payoff of both players if the opponent terminates at the entry; None for no entry.
+    """
 
     game: ChunkedGame
 
-    def __init__(self, rules: CardPart, player: int) -> None:
-        game, all_hands = compile_part(rules), len(rules.rules.hands[1 - player])
-        super().__init__(
-            game, rules.part_hands, all_hands, player, entry=rules.opponent is not None
-        )
-        self.rules = rules
+    def __init__(self, part: CardPart, player: int, end: float | None = None) -> None:
+        self.part, self.end = part, end or 0.0
+        self.rules: CardGame = part
+        if end is not None:
+            self.rules = CardEntrance(part, 1 - player, {part.root(): Entry(None, (end, end))})
+        game, all_hands = compile_part(self.rules), len(part.rules.hands[1 - player])
+        super().__init__(game, part.part_hands, all_hands, player, entry=end is not None)
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.resolve_gadget`; terminating pays by hand."""
-        game, part, opponent = self.game, self.rules, self.opponent
-        paid = np.nan_to_num(alternative[self.part_hands[opponent]]) - part.end
+        game, opponent, end = self.game, self.opponent, self.end
+        paid = np.nan_to_num(alternative[self.part_hands[opponent]]) - end
         terminates = int(self.nodes.layout(0).numbers([0])[0, 1])
         form = _paid_by_hand(game, opponent, terminates, paid)
-        utilities = np.full((len(paid), 2), part.end)
-        utilities[:, opponent] += paid
-        utilities[:, self.player] -= paid
+        payoffs = np.stack([end + paid, end - paid] if opponent == 0 else [end - paid, end + paid])
 
         def lay_out(limit: int | None) -> FlatGame:
-            by_hand = GadgetByHand(part, paid)
-            return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
+            rules, memory = HandByHand(self.part), free_memory() if limit is None else limit
+            by_hand = TreeEntrance(rules, opponent, {rules.root(): Entry(None, payoffs)})
+            return flatten(self.rules, game.name, memory, by_hand)
 
-        return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.part_hands)
+        return Gadget(_replace_trunk(game, form, payoffs.T, lay_out), self.steps, self.part_hands)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:
         """Make the gadget of :meth:`CompiledPart.maxmargin_gadget`.
@@ -232,7 +203,7 @@ class CompiledCardPart(CompiledPart):
         hand. They become one decision with an action for each hand. The weights make every hand
         equally likely to meet the other player.
         """
-        part, opponent, player = self.rules, self.opponent, self.player
+        part, opponent, player = self.part, self.opponent, self.player
         met_weight = opponent_weight(part, opponent)
         weights = [np.zeros(len(hands)) for hands in part.rules.hands]
         weights[player][part.part_hands[player]] = part.weights[player]
@@ -240,7 +211,7 @@ class CompiledCardPart(CompiledPart):
         weights[opponent][part.part_hands[opponent][chosen]] = 1.0 / met_weight[chosen]
         hands = int(chosen.sum())
         # Utilities sum to ``2 * end``; charging that to the player makes the gadget zero-sum.
-        charged = (2.0 * part.end, 0.0) if player == 0 else (0.0, 2.0 * part.end)
+        charged = (2.0 * self.end, 0.0) if player == 0 else (0.0, 2.0 * self.end)
         rules = CardPart(part.rules, part.line, weights, scale=float(hands), charged=charged)
         game = compile_part(rules)
         paid = -hands * alternative[part.part_hands[opponent][chosen]]
@@ -266,7 +237,7 @@ class CompiledCardPart(CompiledPart):
         return Gadget(changed, (), rules.part_hands)
 
 
-def compile_part(part: CardPart) -> ChunkedGame:
+def compile_part(part: CardGame) -> ChunkedGame:
     """Compile a part without merging suits.
 
     The ranges of a blueprint may differ between suits by rounding.
@@ -341,35 +312,6 @@ def _replace_trunk(
     )
 
 
-class GadgetByHand(HandByHand):
-    """The gadget with all pairs of hands enumerated, for small decks.
-
-    Args:
-        part: The part.
-        paid: float64 (hands of the opponent,): payoff for terminating, in addition to ``part.end``.
-    """
-
-    def __init__(self, part: CardPart, paid: np.ndarray) -> None:
-        super().__init__(part)
-        opponent_payoff = np.broadcast_to(
-            paid[:, None] if part.opponent == 0 else paid, self.prior.shape
-        )
-        both = (
-            [opponent_payoff, -opponent_payoff]
-            if part.opponent == 0
-            else [-opponent_payoff, opponent_payoff]
-        )
-        self.part, self.paid = part, part.end + np.stack(both)
-
-    def node(self, state: tuple[Any, Deals]) -> Any:
-        """Return a node of the part; terminating pays by hand."""
-        return Payoff(1.0, state[0]) if state[0] == self.part.left else super().node(state)
-
-    def matrix(self, key: Any) -> np.ndarray:
-        """Return the payoffs of every pair of hands."""
-        return self.paid if key == self.part.left else super().matrix(key)
-
-
 class CardSubgames(Subgames):
     """Subgames of a game of cards; only its rules are read if it is not compiled."""
 
@@ -409,12 +351,12 @@ class CardSubgames(Subgames):
         *,
         entry: bool = True,
     ) -> CompiledCardPart | None:
-        line, opponent = follow(self.rules, steps), 1 - player if entry else None
+        line = follow(self.rules, steps)
         board = (*self.rules.board, *line.dealt)
         weights = [self.rules.weights_on(p, board) * own_reach for p, own_reach in enumerate(reach)]
         # The sum of utilities is constant: both players get half of it if the opponent terminates.
-        rules = CardPart(self.rules, line, weights, opponent, end=constant / 2)
-        return CompiledCardPart(rules, player) if all(map(len, rules.hands)) else None
+        part, end = CardPart(self.rules, line, weights), constant / 2 if entry else None
+        return CompiledCardPart(part, player, end) if all(map(len, part.hands)) else None
 
     def is_of(self, other_game: CompiledGame) -> bool:  # noqa: D102
         if CardNodes.of(other_game).rules is self.rules:
@@ -438,12 +380,9 @@ class CardSubgames(Subgames):
         for rules in (self.rules, CardNodes.of(other_game).rules):
             part = CardPart(rules, follow(rules, steps), rules.weights)
             bettings.append(unfold(part, rules.name))
-        first_difference = _difference(bettings[0], 0, bettings[1], 0)
-        return (
-            None
-            if first_difference is None
-            else (" ".join([*steps, *first_difference[0]]) or START, first_difference[1])
-        )
+        if (first_difference := _difference(bettings[0], 0, bettings[1], 0)) is None:
+            return None
+        return " ".join([*steps, *first_difference[0]]) or START, first_difference[1]
 
 
 def _difference(

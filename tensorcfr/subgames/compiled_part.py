@@ -11,8 +11,8 @@ import numpy as np
 from ..model.compiled_game import CompiledGame
 from ..model.policy import Policy
 from .copied_strategies import best_values, copy_by_label, copy_strategies
+from .entrance import FOLLOW
 from .roots import At, Steps, nodes_of
-from .subgame_rules import FOLLOW
 
 PartHands = tuple[np.ndarray, np.ndarray]
 """Hands of the whole game that are in a part: for each player int64 (hands,), ascending."""
@@ -50,13 +50,8 @@ class CompiledPart(ABC):
     def __init__(
         self, game: CompiledGame, part_hands: PartHands, all_hands: int, player: int, *, entry: bool
     ) -> None:
-        self.game, self.part_hands, self.player, self.opponent = (
-            game,
-            part_hands,
-            player,
-            1 - player,
-        )
-        self.all_hands = all_hands
+        self.game, self.part_hands, self.all_hands = game, part_hands, all_hands
+        self.player, self.opponent = player, 1 - player
         self.nodes = nodes_of(game)
         self.steps: Steps = (FOLLOW,) if entry else ()
         self.root = self.nodes.find_node(self.steps) or 0

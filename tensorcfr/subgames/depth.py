@@ -16,7 +16,7 @@ from ..model.policy import Policy
 from ..model.public_nodes import PublicNodes
 from ..rules import Chance, Decision, Payoff
 from .roots import Roots, exists
-from .subgame_rules import Entrance, SubgameRules
+from .subgame_rules import SubgameRules
 
 
 class DepthLimit(NamedTuple):
@@ -42,20 +42,12 @@ class LimitedPart(SubgameRules):
 
     At a leaf the opponent sees their hand and chooses one of the continuation strategies; the other
     player continues with the blueprint. The payoffs are the expected values of these strategies,
-    deal by deal. The first three arguments are those of
+    deal by deal. The first two arguments are those of
     :class:`~tensorcfr.subgames.subgame_rules.SubgameRules`.
     """
 
-    def __init__(
-        self,
-        roots: Roots,
-        weights: np.ndarray,
-        entrance: Entrance | None = None,
-        *,
-        early: DepthLimit,
-        opponent: int,
-    ) -> None:
-        super().__init__(roots, weights, entrance)
+    def __init__(self, roots: Roots, weights: np.ndarray, early: DepthLimit, opponent: int) -> None:
+        super().__init__(roots, weights)
         blueprint, continuations = early.blueprint, early.continuations
         self.opponent = opponent
         self.played = [(p, blueprint) if opponent == 0 else (blueprint, p) for p in continuations]
@@ -78,8 +70,7 @@ class LimitedPart(SubgameRules):
         return super().next(state, action)
 
     def matrix(self, key: Any) -> np.ndarray:
-        """Return a matrix of the whole game, the alternative values, or the values of a
-        continuation."""
+        """Return a matrix of the whole game, or the values of a continuation."""
         if isinstance(key, ContinuationNode):
             return expected_payoffs(self.nodes, key.leaf, self.played[key.continuation])
         return super().matrix(key)

@@ -19,10 +19,8 @@ from ..model.policy import Policy
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
 from .beliefs import Belief
 from .copied_strategies import ENTRY, check_merges_nothing, copy_by_label
+from .entrance import Entry, TreeEntrance
 from .roots import PLAYERS, At, Roots, find_roots
-
-FOLLOW, TERMINATE = "follow", "terminate"
-"""Actions at an entry: play the subgame, or take the alternative value and end the game."""
 
 POLICY = Kind((Policy,), "a Policy")
 HandWeights = np.ndarray | Sequence[float] | Mapping[str, float]
@@ -32,28 +30,6 @@ several public nodes."""
 
 class DrawNode(NamedTuple):
     """Public state right after the deal, at which chance draws one of the public nodes."""
-
-
-class EntryNode(NamedTuple):
-    """Public state in which a player decides whether to enter one of the public nodes."""
-
-    player: int
-    root: int
-
-
-class TerminatedNode(NamedTuple):
-    """Public state after the player has taken the alternative value."""
-
-    player: int
-    root: int
-
-
-Entrance = tuple[int, np.ndarray]
-"""A player who decides at an *entry* before a subgame begins, and the alternative values.
-
-The player follows into the subgame, or terminates and gets the alternative value of the hand. The
-values are float64 (nodes, hands), in the unit of the game.
-"""
 
 
 class SubgameRules(PublicTreeGame):
@@ -66,14 +42,11 @@ class SubgameRules(PublicTreeGame):
         roots: The public nodes.
         weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals, not
             all 0.
-        entrance: The player who decides before the subgame begins, with alternative values; None
-            for no entry.
     """
 
-    def __init__(self, roots: Roots, weights: np.ndarray, entrance: Entrance | None = None) -> None:
+    def __init__(self, roots: Roots, weights: np.ndarray) -> None:
         self.roots, self.nodes, self.hands = roots, roots.nodes, roots.nodes.hands
-        self.decider = None if entrance is None else entrance[0]
-        self.alternative = np.zeros((0, 0)) if entrance is None else entrance[1]
+        self.weights = weights
         total = weights.sum(axis=0)
         self.prior = total / float(total.sum())
         # Given the hands, chance draws a node in proportion to its weight.
@@ -92,20 +65,12 @@ class SubgameRules(PublicTreeGame):
 
     def root(self) -> Any:
         """Return the draw of a public node, or the state after it if there is only one."""
-        return DrawNode() if len(self.roots.roots) > 1 else self._enter(0)
-
-    def _enter(self, root: int) -> Any:
-        return self.roots.roots[root] if self.decider is None else EntryNode(self.decider, root)
+        return DrawNode() if len(self.roots.roots) > 1 else self.roots.roots[0]
 
     def node(self, state: Any) -> Decision | Chance | Payoff:
-        """Return a node of the whole game's public tree, or a node before the subgame."""
+        """Return a node of the whole game's public tree, or the draw of a public node."""
         if isinstance(state, DrawNode):
             return Chance(dict(zip(self.roots.names, self.drawn, strict=True)))
-        if isinstance(state, EntryNode):
-            label = f"{ENTRY}{self.roots.names[state.root]} as {state.player}"
-            return Decision(state.player, label, (FOLLOW, TERMINATE))
-        if isinstance(state, TerminatedNode):
-            return Payoff(1.0, state)
         nodes, player = self.nodes, self.nodes.player(state)
         if player == TERMINAL:
             return Payoff(*nodes.payoff(state))
@@ -120,29 +85,35 @@ class SubgameRules(PublicTreeGame):
     def next(self, state: Any, action: Any) -> Any:
         """Return the state after a step."""
         if isinstance(state, DrawNode):
-            return self._enter(self.roots.names.index(action))
-        if isinstance(state, EntryNode):
-            return TerminatedNode(*state) if action == TERMINATE else self.roots.roots[state.root]
+            return self.roots.roots[self.roots.names.index(action)]
         return next(step.node for step in self.nodes.children(state) if step.label == action)
 
     def matrix(self, key: Any) -> np.ndarray:
-        """Return a matrix of the whole game, or the alternative values."""
-        if not isinstance(key, TerminatedNode):
-            return self.nodes.matrix(key)
-        decider_payoff = np.nan_to_num(self.alternative[key.root])
-        decider_payoff = np.broadcast_to(
-            decider_payoff[:, None] if key.player == 0 else decider_payoff, self.prior.shape
-        )
-        other_payoff = self.constant - decider_payoff
-        return np.stack(
-            [decider_payoff, other_payoff] if key.player == 0 else [other_payoff, decider_payoff]
-        )
+        """Return a matrix of the whole game."""
+        return self.nodes.matrix(key)
 
     def _whole_label(self, player: int, hand: Hashable, public: str) -> str:
         node = self._node_of.get(public)
         if node is None:  # An entry.
             return f"{hand}{public}"
         return self.nodes.labels(node, [self.hands[player].index(str(hand))])[0]
+
+
+def with_entrance(part: SubgameRules, player: int, alternative: np.ndarray) -> TreeEntrance:
+    """Return a subgame before which a player decides: follow, or get the alternative value.
+
+    Args:
+        part: The subgame.
+        player: The player.
+        alternative: float64 (nodes, hands): the alternative values, in the unit of the game.
+    """
+    entries = {}
+    for root, name, values in zip(part.roots.roots, part.roots.names, alternative, strict=True):
+        payoff = np.nan_to_num(values)
+        other_payoff = part.constant - payoff
+        payoffs = np.stack([payoff, other_payoff] if player == 0 else [other_payoff, payoff])
+        entries[root] = Entry(f"{ENTRY}{name} as {player}", payoffs)
+    return TreeEntrance(part, player, entries)
 
 
 @renamed_parameters(at="public_nodes")
@@ -207,16 +178,16 @@ def subgame(
     deciders = [player for player, numbers in enumerate(alternatives) if numbers is not None]
     if len(deciders) == 2:
         raise ValueError("entry_values must be None for at least one player")
-    entrance = None
-    for player in deciders:
-        entrance = player, _by_hand(roots, player, alternatives[player], "entry_values")
+    values = [_by_hand(roots, p, alternatives[p], "entry_values") for p in deciders]
+    if deciders:
         check_constant_sum(game)
     if not weights.sum() > 0:
         raise ValueError(f"the ranges leave no deal at {', '.join(roots.names)} of {game.name}")
-    return compile_part(SubgameRules(roots, weights, entrance))
+    part = SubgameRules(roots, weights)
+    return compile_part(with_entrance(part, deciders[0], values[0]) if deciders else part)
 
 
-def compile_part(part: SubgameRules, *, symmetry: bool = True) -> FlatGame:
+def compile_part(part: PublicTreeGame, *, symmetry: bool = True) -> FlatGame:
     """Compile a part hand by hand, so that its strategies can be copied infoset by infoset."""
     return compile_game(part, cut=False, symmetry=symmetry).flat()
 

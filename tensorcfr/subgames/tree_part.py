@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..compilers import compile_game
+from ..compilers.derived_rules import Derived
 from ..model.arrays import TERMINAL
 from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START, PublicNodes
@@ -18,7 +18,7 @@ from .compiled_part import CompiledPart, Gadget, NamedNode, Subgames
 from .copied_strategies import ENTRY, shared_nodes
 from .depth import DepthLimit, LimitedPart
 from .roots import At, Roots, Steps, find_roots, nodes_of, steps_to
-from .subgame_rules import Entrance, SubgameRules, compile_part
+from .subgame_rules import SubgameRules, compile_part, with_entrance
 
 
 class Held(NamedTuple):
@@ -30,34 +30,28 @@ class Held(NamedTuple):
     """State of the part with both hands dealt; None before chance draws the other player's hand."""
 
 
-class ChosenHand(Game):
+class ChosenHand(Derived, Game):
     """Maxmargin gadget of a subgame, as rules that are compiled history by history.
 
     Args:
-        part: The subgame.
-        weights: float64 (nodes, hands of player 0, hands of player 1): weights of the deals,
-            without the own actions of the opponent, who chooses.
+        part: The subgame, whose weights leave out the own actions of the opponent, who chooses.
         opponent: The player who chooses.
         alternative: float64 (nodes, hands): the alternative values, in the unit of the game.
     """
 
-    def __init__(
-        self, part: SubgameRules, weights: np.ndarray, opponent: int, alternative: np.ndarray
-    ) -> None:
-        self.part, self.weights = part, weights
-        self.opponent, self.alternative = opponent, alternative
-        self.histories = DealtHands(part)
+    def __init__(self, part: SubgameRules, opponent: int, alternative: np.ndarray) -> None:
+        super().__init__(DealtHands(part))
+        self.part, self.opponent, self.alternative = part, opponent, alternative
         hands = part.hands[opponent]
-        is_dealt = weights.sum(axis=2 - opponent) > 0
+        is_dealt = part.weights.sum(axis=2 - opponent) > 0
         self.choices = {
             f"{hands[hand]}{ENTRY}{part.roots.names[root]}": (int(root), int(hand))
             for root, hand in np.argwhere(is_dealt)
         }
 
-    @property
-    def name(self) -> str:
-        """Name of the subgame."""
-        return self.part.name
+    def root(self) -> Any:
+        """Return the state before the opponent chooses."""
+        return ()
 
     def node(self, state: Any) -> Decision | Chance | Terminal:
         """Return the choice, the draw of the other player's hand, or a node of the subgame."""
@@ -65,11 +59,11 @@ class ChosenHand(Game):
             return Decision(self.opponent, f"{ENTRY}{self.name}", tuple(self.choices))
         chooser = self.opponent
         if state.dealt is None:
-            weights = np.moveaxis(self.weights[state.root], chooser, 0)[state.hand]
+            weights = np.moveaxis(self.part.weights[state.root], chooser, 0)[state.hand]
             drawn = weights / weights.sum()
             hands = self.part.hands[1 - chooser]
             return Chance({hands[h]: float(drawn[h]) for h in np.flatnonzero(drawn).tolist()})
-        part_node = self.histories.node(state.dealt)
+        part_node = self.rules.node(state.dealt)
         if not isinstance(part_node, Terminal):
             return part_node
         gain = part_node.utilities[chooser] - float(self.alternative[state.root, state.hand])
@@ -84,11 +78,7 @@ class ChosenHand(Game):
             drawn_hand = self.part.hands[1 - self.opponent].index(action)
             hands = (state.hand, drawn_hand) if self.opponent == 0 else (drawn_hand, state.hand)
             return state._replace(dealt=(hands, self.part.roots.roots[state.root], ""))
-        return state._replace(dealt=self.histories.next(state.dealt, action))
-
-
-MakeRules = Callable[[Entrance | None], SubgameRules]
-"""Function that makes the rules of the game to solve, with an entry or without one."""
+        return state._replace(dealt=self.rules.next(state.dealt, action))
 
 
 class TreePart(CompiledPart):
@@ -97,32 +87,31 @@ class TreePart(CompiledPart):
     Args:
         rules: The whole subgame, as rules.
         player: The player whose strategy is solved again.
-        make: Makes the rules of the game that is solved in its place, which may end early.
-        weights: float64 (1, hands of player 0, hands of player 1): weights of the deals.
+        solved: The rules of the game that is solved in its place, which may end early.
+        entry: Whether the opponent decides at an entry.
     """
 
     def __init__(
-        self, rules: SubgameRules, player: int, make: MakeRules, weights: np.ndarray
+        self, rules: SubgameRules, player: int, solved: SubgameRules, *, entry: bool
     ) -> None:
         first, second = (np.arange(len(hands)) for hands in rules.hands)
+        all_hands = len(rules.hands[1 - player])
+        entered = with_entrance(rules, 1 - player, np.zeros((1, all_hands))) if entry else rules
         # Only values are computed in it, nothing is solved: merging would not pay.
-        game = compile_part(rules, symmetry=False)
-        all_hands, entry = len(rules.hands[1 - player]), rules.decider is not None
+        game = compile_part(entered, symmetry=False)
         super().__init__(game, (first, second), all_hands, player, entry=entry)
-        self.make, self.weights = make, weights
+        self.rules = solved
 
     def plain(self) -> Gadget:
         """Return the subgame itself, without a gadget; it may end early."""
-        return self._gadget(None)
+        return Gadget(compile_part(self.rules), self.steps, self.part_hands)
 
     def resolve_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
-        return self._gadget((self.opponent, alternative[None]))
-
-    def _gadget(self, entrance: Entrance | None) -> Gadget:
-        return Gadget(compile_part(self.make(entrance)), self.steps, self.part_hands)
+        rules = with_entrance(self.rules, self.opponent, alternative[None])
+        return Gadget(compile_part(rules), self.steps, self.part_hands)
 
     def maxmargin_gadget(self, alternative: np.ndarray) -> Gadget:  # noqa: D102
-        rules = ChosenHand(self.make(None), self.weights, self.opponent, alternative[None])
+        rules = ChosenHand(self.rules, self.opponent, alternative[None])
         return Gadget(compile_game(rules), self.steps, self.part_hands, by_label=True)
 
 
@@ -166,12 +155,10 @@ class TreeSubgames(Subgames):
         if not weights.sum() > 0:
             return None
         roots = Roots(self.game, self.nodes, (root,))
-        opponent = 1 - player
-        make: MakeRules = partial(SubgameRules, roots, weights)
-        whole = make((opponent, np.zeros((1, len(reach[opponent])))) if entry else None)
+        whole = solved = SubgameRules(roots, weights)
         if self.early is not None:
-            make = partial(LimitedPart, roots, weights, early=self.early, opponent=opponent)
-        return TreePart(whole, player, make, weights)
+            solved = LimitedPart(roots, weights, self.early, opponent=1 - player)
+        return TreePart(whole, player, solved, entry=entry)
 
     def is_of(self, other_game: CompiledGame) -> bool:  # noqa: D102
         return other_game is self.game or other_game.digest == self.game.digest

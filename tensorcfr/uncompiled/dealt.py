@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..compilers.cards.card_sums import Dealing, cards_label, read_deal, shares_of_runouts
+from ..compilers.derived_rules import Derived
 from ..rules import (
     CardGame,
     Chance,
@@ -35,7 +36,7 @@ def as_histories(rules: Rules) -> Game:
     return DealtHands(rules) if isinstance(rules, PublicTreeGame) else DealtCards(rules)
 
 
-class DealtHands(Game):
+class DealtHands(Derived, Game):
     """Game of private hands as a game of histories; chance deals the hands, player 0's first.
 
     Deals and outcomes of probability 0 are left out.  A game state has the indices of the hands
@@ -44,18 +45,12 @@ class DealtHands(Game):
     """
 
     def __init__(self, rules: PublicTreeGame) -> None:
-        self.rules = rules
-        self.n_players = rules.n_players
+        super().__init__(rules)
         self._prior = np.asarray(rules.prior, dtype=np.float64)
         self._matrices: dict[Any, np.ndarray] = {}
         # A compiled game of two players is traversed on its public tree, with one draw for the
         # deal.
         self.joined_draws = 2 if self.n_players == 2 else None
-
-    @property
-    def name(self) -> str:
-        """Name of the game."""
-        return self.rules.name
 
     def root(self) -> Any:
         """Return the game state before the deal."""
@@ -96,7 +91,7 @@ class DealtHands(Game):
         return deal, self.rules.next(public, action), f"{line} {action}"
 
 
-class DealtCards(Game):
+class DealtCards(Derived, Game):
     """Card game as a game of histories: two hands, the betting, the cards of the board.
 
     A game state has the indices of the hands dealt so far, the cards of each deal since, and the
@@ -105,7 +100,7 @@ class DealtCards(Game):
     """
 
     def __init__(self, rules: CardGame) -> None:
-        self.rules = rules
+        super().__init__(rules)
         first_hands, second_hands = (np.asarray(hands) for hands in rules.hands)
         self._free = rules.free.tolist()
         self._hands, self._weights = (
@@ -131,11 +126,6 @@ class DealtCards(Game):
             return np.asarray(self._pairs.sum(axis=1))
         free = [self._weights[1][self._disjoint(hand)].sum() for hand in self._hands[0]]
         return self._weights[0] * np.array(free)
-
-    @property
-    def name(self) -> str:
-        """Name of the game."""
-        return self.rules.name
 
     def _disjoint(self, hand: np.ndarray) -> np.ndarray:
         """Return a mask of player 1's hands, bool (hands,): True if they share no card with a hand

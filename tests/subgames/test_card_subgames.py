@@ -24,6 +24,7 @@ from tensorcfr.model.arrays import CHANCE, TERMINAL
 from tensorcfr.rules import CardGame, Deal, Decision, Fold, Showdown
 from tensorcfr.subgames import DecomposedSolver, Match, belief, resolve, subgame, subgame_roots
 from tensorcfr.subgames.card_part import CardPart, CompiledCardPart, follow
+from tensorcfr.subgames.entrance import CardEntrance
 from tensorcfr.subgames.positions import Position
 
 FULL = pytest.mark.full
@@ -302,12 +303,12 @@ def test_t1_an_equilibrium_keeps_its_values() -> None:
     for one in found.subgames:
         dealt = ~np.isnan(one.alternative)
         rules = rules_of(one.followed.policy.game)
-        assert isinstance(rules, CardPart)
+        assert isinstance(rules, CardEntrance)
         opponent = 1 - one.player
         shares = np.zeros(len(dealt))
         for hand, cards in enumerate(rules.hands[opponent]):
             met = ~(rules.hands[one.player] == cards).any(axis=1)
-            kept = rules.part_hands[opponent][hand]
+            kept = rules.rules.part_hands[opponent][hand]
             shares[kept] = rules.weights[opponent][hand] * rules.weights[one.player][met].sum()
         worth = shares[dealt] @ one.alternative[dealt] / shares.sum()
         assert one.solution.value[opponent] == pytest.approx(worth, abs=EXACT)
@@ -322,7 +323,7 @@ def test_a_gadget_equals_its_flat_game(opponent: int) -> None:
     rng = np.random.default_rng(4)
     weights = [rng.random(len(own)) for own in rules.hands]
     line = follow(rules, subgame_roots(compiled("two rounds"), 1)[0])
-    part = CompiledCardPart(CardPart(rules, line, weights, opponent, 0.3), 1 - opponent)
+    part = CompiledCardPart(CardPart(rules, line, weights), 1 - opponent, 0.3)
     gadget = part.resolve_gadget(rng.normal(size=part.all_hands)).game
     algorithm = CFR_PLUS(floor=0.01)
     fast, slow = Solver(gadget, algorithm), Solver(gadget.flat(), algorithm)

@@ -16,7 +16,8 @@ from ...model.arrays import CHANCE, TERMINAL
 from ...model.card_structure import DEAL, DECISION, FOLD, RUNOUT, BettingTree, RoundBoards, Symmetry
 from ...model.compiled_game import CompiledGame
 from ...model.public_nodes import START, Edge, FoundInfoset, NodeLayout, PublicNodes, steps_of
-from ...rules import CardGame, Chips, Defaults, Runout
+from ...rules import CardGame, Chips, Runout
+from ..derived_rules import forwards
 from .card_sums import (
     Dealing,
     Weighted,
@@ -36,6 +37,7 @@ ANY_CARD = ALL_HANDS = "*"
 """Wildcard: any card that can be dealt, or all hands of the player at the start of a label."""
 
 
+@forwards("player_names", "unit_name", "defaults", "caveat")
 @dataclass(frozen=True, eq=False)
 class CardNodes(PublicNodes):
     """Public nodes of a card game.  Node ``n`` of the betting on board ``b`` of its round has
@@ -144,22 +146,6 @@ class CardNodes(PublicNodes):
 
     def matrix(self, key: Any) -> np.ndarray:  # noqa: D102
         return self._by_hand.matrix(key)
-
-    @property
-    def player_names(self) -> tuple[str, str]:  # type: ignore[override]  # noqa: D102
-        return self.rules.player_names
-
-    @property
-    def unit_name(self) -> str:  # type: ignore[override]  # noqa: D102
-        return self.rules.unit_name
-
-    @property
-    def defaults(self) -> Defaults:  # type: ignore[override]  # noqa: D102
-        return self.rules.defaults
-
-    @property
-    def caveat(self) -> str:  # type: ignore[override]  # noqa: D102
-        return self.rules.caveat
 
     def described(self, node: int) -> str:  # noqa: D102
         cards = " ".join(str(self.rules.cards[card]) for card in self.cards(node))

@@ -12,6 +12,7 @@ from ..._util.memory_budget import budget, require
 from ...model.flat_game import FlatGame
 from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
 from .. import flat_compiler
+from ..derived_rules import Derived
 from ..sizes.counted import count_betting
 from .card_sums import (
     Dealing,
@@ -31,7 +32,7 @@ SCALES_KEPT = 8
 """Boards whose scales of payoffs are kept, arrays of hands x hands."""
 
 
-class HandByHand(PublicTreeGame):
+class HandByHand(Derived, PublicTreeGame):
     """Card game with every pair of hands spelled out, for small decks.
 
     If weights vary by board, cards are dealt by weight, and payoffs are multiplied by
@@ -42,7 +43,7 @@ class HandByHand(PublicTreeGame):
     """
 
     def __init__(self, rules: CardGame) -> None:
-        self.rules = rules
+        super().__init__(rules)
         self.hands = [
             [rules.hand_label(player, hand) for hand in range(len(rules.hands[player]))]
             for player in range(2)
@@ -50,11 +51,6 @@ class HandByHand(PublicTreeGame):
         self._dealing = Dealing(rules)
         self.prior = self._dealing.pairs
         self._scales: dict[Deals, np.ndarray | float] = {}
-
-    @property
-    def name(self) -> str:
-        """Name of the card game."""
-        return self.rules.name
 
     def scale(self, dealt: Deals) -> np.ndarray | float:
         """Return :func:`~tensorcfr.compilers.cards.card_sums.payoff_scale` after some deals."""
@@ -149,7 +145,9 @@ class HandByHand(PublicTreeGame):
         )
 
 
-def flatten(rules: CardGame, name: str, limit: int, by_hand: HandByHand | None = None) -> FlatGame:
+def flatten(
+    rules: CardGame, name: str, limit: int, by_hand: PublicTreeGame | None = None
+) -> FlatGame:
     """Compile a card game into one flat form, with arrays of hands x hands.
 
     Args:

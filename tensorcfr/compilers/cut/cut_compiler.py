@@ -20,6 +20,7 @@ from ...model.labels import PublicGame, follow
 from ...rules import PublicTreeGame
 from .. import flat_compiler, public_tree_reader
 from ..colour_refinement import distinguishes_all_hands
+from ..derived_rules import joins_labels
 from ..public_states import (
     Cut,
     Graph,
@@ -271,7 +272,7 @@ def _label_function(rules: PublicTreeGame, public: PublicGame) -> OwnLabel | Non
 
     A function is needed if the rules make labels themselves, or if joined labels are ambiguous.
     """
-    if type(rules).label is PublicTreeGame.label and public.ambiguity() is None:
+    if joins_labels(rules) and public.ambiguity() is None:
         return None
 
     def label(state: int, hand: int, line: str) -> str:
