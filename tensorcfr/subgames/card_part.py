@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.memory_budget import budget, free_memory
-from ..compilers.cards.card_compiler import compile_rules
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
-from ..compilers.cards.flat_cards import Deals, HandByHand, flatten
+from ..compilers.cards.flat_cards import Deals, HandByHand
+from ..compilers.compilation import Compilation
+from ..compilers.pipeline import compile_cards, lay_out_by_hand
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.card_structure import DEAL, BettingTree
@@ -221,7 +222,7 @@ class CompiledCardPart(CompiledPart):
 
         def lay_out(limit: int | None) -> FlatGame:
             by_hand = GadgetByHand(part, paid)
-            return flatten(part, game.name, free_memory() if limit is None else limit, by_hand)
+            return lay_out_by_hand(part, game.name, free_memory(), limit, by_hand)
 
         return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.part_hands)
 
@@ -272,7 +273,7 @@ def compile_part(part: CardPart) -> ChunkedGame:
     The ranges of a blueprint may differ between suits by rounding.
     """
     with budget(f"compiling {part.name}", free_memory()) as memory:
-        return compile_rules(part, part.name, memory, symmetric=False)
+        return compile_cards(part, Compilation(part.name, memory, symmetry=False))
 
 
 def _no_flat(limit: int | None) -> FlatGame:
