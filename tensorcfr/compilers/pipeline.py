@@ -30,7 +30,7 @@ def compile_rules(rules: Rules, compilation: Compilation) -> CompiledGame:
     name, memory, cut = compilation.name, compilation.memory, compilation.cut
     if isinstance(rules, CardGame):
         if cut is False:
-            return lay_out_by_hand(rules, name, memory.limit)
+            return lay_out_flat(rules, name, memory.limit)
         return compile_cards(rules, compilation)
     memory.watch = watch = Watch(rules, compilation)
     if not isinstance(rules, PublicTreeGame):
@@ -51,36 +51,17 @@ def compile_rules(rules: Rules, compilation: Compilation) -> CompiledGame:
 
 def compile_cards(rules: CardGame, compilation: Compilation) -> ChunkedGame:
     """Compile a card game into chunks; see :func:`compile_rules`."""
-    again = partial(lay_out_by_hand, rules, compilation.name, compilation.memory.limit)
+    again = partial(lay_out_flat, rules, compilation.name, compilation.memory.limit)
     return card_compiler.lay_out(rules, compilation, again)
 
 
-def lay_out_by_hand(
-    rules: CardGame,
+def lay_out_flat(
+    rules: PublicTreeGame | CardGame,
     name: str,
     limit: int,
     own_limit: int | None = None,
-    by_hand: HandByHand | None = None,
-) -> FlatGame:
-    """Compile a card game as a flat game, with arrays of hands x hands.
-
-    Args:
-        rules: The rules.
-        name: The name of the game.
-        limit: Default memory limit in bytes.
-        own_limit: Memory limit in bytes; None for the default.
-        by_hand: The rules hand by hand; by default made from ``rules``.
-
-    Raises:
-        MemoryLimitError: The memory does not suffice; the message gives both amounts.
-    """
-    limit = limit if own_limit is None else own_limit
-    check_memory(rules, name, limit)
-    return lay_out_flat(by_hand or HandByHand(rules), name, limit, symmetry=False)
-
-
-def lay_out_flat(
-    rules: PublicTreeGame, name: str, limit: int, own_limit: int | None = None, *, symmetry: bool
+    *,
+    symmetry: bool = False,
 ) -> FlatGame:
     """Compile a game of private hands as a flat game, under a memory budget of its own.
 
@@ -91,8 +72,11 @@ def lay_out_flat(
         own_limit: Memory limit in bytes; None for the default.
         symmetry: Whether to merge infosets with indistinguishable payoffs.
     """
-    with budget(f"laying out {name}", limit if own_limit is None else own_limit) as memory:
+    limit = limit if own_limit is None else own_limit
+    if isinstance(rules, CardGame):
+        check_memory(rules, name, limit)
+        rules = HandByHand(rules)
+    with budget(f"laying out {name}", limit) as memory:
         compilation = Compilation(name, memory, symmetry)
-        return flat_compiler.lay_out(
-            rules, public_tree_reader.read(rules, compilation), compilation
-        )
+        read = public_tree_reader.read(rules, compilation)
+        return flat_compiler.lay_out(rules, read, compilation)

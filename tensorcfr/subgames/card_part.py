@@ -14,9 +14,9 @@ import numpy as np
 from .._util.memory_budget import budget, free_memory
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
-from ..compilers.cards.flat_cards import Deals, HandByHand
+from ..compilers.cards.flat_cards import Deals, HandByHand, check_memory
 from ..compilers.compilation import Compilation
-from ..compilers.pipeline import compile_cards, lay_out_by_hand
+from ..compilers.pipeline import compile_cards, lay_out_flat
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.card_structure import DEAL, BettingTree
@@ -221,8 +221,9 @@ class CompiledCardPart(CompiledPart):
         utilities[:, self.player] -= paid
 
         def lay_out(limit: int | None) -> FlatGame:
-            by_hand = GadgetByHand(part, paid)
-            return lay_out_by_hand(part, game.name, free_memory(), limit, by_hand)
+            limit = free_memory() if limit is None else limit
+            check_memory(part, game.name, limit)
+            return lay_out_flat(GadgetByHand(part, paid), game.name, limit)
 
         return Gadget(_replace_trunk(game, form, utilities, lay_out), self.steps, self.part_hands)
 

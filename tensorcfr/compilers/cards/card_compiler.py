@@ -53,10 +53,7 @@ def lay_out(
 ) -> ChunkedGame:
     """Lay out a card game in chunks.
 
-    Args:
-        rules: The rules.
-        compilation: The compile.
-        lay_out_flat: Function that compiles the flat game under a memory limit.
+    ``lay_out_flat`` compiles the flat game under a memory limit.
 
     Raises:
         GameError: The rules break their contract.

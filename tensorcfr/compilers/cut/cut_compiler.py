@@ -87,11 +87,7 @@ def lay_out(
 ) -> ChunkedGame:
     """Lay out a game of private hands in chunks.
 
-    Args:
-        rules: The rules, for two players.
-        read: The answers of the rules.
-        compilation: The compile.
-        lay_out_flat: Function that compiles the flat game under a memory limit.
+    ``lay_out_flat`` compiles the flat game under a memory limit.
 
     Raises:
         GameError: The payoffs are extremely large or small.
