@@ -15,9 +15,10 @@ import numpy as np
 
 from .._util.argument_checks import Kind, checked
 from .._util.memory_budget import budget, free_memory
-from ..compilers.cards.card_compiler import compile_rules
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import cards_label, compared, without
+from ..compilers.compilation import AUTO, Compilation
+from ..compilers.pipeline import compile_cards
 from ..formats.functions import LazyPolicy
 from ..model.card_structure import HandClasses, RoundBoards, Symmetry
 from ..model.chunked_game import ChunkedGame
@@ -131,15 +132,10 @@ def abstract_cards(game: Compiled, buckets: Annotated[Rounds, ROUNDS]) -> Bucket
         if not (rule is None or is_number or callable(rule)):
             raise ValueError(f"buckets[{r}] must be a number from 1, None or a function: {rule!r}")
     name = f"abstraction of {game.name}"
-    limit = free_memory()
-    with budget(f"compiling {name}", limit) as own_budget:
-        compiled = compile_rules(
-            cards.rules,
-            name,
-            own_budget,
-            cut=min(cards.chunks, default=None),
-            bucketed=partial(_bucketed, cards, buckets),
-        )
+    with budget(f"compiling {name}", free_memory()) as memory:
+        bucketed = partial(_bucketed, cards, buckets)
+        cut = min(cards.chunks, default=AUTO)
+        compiled = compile_cards(cards.rules, Compilation(name, memory, cut=cut, bucketed=bucketed))
     return BucketedCards(compiled, game)
 
 

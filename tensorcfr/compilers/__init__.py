@@ -20,17 +20,14 @@ from .._util.argument_checks import (
 )
 from .._util.memory_budget import budget, free_memory, no_garbage_collection
 from .._util.renamed import renamed_in_module
-from ..errors import MemoryLimitError
 from ..formats.game_sources import name_of, resolve_rules
 from ..model.compiled_game import CompiledGame
 from ..model.teams import TEAMS, Teams, check_teams, name_teams
-from ..rules import CardGame, PublicTreeGame, Rules
-from . import flat_compiler, history_reader
-from .cards import card_compiler as card_game
-from .cards import flat_cards as card_flat
-from .cut import cut_compiler as cut_game
+from ..rules import CardGame, Rules
+from .compilation import AUTO, Compilation, CompileProgress, CutLike
+from .pipeline import compile_rules
 from .shared_payoffs import share_payoffs
-from .sizes.sizing import CompileProgress, GameSize, Watch, game_size
+from .sizes.sizing import GameSize, game_size
 
 __all__ = ["CompileProgress", "GameSize", "compile_game", "game_size"]
 
@@ -40,7 +37,7 @@ LONGEST_LABEL = 10_000
 """Largest length of a public label in ``cut``, in characters."""
 CUT = AnyOf(
     (
-        OneOf((cut_game.AUTO,)),
+        OneOf((AUTO,)),
         Flag(),
         Whole(0, EXACT),
         Several(Whole(0, EXACT), ordered=True),
@@ -56,7 +53,7 @@ def compile_game(
     *,
     symmetry: Annotated[bool, Flag()] = True,
     memory_limit: Limit = None,
-    cut: Annotated[cut_game.CutLike | None, CUT] = cut_game.AUTO,
+    cut: Annotated[CutLike | None, CUT] = AUTO,
     teams: Annotated[Teams | None, TEAMS] = None,
     progress: Annotated[Callable[[CompileProgress], object] | None, HOOK] = None,
     **parameters: Any,
@@ -139,28 +136,11 @@ def compile_game(
             name = name if shared is rules else name_teams(name, sides)
             rules = shared
         memory.what = f"compiling {name}"
-        if isinstance(rules, CardGame):
-            if cut is False:
-                return card_flat.flatten(rules, name, limit)
-            cut = None if cut == cut_game.AUTO else cut
-            return card_game.compile_rules(
-                rules, name, memory, cut=cut, symmetric=symmetry, source=found_by
-            )
-        memory.watch = watch = Watch(rules, name, memory, progress)
-        cut = False if cut is None else cut
-        if isinstance(rules, PublicTreeGame):
-            if cut is False:
-                return flat_compiler.compile_rules(rules, name, memory, symmetry=symmetry)
-            return cut_game.compile_rules(
-                rules, name, memory, cut=cut, symmetric=symmetry, source=found_by
-            )
-        if cut is not False and cut != cut_game.AUTO:
-            raise ValueError(f"cannot cut {name}: cut= needs private hands and a public tree")
-        try:
-            walked = history_reader.read_histories(rules, memory)
-        except MemoryLimitError as error:
-            raise watch.explain(error) from None
-        return flat_compiler.compile_histories(walked, name, symmetry=symmetry)
+        if cut is None:
+            cut = AUTO if isinstance(rules, CardGame) else False
+        return compile_rules(
+            rules, Compilation(name, memory, symmetry, cut, found_by, progress=progress)
+        )
 
 
 __getattr__ = renamed_in_module(__name__, Size="GameSize")

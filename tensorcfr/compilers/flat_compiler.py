@@ -9,77 +9,37 @@ from typing import Any
 import numpy as np
 
 from .._util import limits
-from .._util.memory_budget import MemoryBudget, budget
 from ..errors import GameError
 from ..invariants import check
 from ..model.expansion import count_histories, expand
 from ..model.flat_game import FlatGame
 from ..model.labels import InfosetActions, InfosetLabels, InfosetPlaces, PublicGame
 from ..rules import PublicTreeGame
-from . import (
-    colour_refinement,
-    form_of_histories,
-    form_of_public_tree,
-    public_tree_reader,
-    recognition,
-)
+from . import colour_refinement, form_of_histories, form_of_public_tree, recognition
+from .compilation import Compilation
 from .derived_rules import joins_labels
 from .history_reader import HistoryGame, Infosets
+from .public_tree_reader import Read
 from .symmetry import merge
 
 BYTES_EXPANDED = 240
 """Peak bytes per history of a compile that expands the public tree."""
 
 
-def compile_rules(
-    rules: PublicTreeGame,
-    name: str,
-    budget: MemoryBudget,
-    *,
-    symmetry: bool = True,
-    read: public_tree_reader.Read | None = None,
-) -> FlatGame:
-    """Compile the rules of a game of private hands into a flat game.
-
-    Args:
-        rules: The rules.
-        name: The name of the game.
-        budget: Memory budget of the compile.
-        symmetry: Whether to merge infosets with indistinguishable payoffs.
-        read: The answers of the rules, if they were read before.
+def lay_out(rules: PublicTreeGame, read: Read, compilation: Compilation) -> FlatGame:
+    """Lay out a game of private hands as a flat game.
 
     Raises:
         GameError: The rules break their contract; the message names the public history.
         MemoryLimitError: The game would need more than the budget.
     """
-    read = public_tree_reader.read(rules, budget) if read is None else read
-    public, unit = read.unfolded(budget.what), read.unit
+    name, memory, symmetry = compilation.name, compilation.memory, compilation.symmetry
+    public = read.unfolded(memory.what)
     if public.tree.n_players != 2:
-        return compile_histories(_expand_histories(rules, public, unit, budget), name)
+        return compile_histories(_expand_histories(rules, public, read.unit, compilation), name)
     if symmetry:
-        budget.reserve(colour_refinement.bytes_needed(public.tree))
-    return assemble(rules, public, name, unit=unit, symmetry=symmetry)
-
-
-def compile_again_flat(
-    rules: PublicTreeGame,
-    name: str,
-    limit: int,
-    own_limit: int | None = None,
-    *,
-    symmetry: bool = True,
-) -> FlatGame:
-    """Compile a game again as a flat game, under a memory budget of its own.
-
-    Args:
-        rules: The rules.
-        name: The name of the game.
-        limit: Default memory limit in bytes.
-        own_limit: Memory limit in bytes; None for the default.
-        symmetry: Whether to merge infosets with indistinguishable payoffs.
-    """
-    with budget(f"laying out {name}", limit if own_limit is None else own_limit) as memory:
-        return compile_rules(rules, name, memory, symmetry=symmetry)
+        memory.reserve(colour_refinement.bytes_needed(public.tree))
+    return assemble(rules, public, name, unit=read.unit, symmetry=symmetry)
 
 
 def assemble(
@@ -122,12 +82,12 @@ def _check_and_freeze(game: FlatGame) -> FlatGame:
 
 
 def _expand_histories(
-    rules: PublicTreeGame, public: PublicGame, unit: float, budget: MemoryBudget
+    rules: PublicTreeGame, public: PublicGame, unit: float, compilation: Compilation
 ) -> HistoryGame:
     """Expand the history tree of a game with three or more players, which has no public form."""
     tree = public.tree
-    histories = count_histories(tree)
-    budget.reserve(histories * BYTES_EXPANDED, f"{budget.what} ({histories:,} histories)")
+    memory, histories = compilation.memory, count_histories(tree)
+    memory.reserve(histories * BYTES_EXPANDED, f"{memory.what} ({histories:,} histories)")
     acts = tree.player >= 0
     width = np.where(acts, np.array(tree.prior.shape)[np.maximum(tree.player, 0)], 0)
     first = np.cumsum(width) - width

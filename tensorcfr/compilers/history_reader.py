@@ -13,11 +13,11 @@ import numpy as np
 
 from .._util.argument_checks import brief
 from .._util.limits import CHANCE_TOLERANCE, DEEPEST
-from .._util.memory_budget import MemoryBudget
 from ..errors import GameError, MemoryLimitError
 from ..model.arrays import CHANCE, NO_OUTCOME, TERMINAL, HistoryTree, tree_links
 from ..model.flat_game import history_labels
 from ..rules import Chance, Decision, Game, Terminal
+from .compilation import Compilation
 
 BYTES_AFTER_READING = 170
 """Bytes per history of a compile after all histories are visited, for both forms of the game."""
@@ -106,7 +106,7 @@ def check_rules(name: object, n_players: object) -> None:
         )
 
 
-def read_histories(game: Game, budget: MemoryBudget) -> HistoryGame:
+def read_histories(game: Game, compilation: Compilation) -> HistoryGame:
     """Visit every history of a game, depth first: only the states of one path are in memory.
 
     Raises:
@@ -117,19 +117,19 @@ def read_histories(game: Game, budget: MemoryBudget) -> HistoryGame:
     check_rules(game.name, game.n_players)
     seen = _VisitedHistories()
     try:
-        _visit(game, seen, budget)
+        _visit(game, seen, compilation)
     except FAULTS as error:
         raise_named(error, seen.next)
-    budget.reserve(len(seen.kinds) * BYTES_AFTER_READING)
+    compilation.memory.reserve(len(seen.kinds) * BYTES_AFTER_READING)
     return seen.breadth_first(game.name, game.n_players)
 
 
-def _visit(game: Game, seen: _VisitedHistories, budget: MemoryBudget) -> None:
+def _visit(game: Game, seen: _VisitedHistories, compilation: Compilation) -> None:
     """Visit all histories and record them in ``seen``."""
     n_players, path = game.n_players, seen.path
     infosets, index_of = seen.infosets, seen.index_of
     kinds, children, depths = seen.kinds, seen.children, seen.depths
-    next_look = 0
+    memory, next_look = compilation.memory, 0
 
     # Local names and exact type checks keep this loop fast: it runs once per history.
     rules: Callable[[Any], Any] = game.node
@@ -138,7 +138,7 @@ def _visit(game: Game, seen: _VisitedHistories, budget: MemoryBudget) -> None:
     while path:
         depth = len(path)
         if len(kinds) >= next_look:
-            next_look = budget.look(len(kinds), len(kinds) * BYTES_AFTER_READING)
+            next_look = memory.look(len(kinds), len(kinds) * BYTES_AFTER_READING)
             check_depth(depth, seen.here)
         for state in path[-1]:
             node = rules(state)

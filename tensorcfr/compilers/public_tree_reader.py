@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._util.memory_budget import MemoryBudget, reserve
+from .._util.memory_budget import reserve
 from ..errors import GameError
 from ..model.arrays import CHANCE, TERMINAL, PublicTree
 from ..model.flat_game import payoffs_of
 from ..model.labels import PublicGame
 from ..rules import Chance, Decision, Payoff, PublicTreeGame
+from .compilation import Compilation
 from .history_reader import check_depth, check_range, unit_of
 from .public_checks import (
     States,
@@ -71,7 +72,7 @@ class Read(NamedTuple):
         return PublicGame(tree._replace(**links), self.hands, self.edges, labels)
 
 
-def read(game: PublicTreeGame, budget: MemoryBudget) -> Read:
+def read(game: PublicTreeGame, compilation: Compilation) -> Read:
     """Read the deal, every public state and every payoff from the rules.
 
     Raises:
@@ -79,10 +80,10 @@ def read(game: PublicTreeGame, budget: MemoryBudget) -> Read:
         MemoryLimitError: The answers would need more than the budget.
     """
     prior = checked_prior(game)
-    states = read_states(game, budget)
+    states = read_states(game, compilation)
     if game.n_players == 2:
         keys = {node.matrix for node in states.nodes if isinstance(node, Payoff)}
-        budget.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
+        compilation.memory.reserve(BYTES_PER_DEAL * len(keys) * prior.size)
     graph, state, edges = graph_of(game, states, prior)
     check_deals(game, states, graph.tables, state)
     tables, unit = in_unit(game.name, graph.tables)
@@ -121,12 +122,12 @@ def in_unit(name: str, tree: PublicTree) -> tuple[PublicTree, float]:
     return tree._replace(coefficient=np.ldexp(tree.coefficient, shift), matrix_table=table), unit
 
 
-def read_states(game: PublicTreeGame, budget: MemoryBudget) -> States:
+def read_states(game: PublicTreeGame, compilation: Compilation) -> States:
     """Read every public state from the rules once.
 
     Every state is one node of the tree, unless the game declares that its states repeat.
     """
-    states = States(game.name)
+    states, memory = States(game.name), compilation.memory
     labels: dict[str, int] = {}
     known: dict[Any, int] = {}
     level: list[Any] = [game.root()]
@@ -141,7 +142,7 @@ def read_states(game: PublicTreeGame, budget: MemoryBudget) -> States:
         n_states = len(states.nodes) + len(level)
         for state in level:
             if n_states >= next_look:
-                next_look = budget.look(n_states, n_states * BYTES_PER_STATE)
+                next_look = memory.look(n_states, n_states * BYTES_PER_STATE)
             node, index = game.node(state), len(states.nodes)
             states.nodes.append(node)
             edges = _edges(game, states, labels, node, index)
@@ -157,7 +158,7 @@ def read_states(game: PublicTreeGame, budget: MemoryBudget) -> States:
             states.edges.append(edges)
             states.children.append(children)
         level = below
-    budget.reserve(len(states.nodes) * BYTES_PER_STATE)
+    memory.reserve(len(states.nodes) * BYTES_PER_STATE)
     return states
 
 

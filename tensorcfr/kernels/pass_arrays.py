@@ -78,7 +78,8 @@ class Work(NamedTuple):
     table: np.ndarray | None
     """int64: scratch of :func:`tensorcfr.kernels.chunk_passes.locks_of`; None without locks."""
     prefetch: np.ndarray | None
-    """int64 (3, 2): addresses to prefetch, see :class:`tensorcfr.payoff.product_share.ProductShare`;
+    """int64 (3, 2): addresses to prefetch, see
+    :class:`tensorcfr.payoff.product_share.ProductShare`;
     None unless chunks are processed one after the other."""
 
 

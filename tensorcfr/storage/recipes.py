@@ -11,11 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._util.memory_budget import MemoryBudget, budget, free_memory
-from ..compilers.cards import card_compiler as card_game
 from ..compilers.cards.card_sums import check as check_cards
-from ..compilers.cut import cut_compiler as cut_game
+from ..compilers.compilation import Compilation
+from ..compilers.pipeline import compile_rules
 from ..compilers.sizes.counted import count_betting, size_of_cards, size_of_public_states
-from ..compilers.sizes.sizing import Watch
 from ..errors import FileSizeError, MemoryLimitError, UnknownGameError
 from ..formats.game_sources import ResolvedRules, find_built_in, is_built_in
 from ..games import make_game
@@ -150,34 +149,36 @@ def _compile_built_in(recipe: dict[str, Any], memory: MemoryBudget) -> CompiledG
     rules = make_game(source)
     if not isinstance(rules, (CardGame, PublicTreeGame)):
         raise ValueError(f"{source} has no private hands: it cannot have been cut")
-    _check_counts(rules, name, recipe["counts"], memory)
-    options = {
-        "cut": recipe["cut"],
-        "symmetric": recipe["symmetry"],
-        "source": source,
-        "limit": recipe["limit"],
-    }
-    if isinstance(rules, CardGame):
-        return card_game.compile_rules(rules, name, memory, **options)
-    memory.watch = Watch(rules, name, memory, None)
-    return cut_game.compile_rules(rules, name, memory, **options)
+    if recipe["cut"] is False:
+        raise ValueError(f"array {KEY!r} is of a game that is not cut")
+    compilation = Compilation(
+        name,
+        memory,
+        cut=recipe["cut"],
+        symmetry=recipe["symmetry"],
+        source=source,
+        limit=recipe["limit"],
+    )
+    _check_counts(rules, recipe["counts"], compilation)
+    return compile_rules(rules, compilation)
 
 
 def _check_counts(
-    rules: CardGame | PublicTreeGame, name: str, counts: dict[str, Any], memory: MemoryBudget
+    rules: CardGame | PublicTreeGame, counts: dict[str, Any], compilation: Compilation
 ) -> None:
     """Check the sizes in a file against the rules, before anything is compiled.
 
     Raises:
         ValueError: The sizes differ.
     """
+    name = compilation.name
     # Counting takes little time and memory, and compiling a wrong game would take much.
     if isinstance(rules, CardGame):
         check_cards(rules, name)
         betting = count_betting(rules, name, is_compiled=True)
         size = size_of_cards(rules, name, betting=betting)
     elif rules.states_repeat:
-        size = size_of_public_states(rules, name, memory)
+        size = size_of_public_states(rules, compilation)
     else:
         return  # Counting its states would take as long as compiling them.
     sizes = (counts["histories"], counts["sequences"], sum(counts["player_infosets"]))

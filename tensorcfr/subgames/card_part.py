@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._util.memory_budget import budget, free_memory
-from ..compilers.cards.card_compiler import compile_rules
 from ..compilers.cards.card_public_nodes import CardNodes
 from ..compilers.cards.card_sums import odds_on, opponent_weight, read_deal, unfold, without
-from ..compilers.cards.flat_cards import HandByHand, flatten
+from ..compilers.cards.flat_cards import HandByHand, check_memory
+from ..compilers.compilation import Compilation
 from ..compilers.derived_rules import Derived, forwards
+from ..compilers.pipeline import compile_cards, lay_out_flat
 from ..errors import suggest
 from ..model.arrays import CHANCE, TERMINAL, SequenceForm, frozen_arrays
 from ..model.card_structure import DEAL, BettingTree
@@ -191,8 +192,9 @@ class CompiledCardPart(CompiledPart):
 
         def lay_out(limit: int | None) -> FlatGame:
             rules, memory = HandByHand(self.part), free_memory() if limit is None else limit
+            check_memory(self.rules, game.name, memory)
             by_hand = TreeEntrance(rules, opponent, {rules.root(): Entry(None, payoffs)})
-            return flatten(self.rules, game.name, memory, by_hand)
+            return lay_out_flat(by_hand, game.name, memory)
 
         return Gadget(_replace_trunk(game, form, payoffs.T, lay_out), self.steps, self.part_hands)
 
@@ -243,7 +245,7 @@ def compile_part(part: CardGame) -> ChunkedGame:
     The ranges of a blueprint may differ between suits by rounding.
     """
     with budget(f"compiling {part.name}", free_memory()) as memory:
-        return compile_rules(part, part.name, memory, symmetric=False)
+        return compile_cards(part, Compilation(part.name, memory, symmetry=False))
 
 
 def _no_flat(limit: int | None) -> FlatGame:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from .._util.memory_budget import budget, free_memory
-from ..compilers.cards.card_compiler import compile_rules
 from ..compilers.cards.card_public_nodes import CardNodes
+from ..compilers.compilation import Compilation
+from ..compilers.pipeline import compile_cards
 from ..evaluation.profile import ProfileValues, strategies_at
 from ..kernels.pass_arrays import Numbers
 from ..model.arrays import not_none
@@ -174,7 +175,7 @@ def unmerged(game: CompiledGame) -> CompiledGame:
         return game
     rules, source = CardNodes.of(game).rules, not_none(game.recipe).source
     with budget(f"compiling {game.name} without merged hands", free_memory()) as memory:
-        return compile_rules(rules, game.name, memory, symmetric=False, source=source)
+        return compile_cards(rules, Compilation(game.name, memory, symmetry=False, source=source))
 
 
 def check_merges_nothing(game: CompiledGame) -> None:

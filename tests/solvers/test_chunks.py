@@ -1168,6 +1168,7 @@ def test_damaged_strategies(tmp_path: Path, interpreted: None) -> None:
         ({"source": "goofspiel(cards=3)"}, "goofspiel.* has no private hands"),
         ({"source": "chess"}, "there is no game 'chess'"),
         ({"cut": -1}, "cut is -1"),
+        ({"cut": False}, "is of a game that is not cut"),
         ({"cut": [1.5]}, "not a text"),
         ({"limit": 0}, "limit is 0, not a whole number from 1"),
         ({"extra": 1}, "unknown key 'extra'"),

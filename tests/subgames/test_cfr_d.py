@@ -25,10 +25,11 @@ from tensorcfr import (
     evaluate,
     solve,
 )
-from tensorcfr._util.memory_budget import MemoryBudget
+from tensorcfr._util.memory_budget import budget
 from tensorcfr.algorithms import CFR_D, CFR_PLUS
 from tensorcfr.analysis import walkthrough
-from tensorcfr.compilers.cut import cut_compiler as cut_game
+from tensorcfr.compilers.compilation import Compilation
+from tensorcfr.compilers.pipeline import compile_rules
 from tensorcfr.formats import policy_table, read_policy, save_policy
 from tensorcfr.games import make_game
 from tensorcfr.model.chunked_game import ChunkedGame
@@ -179,9 +180,8 @@ def test_games_equal_the_slow_reference(
 def test_chunks_of_a_cut_game_are_the_subgames(spec: str) -> None:
     """A game compiled in chunks; several subtrees in a chunk, and merged hands."""
     rules = make_game(spec)
-    game = cut_game.compile_rules(
-        rules, spec, MemoryBudget("compiling", 1 << 30), cut=True, symmetric=True, limit=300
-    )
+    with budget("compiling", 1 << 30) as memory:
+        game = compile_rules(rules, Compilation(spec, memory, cut=True, limit=300))
     assert isinstance(game, ChunkedGame)
     assert game.chunks.n_chunks >= 3
     solver = DecomposedSolver(game, CFR_D(subgame_iterations=30, resolve_iterations=300))

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..._util.growing import GrowingArray
-from ..._util.memory_budget import MemoryBudget
 from ...invariants import check_chunks, check_form
 from ...model.arrays import named_arrays
 from ...model.card_structure import DEAL, DECISION, FOLD, BettingTree, RoundBoards, Symmetry
@@ -32,8 +30,10 @@ from ...model.chunked_form import (
 )
 from ...model.chunked_game import ChunkedGame, Counts
 from ...model.compiled_game import Recipe
+from ...model.flat_game import FlatGame
 from ...payoff import PayoffSubsets
 from ...rules import CardGame
+from ..compilation import AUTO, Compilation
 from ..sizes.counted import (
     count_betting,
     count_cards,
@@ -44,47 +44,27 @@ from ..sizes.counted import (
 from .card_public_nodes import CardNodes
 from .card_sums import check, deal_boards, unfold
 from .card_symmetry import symmetry_of
-from .flat_cards import flatten
 from .form import CardForm, Last, SomeBoards, Wait, last_acts
 from .payoffs import Payoffs
 
 
-def compile_rules(
-    rules: CardGame,
-    name: str,
-    budget: MemoryBudget,
-    *,
-    cut: Any = None,
-    symmetric: bool = True,
-    source: str | None = None,
-    limit: int | None = None,
-    bucketed: Callable[[tuple[RoundBoards, ...], Symmetry], Symmetry] | None = None,
+def lay_out(
+    rules: CardGame, compilation: Compilation, lay_out_flat: Callable[[int | None], FlatGame]
 ) -> ChunkedGame:
-    """Compile a card game into chunks.
+    """Lay out a card game in chunks.
 
-    Args:
-        rules: The rules.
-        name: The name of the game.
-        budget: Memory budget of the compile.
-        cut: The deal after which chunks begin, from 1.  The betting after this deal and after every
-            later deal is in chunks below the betting before it.  True is the last deal; None
-            chooses by size.
-        symmetric: Whether to solve equivalent boards once, and equivalent hands on a board once.
-        source: Name and parameters of a built-in game, which files store.
-        limit: Maximum number of sequences in a chunk with several lines; by default derived from
-            the cache size of this machine.
-        bucketed: Function that receives all boards and their symmetry, and returns the symmetry
-            with hands in buckets.
+    ``lay_out_flat`` compiles the flat game under a memory limit.
 
     Raises:
         GameError: The rules break their contract.
-        ValueError: There is no such deal.
+        ValueError: There is no such deal to cut at.
         MemoryLimitError: The game would need more than the budget.
     """
+    name, symmetric, cut = compilation.name, compilation.symmetry, compilation.cut
     check(rules, name)
     counted = count_betting(rules, name, is_compiled=True)
     deals = counted.deals
-    if cut is None or not deals:
+    if cut == AUTO or not deals:
         cut = deal_to_cut_at(rules, name, counted, symmetric=symmetric)
     elif cut is True:
         cut = len(deals)
@@ -94,18 +74,17 @@ def compile_rules(
             f"{len(deals)}, not {cut!r}"
         )
     size = size_of_cards(rules, name, symmetric=symmetric, cut=cut, betting=counted)
-    budget.reserve(int(size.bytes_compiling))
+    compilation.memory.reserve(int(size.bytes_compiling))
     betting = unfold(rules, name)
     boards = deal_boards(rules, betting)
     symmetry = symmetry_of(rules, name, boards, symmetric=symmetric)
-    if bucketed is not None:
-        symmetry = bucketed(boards, symmetry)
-    if limit is None:
-        limit = sequences_of_chunk(rules)
+    if compilation.bucketed is not None:
+        symmetry = compilation.bucketed(boards, symmetry)
+    limit = sequences_of_chunk(rules) if compilation.limit is None else compilation.limit
     where = True if cut == len(deals) else cut  # Files of games that are cut once store True.
-    recipe = Recipe(source, where, limit, symmetry=symmetric)
+    recipe = Recipe(compilation.source, where, limit, symmetry=symmetric)
     counts = count_cards(rules, counted.table, deals)
-    compiler = _Compiler(rules, name, betting, boards, symmetry, counts, budget.limit, recipe, cut)
+    compiler = _Compiler(rules, name, betting, boards, symmetry, counts, lay_out_flat, recipe, cut)
     return compiler.run()
 
 
@@ -119,8 +98,8 @@ class _Compiler:
     boards: tuple[RoundBoards, ...]
     symmetry: Symmetry
     counts: Counts
-    limit: int
-    """Default memory limit in bytes for the flat game."""
+    lay_out_flat: Callable[[int | None], FlatGame]
+    """Function that compiles the flat game under a memory limit."""
     recipe: Recipe
     first: int
     """Deal after which chunks begin; 0 if no cards are dealt."""
@@ -176,10 +155,9 @@ class _Compiler:
             check_form(chunks.trunk)
         else:
             check_chunks(chunks)
-        rules, name, budget_limit = self.rules, self.name, self.limit
         nodes = CardNodes(
-            name_of_game=name,
-            rules=rules,
+            name_of_game=self.name,
+            rules=self.rules,
             betting=betting,
             boards=self.boards,
             symmetry=symmetry,
@@ -191,14 +169,14 @@ class _Compiler:
             chunk_sequence_offset=chunks.sequence_offset,
         )
         return ChunkedGame(
-            name,
+            self.name,
             chunks,
             nodes,
             self.counts,
             recipe=self.recipe,
             utilities=betting.amounts[betting.kind >= FOLD].reshape(-1, 2),
             merges_hands=not symmetry.is_trivial,
-            lay_out=lambda limit: flatten(rules, name, budget_limit if limit is None else limit),
+            lay_out=self.lay_out_flat,
         )
 
     def _chunk_form(self, r: int, kind: int, group: list[int]) -> CardForm:

@@ -1,4 +1,4 @@
-"""Flat form of a card game, with every pair of hands spelled out."""
+"""Rules of a card game, with every pair of hands spelled out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._util.memory_budget import budget, require
-from ...model.flat_game import FlatGame
 from ...rules import CardGame, Chance, Deal, Decision, Fold, Payoff, PublicTreeGame, Runout
-from .. import flat_compiler
 from ..derived_rules import Derived
 from ..sizes.counted import count_betting
 from .card_sums import (
@@ -145,16 +143,13 @@ class HandByHand(Derived, PublicTreeGame):
         )
 
 
-def flatten(
-    rules: CardGame, name: str, limit: int, by_hand: PublicTreeGame | None = None
-) -> FlatGame:
-    """Compile a card game into one flat form, with arrays of hands x hands.
+def check_memory(rules: CardGame, name: str, limit: int) -> None:
+    """Check that the arrays of hands x hands of a card game fit the memory.
 
     Args:
         rules: The rules.
         name: The name of the game.
         limit: Memory limit in bytes.
-        by_hand: The rules hand by hand; by default made from ``rules``.
 
     Raises:
         MemoryLimitError: The memory does not suffice; the message gives both amounts.
@@ -165,6 +160,3 @@ def flatten(
     boards = sum(len(of_round.cards) for of_round in deal_boards(rules, betting))
     needed = 8 * 4 * boards * len(rules.hands[0]) * len(rules.hands[1])
     require(needed, f"laying out {name} hand by hand", limit)
-    return flat_compiler.compile_again_flat(
-        by_hand or HandByHand(rules), name, limit, symmetry=False
-    )

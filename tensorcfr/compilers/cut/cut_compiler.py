@@ -10,16 +10,15 @@ import numpy as np
 
 from ..._util.hardware import second_level_cache
 from ..._util.limits import CUT_FROM
-from ..._util.memory_budget import MemoryBudget
 from ...errors import GameError
 from ...model.arrays import CHANCE
 from ...model.chunked_game import ChunkedGame
-from ...model.compiled_game import CompiledGame, Recipe
+from ...model.compiled_game import Recipe
 from ...model.flat_game import FlatGame, utilities_of
 from ...model.labels import PublicGame, follow
 from ...rules import PublicTreeGame
-from .. import flat_compiler, public_tree_reader
 from ..colour_refinement import distinguishes_all_hands
+from ..compilation import AUTO, Compilation, CutLike
 from ..derived_rules import joins_labels
 from ..public_states import (
     Cut,
@@ -32,6 +31,7 @@ from ..public_states import (
     sequences_below,
     state_multiplicity,
 )
+from ..public_tree_reader import Read
 from ..symmetry import Quotient, identity, quotient_of
 from . import cutting
 from .cutting import CutTree
@@ -44,92 +44,78 @@ are streamed.  On Bluff(2,2) with 2 MiB of cache, shares of 1/2 and 1 take equal
 1/4 and 2 a few percent more.  Smaller chunks have more short loops over payoffs; larger chunks
 leave the cache."""
 
-AUTO = "auto"
-"""Value of ``cut`` that cuts games with at least :data:`~tensorcfr._util.limits.CUT_FROM`
-sequences, and no others."""
-CutLike = bool | int | Sequence[int] | Sequence[str]
-"""Place to cut.  :data:`AUTO` or True chooses by size.  A number is the number of public steps
-above the cut, which are actions or public chance outcomes; several numbers cut again below each
-cut.  Public labels name the nodes below which everything is a chunk."""
 
-
-def compile_rules(
-    rules: PublicTreeGame,
-    name: str,
-    budget: MemoryBudget,
-    *,
-    cut: CutLike,
-    symmetric: bool,
-    source: str | None = None,
-    limit: int | None = None,
-) -> CompiledGame:
-    """Compile the rules of a game of private hands into chunks, or into a flat game if it is not
-    cut.
-
-    Args:
-        rules: The rules, for two players.
-        name: The name of the game.
-        budget: Memory budget of the compile.
-        cut: Where to cut.
-        symmetric: Whether to merge infosets with indistinguishable payoffs and to remove decisions
-            with one action.
-        source: Name and parameters by which the rules can be loaded again, if any.
-        limit: Maximum number of sequences in a chunk with several subtrees; by default derived
-            from the second-level cache.
+def check_cut(rules: PublicTreeGame, compilation: Compilation) -> None:
+    """Check a cut before the rules are read.
 
     Raises:
-        GameError: The rules break their contract, or there are more than two players.
-        ValueError: There is no such place to cut.
-        MemoryLimitError: The game would need more than the budget.
+        GameError: There are more than two players.
+        ValueError: The public steps do not ascend.
     """
-    is_automatic = isinstance(cut, str) and cut == AUTO
-    if is_automatic:
-        if rules.n_players != 2:
-            return flat_compiler.compile_rules(rules, name, budget, symmetry=symmetric)
-        cut = True
+    cut = compilation.cut
+    if cut is False or cut == AUTO:
+        return
     if rules.n_players != 2:
-        raise GameError(f"{name} has {rules.n_players} players; only games of two can be cut")
-    cut_at: Any = (
-        cut if isinstance(cut, (bool, int)) else (cut,) if isinstance(cut, str) else tuple(cut)
-    )
-    steps = (
-        [] if isinstance(cut_at, bool) else [cut_at] if isinstance(cut_at, int) else list(cut_at)
-    )
-    by_steps = all(isinstance(step, int) for step in steps)
-    if by_steps and steps and (steps[0] < 0 or steps != sorted(set(steps))):
+        raise GameError(
+            f"{compilation.name} has {rules.n_players} players; only games of two can be cut"
+        )
+    steps = _steps_of(_stored(cut))
+    if steps and (steps[0] < 0 or steps != sorted(set(steps))):
         raise ValueError(
             f"cut must be True, public steps from 0 that ascend, or public labels, not {cut!r}"
         )
+
+
+def is_cut(rules: PublicTreeGame, read: Read, compilation: Compilation) -> bool:
+    """Decide whether a game is laid out in chunks."""
+    if compilation.cut is False or rules.n_players != 2:
+        return False
+    # A game without an end is unfolded, so that its error gives the number of histories.
+    if rules.states_repeat and leads_back(read.graph):
+        return False
+    if compilation.cut != AUTO:
+        return True
+    # Chunks always have the unit 1, so a game with another unit stays flat.
+    sequences = int(sequences_below(read.graph)[read.graph.root])
+    return read.unit == 1.0 and sequences >= CUT_FROM
+
+
+def lay_out(
+    rules: PublicTreeGame,
+    read: Read,
+    compilation: Compilation,
+    lay_out_flat: Callable[[int | None], FlatGame],
+) -> ChunkedGame:
+    """Lay out a game of private hands in chunks.
+
+    ``lay_out_flat`` compiles the flat game under a memory limit.
+
+    Raises:
+        GameError: The payoffs are extremely large or small.
+        ValueError: There is no such place to cut.
+        MemoryLimitError: The game would need more than the budget.
+    """
+    name, symmetric, limit = compilation.name, compilation.symmetry, compilation.limit
+    _check_unit(read.unit, name)
     if limit is None:
         limit = int(second_level_cache() * CACHE_SHARE) // np.dtype(np.float64).itemsize
-    recipe = Recipe(source, cut_at, limit, symmetric)
-    read = public_tree_reader.read(rules, budget)
-    # A game without an end is unfolded, so that its error gives the number of histories.
-    lays_out = rules.states_repeat and leads_back(read.graph)
-    if is_automatic and not lays_out:
-        # Chunks always have the unit 1, so a game with another unit stays flat.
-        sequences = int(sequences_below(read.graph)[read.graph.root])
-        lays_out = read.unit != 1.0 or sequences < CUT_FROM
-    if lays_out:
-        return flat_compiler.compile_rules(rules, name, budget, symmetry=symmetric, read=read)
-    _check_unit(read.unit, name)
+    cut_at: Any = _stored(compilation.cut)
+    recipe = Recipe(compilation.source, cut_at, limit, symmetric)
+    by_steps = _steps_of(cut_at) is not None
     if by_steps and rules.states_repeat:
-        game = _from_states(rules, read, name, budget, recipe)
+        game = _from_states(rules, read, name, recipe, lay_out_flat)
         if game is not None:
             return game
-    public = read.unfolded(budget.what)
+    public = read.unfolded(compilation.memory.what)
     quotient = (quotient_of(public.tree) if symmetric else None) or identity(public.tree)
-    where = cut_at if by_steps else _cut_nodes(recipe.cut, public, quotient, name)
-    cut_tree = _cut_graph(graph_of_tree(quotient.tree), where, limit)
+    where = cut_at if by_steps else _cut_nodes(cut_at, public, quotient, name)
     return _from_tree(
         public,
         quotient,
-        cut_tree,
+        _cut_graph(graph_of_tree(quotient.tree), where, limit),
         name,
         recipe,
-        lay_out=partial(
-            flat_compiler.compile_again_flat, rules, name, budget.limit, symmetry=symmetric
-        ),
+        lay_out_flat=lay_out_flat,
         label=_label_function(rules, public),
     )
 
@@ -166,7 +152,7 @@ def cut_compiled(game: FlatGame, nodes: Sequence[int], limit: int) -> ChunkedGam
         cutting.build(graph, [lambda states, depth: is_cut[states]], limit=limit),
         game.name,
         Recipe(None, True, limit, symmetry="merged" in game.views),
-        lay_out=lambda limit: game,
+        lay_out_flat=lambda limit: game,
         label=None if game.joins_labels else label,
     )
 
@@ -178,7 +164,7 @@ def _from_tree(
     name: str,
     recipe: Recipe,
     *,
-    lay_out: Callable[[int | None], FlatGame],
+    lay_out_flat: Callable[[int | None], FlatGame],
     label: OwnLabel | None,
 ) -> ChunkedGame:
     """Build a game in chunks from its public tree and the cut quotient of that tree.
@@ -189,7 +175,7 @@ def _from_tree(
         cut_tree: Its trunk and chunks.
         name: The name of the game.
         recipe: The arguments with which the game can be compiled again.
-        lay_out: Function that compiles the flat game under a memory limit.
+        lay_out_flat: Function that compiles the flat game under a memory limit.
         label: Function that makes labels; see :class:`TreeNodes`.
     """
     tree = public.tree
@@ -218,16 +204,16 @@ def _from_tree(
         recipe=recipe,
         utilities=utilities_of(tree),
         merges_hands=quotient.merges,
-        lay_out=lay_out,
+        lay_out=lay_out_flat,
     )
 
 
 def _from_states(
     rules: PublicTreeGame,
-    read: public_tree_reader.Read,
+    read: Read,
     name: str,
-    budget: MemoryBudget,
     recipe: Recipe,
+    lay_out_flat: Callable[[int | None], FlatGame],
 ) -> ChunkedGame | None:
     """Build a game in chunks without unfolding its public tree.
 
@@ -261,9 +247,7 @@ def _from_states(
         recipe=recipe,
         utilities=utilities_of(tables),
         merges_hands=False,
-        lay_out=partial(
-            flat_compiler.compile_again_flat, rules, name, budget.limit, symmetry=symmetric
-        ),
+        lay_out=lay_out_flat,
     )
 
 
@@ -292,8 +276,23 @@ def _check_unit(unit: float, name: str) -> None:
         raise GameError(f"the payoffs of {name} are too large or too small for a game that is cut")
 
 
+def _stored(cut: CutLike) -> bool | int | tuple[int, ...] | tuple[str, ...]:
+    """Return a cut as files store it; :data:`~tensorcfr.compilers.compilation.AUTO` is True."""
+    if isinstance(cut, str):
+        return cut == AUTO or (cut,)
+    return cut if isinstance(cut, int) else tuple(cut)  # type: ignore[return-value]
+
+
+def _steps_of(cut: Any) -> list[int] | None:
+    """Return the public steps of a stored cut, none if it is True; None if it has labels."""
+    if isinstance(cut, bool):
+        return []
+    steps = [cut] if isinstance(cut, int) else list(cut)
+    return steps if all(isinstance(step, int) for step in steps) else None
+
+
 def _cut_graph(graph: Graph, cut: Any, limit: int) -> CutTree:
-    """Cut a game as :data:`CutLike` describes, with public states in place of labels."""
+    """Cut a game at a stored cut, with public states in place of labels."""
     if isinstance(cut, bool):
         size = sequences_below(graph)
         # A game that fits one chunk as a whole is not cut, because no size is at most -1.

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..._util.hardware import second_level_cache
 from ..._util.limits import CUT_FROM
-from ..._util.memory_budget import MemoryBudget, reserve
+from ..._util.memory_budget import reserve
 from ...errors import GameError, MemoryLimitError
 from ...model.arrays import TERMINAL
 from ...model.chunked_game import Counts
@@ -21,6 +21,7 @@ from ...rules import CardGame, Deal, Decision, Following, PublicTreeGame, Runout
 from .. import public_tree_reader
 from ..cards.card_sums import Weighted, opponent_weight, runouts, sums_by_card, ways, without
 from ..cards.card_symmetry import count_orbits, moved_hands, permutations_of
+from ..compilation import Compilation
 from ..public_checks import checked_prior
 from ..public_states import (
     acting_hands,
@@ -62,15 +63,15 @@ SHARED = 16
 their shapes."""
 
 
-def size_of_public_states(rules: PublicTreeGame, name: str, budget: MemoryBudget) -> GameSize:
+def size_of_public_states(rules: PublicTreeGame, compilation: Compilation) -> GameSize:
     """Count the size of a game of private hands from its distinct public states.
 
     Raises:
         GameError: The rules break their contract, or a history does not end.
         MemoryLimitError: The states need more than the budget.
     """
-    prior = checked_prior(rules)
-    states = public_tree_reader.read_states(rules, budget)
+    name, prior = compilation.name, checked_prior(rules)
+    states = public_tree_reader.read_states(rules, compilation)
     graph, _, _ = public_tree_reader.graph_of(rules, states, prior)
     if leads_back(graph):
         raise GameError(f"{name}: a public state can be reached from itself, does the game end?")

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from ..._util.argument_checks import Limit, Number, Whole, checked
-from ..._util.memory_budget import MemoryBudget, budget, free_memory
+from ..._util.memory_budget import budget, free_memory
 from ...errors import MemoryLimitError, format_bytes
 from ...formats.game_sources import name_of, resolve_rules
 from ...rules import CardGame, Game, PublicTreeGame, Rules
+from ..compilation import Compilation, CompileProgress
 from .counted import count_betting, size_of_cards, size_of_public_states
 from .estimated import estimate, estimate_quietly, probe
 from .size import GameSize, three_digits
@@ -88,26 +87,13 @@ def game_size(
             betting = count_betting(rules, name, seconds=seconds)
             return size_of_cards(rules, name, betting=betting)
         if isinstance(rules, PublicTreeGame):
-            memory.watch = Watch(rules, name, memory, None)
+            compilation = Compilation(name, memory)
+            memory.watch = Watch(rules, compilation)
             try:
-                return size_of_public_states(rules, name, memory)
+                return size_of_public_states(rules, compilation)
             except MemoryLimitError:
                 pass
     return estimate(rules, name, seconds=seconds, seed=seed)
-
-
-@dataclass(frozen=True)
-class CompileProgress:
-    """Progress report for the hook of :func:`tensorcfr.compile_game` while rules are read."""
-
-    name: str
-    """Name of the game."""
-    done: int
-    """Number of histories or public states that have been read."""
-    expected: float | None
-    """Estimated total of ``done``; None if it is not estimated."""
-    seconds: float
-    """Seconds since the compile began."""
 
 
 class Watch:
@@ -116,19 +102,12 @@ class Watch:
 
     Args:
         rules: The rules.
-        name: The name of the game.
-        memory: The memory budget of the compile.
-        progress: The hook, if any.
+        compilation: The compile.
     """
 
-    def __init__(
-        self,
-        rules: Game | PublicTreeGame,
-        name: str,
-        memory: MemoryBudget,
-        progress: Callable[[CompileProgress], object] | None,
-    ) -> None:
-        self.rules, self.name, self.own, self.progress = rules, name, memory, progress
+    def __init__(self, rules: Game | PublicTreeGame, compilation: Compilation) -> None:
+        self.rules, self.name, self.own = rules, compilation.name, compilation.memory
+        self.progress = compilation.progress
         self.begun = self.told = time.monotonic()
         self.size: GameSize | None = None
         self.is_probed = self.is_warned = False
@@ -204,4 +183,4 @@ class Watch:
         return size if size is not None and size.relative_error <= REFUSED_ERROR else None
 
 
-__all__ = ["CompileProgress", "GameSize", "Watch", "estimate", "game_size"]
+__all__ = ["GameSize", "Watch", "estimate", "game_size"]
