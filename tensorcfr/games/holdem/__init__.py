@@ -3,21 +3,9 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 from ..._util.renamed import renamed_in_module
-from ..poker import (
-    betting,
-    betting_rows,
-    bunching,
-    deck,
-    flops,
-    groups,
-    ranges,
-    runouts,
-    sizes,
-    spot,
-    strength,
-)
 from ..poker.deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
 from ..poker.ranges import read_range
 from ..poker.sizes import BetSize, read_sizes
@@ -36,11 +24,10 @@ __all__ = [
     "read_sizes",
 ]
 
-for _module in (
-    *(betting, betting_rows, bunching, deck, flops, groups),
-    *(ranges, runouts, sizes, spot, strength),
-):
+_MODULES = "betting betting_rows bunching deck flops groups ranges runouts sizes spot strength"
+for _name in _MODULES.split():
     # ``tensorcfr.games.holdem.deck`` stays the name of a module that can be imported.
-    sys.modules[_module.__name__.replace(".poker.", ".holdem.")] = _module
+    _module = import_module(f"..poker.{_name}", __name__)
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _module
 
 __getattr__ = renamed_in_module(__name__, Size="BetSize")
