@@ -34,8 +34,8 @@ from tensorcfr.compilers.cards.card_public_nodes import CardNodes
 from tensorcfr.formats import ByLine, find_policy
 from tensorcfr.formats.functions import Situation
 from tensorcfr.games.holdem import CARDS, HANDS, hand_label, read_range
-from tensorcfr.games.holdem.betting import STREETS
-from tensorcfr.games.holdem.spot import PLAYERS
+from tensorcfr.games.poker.betting import STREETS
+from tensorcfr.games.poker.spot import PLAYERS
 
 from ._pages import DOCS, RESULTS, ROOT, arguments, origin, read_json, write_json, write_parts
 

@@ -1,4 +1,4 @@
-"""Writes the order of hands of Omaha by which ranges in per cent go: ``games/omaha/order.npy``.
+"""Writes the order of hands of Omaha by which ranges in per cent go: ``games/poker/order.npy``.
 
 A class of hands that differ in suits alone stands where its equity against any other hand stands.
 On each of some random boards the equity of every hand is exact, over all hands of the other player.
@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from tensorcfr.compilers.cards.subsets import BoardHands, all_sets, compare, signs_of, sums_of
-from tensorcfr.games.omaha.omaha_ranges import ORDER, every_hand, suit_classes
-from tensorcfr.games.omaha.omaha_strength import omaha_strengths
+from tensorcfr.games.poker.omaha_ranges import ORDER, every_hand, suit_classes
+from tensorcfr.games.poker.omaha_strength import omaha_strengths
 
 SEED = 2026
 

@@ -1,6 +1,6 @@
 """Count how often each hand of hold'em wins against each other one, over all boards.
 
-python -m scripts.runouts: some minutes; writes ``tensorcfr/games/holdem/runouts.npz``, from which
+python -m scripts.runouts: some minutes; writes ``tensorcfr/games/poker/runouts.npz``, from which
 all-ins before the flop are
 paid.
 """
@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from tensorcfr._util.files import replacing
-from tensorcfr.games.holdem.deck import HANDS, RANKS, SUITS, orders_of_suits
-from tensorcfr.games.holdem.runouts import BOARD, FILE, count_runouts, kinds_of_pairs, moved_hands
-from tensorcfr.games.holdem.strength import strengths
+from tensorcfr.games.poker.deck import HANDS, RANKS, SUITS, orders_of_suits
+from tensorcfr.games.poker.runouts import BOARD, FILE, count_runouts, kinds_of_pairs, moved_hands
+from tensorcfr.games.poker.strength import strengths
 
 
 def main() -> None:

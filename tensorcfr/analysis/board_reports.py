@@ -20,9 +20,9 @@ from ..compilers import compile_game
 from ..compilers.cards.card_public_nodes import ANY_CARD
 from ..formats import spot_text
 from ..games.holdem import CARDS
-from ..games.holdem.betting import STREETS
-from ..games.holdem.flops import N_CLASSES, Flop, flops
-from ..games.holdem.spot import PLAYERS, Spot
+from ..games.poker.betting import STREETS
+from ..games.poker.flops import N_CLASSES, Flop, flops
+from ..games.poker.spot import PLAYERS, Spot
 from ..model.game_arguments import CALLABLE
 from ..model.public_nodes import steps_of
 from ..solvers.choose import resolve_algorithm, resolve_precision
@@ -142,7 +142,7 @@ def solve_boards(
 
     Args:
         spot: The spot; its own board is ignored.
-        boards: Number of flops, chosen as by :func:`~tensorcfr.games.holdem.flops.flops`; or a list
+        boards: Number of flops, chosen as by :func:`~tensorcfr.games.poker.flops.flops`; or a list
             of boards of equal weight, ``["Td9d6h", "AsKd2c"]``.
         line: Line of actions to report, ``"check"``; ``""`` for the start. ``*`` means any card:
             with ``"check check *"``, a board has a row for each card.

@@ -20,8 +20,8 @@ from ..compilers.cards.card_sums import shares_of_runouts
 from ..errors import suggest
 from ..evaluation.metrics import Evaluation
 from ..games.holdem import grid_label, grid_place
-from ..games.holdem.deck import numbers_of
-from ..games.holdem.spot import Spot
+from ..games.poker.deck import numbers_of
+from ..games.poker.spot import Spot
 from ..model.public_nodes import steps_of
 from ..rules import HandGroups
 from ..solvers.solution import Solution

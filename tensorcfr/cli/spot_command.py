@@ -19,7 +19,7 @@ from ..compilers import GameSize, compile_game, game_size
 from ..errors import format_bytes, suggest
 from ..formats import save_spot
 from ..formats.other_spots import ENDINGS
-from ..games.holdem.spot import Spot
+from ..games.poker.spot import Spot
 from ..model.compiled_game import CompiledGame
 from ..model.public_nodes import START
 from ..solvers.driver import run

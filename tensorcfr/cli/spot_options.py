@@ -12,7 +12,7 @@ import typer
 from ..formats import read_spot_options
 from ..formats.other_spots import ENDINGS
 from ..games import SPOTS, make_spot
-from ..games.holdem.spot import PLAYERS, Spot
+from ..games.poker.spot import PLAYERS, Spot
 
 GivenSpot = Mapping[str, Any]
 """Options of a spot that are given on the command line, as arguments of the game."""

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from ..analysis import BoardReport, Exactness, HandTable, Runouts
 from ..analysis.hand_tables import Grid
-from ..games.holdem.betting import CALL, CHECK, FOLD
-from ..games.holdem.deck import RANKS
-from ..games.holdem.spot import PLAYERS, Spot
+from ..games.poker.betting import CALL, CHECK, FOLD
+from ..games.poker.deck import RANKS
+from ..games.poker.spot import PLAYERS, Spot
 from ..model.public_nodes import START
 from ..solvers.solution import Solution
 from .report import print_line

@@ -17,7 +17,7 @@ from .._util.extras import library_of
 from .._util.specs import parse_spec
 from ..errors import GameError
 from ..games import GAMES, make_game
-from ..games.holdem.spot import Spot
+from ..games.poker.spot import Spot
 from ..rules import Rules
 from .efg import read_efg
 from .gambit import rules_of_gambit

@@ -10,7 +10,7 @@ from typing import Any
 from .._util.argument_checks import brief
 from .._util.extras import needs
 from ..errors import FormatError
-from ..games.holdem.betting import STREETS
+from ..games.poker.betting import STREETS
 from .text_formats import kind_of
 
 GAMES_OF_VARIANTS = {"NT": "holdem", "NS": "short_deck", "PO": "omaha"}

@@ -13,9 +13,9 @@ from typing import Any
 
 from .._util.argument_checks import brief
 from ..errors import FormatError
-from ..games.holdem.betting import STREETS
-from ..games.holdem.deck import RANKS
-from ..games.holdem.spot import PLAYERS
+from ..games.poker.betting import STREETS
+from ..games.poker.deck import RANKS
+from ..games.poker.spot import PLAYERS
 
 NUMBERS = ("startingPot", "effectiveStack")
 SIZES = tuple(

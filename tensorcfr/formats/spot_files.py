@@ -30,7 +30,7 @@ from .._util.argument_checks import LONGEST_PATH, Text, Where, brief, checked
 from ..errors import FormatError, GameError, suggest
 from ..games import GAMES, SPOTS, make_spot
 from ..games.holdem import Holdem
-from ..games.holdem.spot import PLAYERS, Spot
+from ..games.poker.spot import PLAYERS, Spot
 from ..model.compiled_game import CompiledGame
 from .gambit_text import decoded
 from .text_formats import kind_of

@@ -14,8 +14,8 @@ from typing import Any
 
 from .._util.argument_checks import brief
 from ..errors import FormatError, suggest
-from ..games.holdem.betting import STREETS
-from ..games.holdem.spot import PLAYERS
+from ..games.poker.betting import STREETS
+from ..games.poker.spot import PLAYERS
 
 NEEDED = ("set_pot", "set_effective_stack", "set_board", "set_range_oop", "set_range_ip")
 """Required commands."""

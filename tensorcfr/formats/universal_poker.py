@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..games import make_game
-from ..games.holdem.deck import RANKS
+from ..games.poker.deck import RANKS
 
 NAME = "universal_poker"
 DEFAULTS: Mapping[str, str] = {

@@ -17,7 +17,6 @@ from ..rules import Rules
 from . import limit_poker, matrix
 from .goofspiel import Goofspiel
 from .holdem import Holdem
-from .holdem.spot import Spot
 from .kuhn import KuhnPoker, OneCardPoker
 from .leduc import LeducPoker
 from .liars_dice import Bluff, LiarsDice
@@ -26,6 +25,7 @@ from .matrix import MatrixGame
 from .nl_leduc import NoLimitLeduc
 from .nolimit_poker import NoLimitPoker, push_or_fold
 from .omaha import Omaha
+from .poker.spot import Spot
 from .short_deck import ShortDeck, ShortOmaha
 
 

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from itertools import combinations
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import numpy as np
 
 from .._util.argument_checks import Number, Several, Text, Whole, checked
-from ..rules import CardGame, Chips, Deal, Decision, Defaults, Fold, Showdown
-from .holdem.deck import RANKS, SUITS, orders_of_suits
-from .holdem.strength import strengths
-
-FOLD, CHECK, CALL, BET, RAISE = "fold", "check", "call", "bet", "raise"
-
-
-class LimitState(NamedTuple):
-    """Public state of the betting."""
-
-    round: int
-    """Index of the betting round."""
-    paid: tuple[float, float]
-    """Chips that each player has put in."""
-    player: int
-    """Player who acts; -1 when the round is over."""
-    raises: int = 0
-    """Number of bets and raises in this round."""
-    acted: bool = False
-    """True if a player has acted in this round."""
-    winner: int = -1
-    """Player who has won because the other one folded; -1 if nobody folded."""
+from ..rules import CardGame, Chips, Deal, Decision, Defaults, Fold, Runout, Showdown
+from .poker import betting
+from .poker.betting import DEAL, Betting, LimitBetting, StreetState
+from .poker.deck import RANKS, SUITS, orders_of_suits
+from .poker.strength import strengths
 
 
 class DeckOfPoker(CardGame):
@@ -38,6 +22,10 @@ class DeckOfPoker(CardGame):
     unit_name = " chips"
     suits: int
     """Number of suits."""
+    deals: tuple[int, ...]
+    """Number of cards dealt to the board after each round but the last."""
+    betting: Betting
+    """Rules of the betting."""
 
     def _set_deck(self, game: str, ranks: str, suits: int, hand: int) -> None:
         """Set the deck, and all hands of ``hand`` cards with equal weights.
@@ -73,6 +61,33 @@ class DeckOfPoker(CardGame):
     def symmetries(self) -> np.ndarray:
         """Return all permutations of the suits, int64 (permutations, cards)."""
         return orders_of_suits(len(self.cards) // self.suits, self.suits)
+
+    def root(self) -> StreetState:
+        """Return the state after the blinds."""
+        return self.betting.root()
+
+    def next(self, state: StreetState, action: str | None) -> StreetState:
+        """Return the state after an action, or after cards are dealt (None)."""
+        return self.betting.next(state, DEAL if action is None else action)
+
+    def chips(self, state: StreetState) -> Chips:
+        """Return the pot, the chips to call, and the chips that each player has left."""
+        return self.betting.chips(state)
+
+    def stake(self, state: StreetState) -> float:
+        """Return the chips that the loser has put in if the game ends here."""
+        return self.betting.in_chips(min(self.betting.paid(state)))
+
+    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown | Runout:
+        """Return the decision, the next deal, or the payoffs at the end."""
+        if state.player >= 0:
+            return Decision(state.player, None, self.betting.actions(state))
+        if state.player == betting.TO_DEAL:
+            return Deal(self.deals[state.street])
+        stake = self.stake(state)
+        if state.player == betting.TO_SHOW:
+            return Showdown((stake, -stake), (0.0, 0.0), (-stake, stake))
+        return Fold((stake, -stake) if state.player == betting.WON else (-stake, stake))
 
 
 class LimitPoker(DeckOfPoker):
@@ -123,58 +138,25 @@ class LimitPoker(DeckOfPoker):
             raise ValueError("limit_poker: the small blind must not be above the big one")
         if sum(blinds) + ante <= 0:
             raise ValueError("limit_poker: there must be blinds or an ante")
-        self.first = (int(blinds[1] > 0), *[0] * len(deals)) if first is None else tuple(first)
-        if len(self.first) != len(bets):
+        openers = (int(blinds[1] > 0), *[0] * len(deals)) if first is None else tuple(first)
+        if len(openers) != len(bets):
             raise ValueError(f"limit_poker: first must have {len(bets)} players, one per round")
         if blinds[1] > 0 and first is None:
             self.player_names = "big blind", "small blind"
-        self.deals, self.bets, self.raises = tuple(deals), tuple(bets), tuple(raises)
-        self.posted = (ante + blinds[1], ante + blinds[0])
-        big_blind = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
-        self.defaults = Defaults(units={"chips": 1.0} | big_blind)
-
-    def chips(self, state: LimitState) -> Chips:
-        """Return the pot and the chips to call; stacks are unlimited."""
-        call = max(state.paid) - state.paid[state.player] if state.player >= 0 else 0
-        return Chips(sum(state.paid), call)
-
-    def root(self) -> LimitState:
-        """Return the state after the blinds."""
-        return LimitState(0, self.posted, self.first[0])
-
-    def node(self, state: LimitState) -> Decision | Deal | Fold | Showdown:
-        """Return the decision, the next deal, or the payoffs at the end.
-
-        A player may fold only against a bet, and bet or raise only below the round's limit.
-        """
-        if state.winner >= 0:
-            lost = state.paid[1 - state.winner]
-            return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
-        if state.player < 0:
-            if state.round < len(self.deals):
-                return Deal(self.deals[state.round])
-            won = state.paid[0]
-            return Showdown((won, -won), (0.0, 0.0), (-won, won))
-        faces_bet = state.paid[state.player] < max(state.paid)
-        actions = [FOLD, CALL] if faces_bet else [CHECK]
-        if state.raises < self.raises[state.round]:
-            # A blind counts as a bet, so the big blind raises after the small blind has called.
-            blind = state.round == 0 and self.posted[0] != self.posted[1]
-            actions.append(RAISE if faces_bet or blind else BET)
-        return Decision(state.player, None, tuple(actions))
-
-    def next(self, state: LimitState, action: str | None) -> LimitState:
-        """Return the state after an action, or after cards are dealt (None)."""
-        if action is None:
-            return LimitState(state.round + 1, state.paid, self.first[state.round + 1])
-        player, raised = state.player, action in (BET, RAISE)
-        if action == FOLD:
-            return state._replace(player=-1, winner=1 - player)
-        player_paid = max(state.paid) + (self.bets[state.round] if raised else 0)
-        paid = (player_paid, state.paid[1]) if player == 0 else (state.paid[0], player_paid)
-        if state.acted and not raised:
-            return LimitState(state.round, paid, -1)
-        return LimitState(state.round, paid, 1 - player, state.raises + raised, True)
+        self.deals = tuple(deals)
+        # The decimal place of the last digit of all amounts makes them whole numbers of chips.
+        amounts = [Decimal(str(amount)) for amount in (*bets, *blinds, ante)]
+        chip = Decimal(1).scaleb(min(0, *(int(a.as_tuple().exponent) for a in amounts)))
+        *bets_in_chips, small_blind, big_blind, ante_in_chips = (int(a / chip) for a in amounts)
+        self.betting = LimitBetting(
+            chip=chip,
+            openers=openers,
+            posted=(ante_in_chips + big_blind, ante_in_chips + small_blind),
+            bets=tuple(bets_in_chips),
+            raises=tuple(raises),
+        )
+        mbb = {"mbb": max(blinds) / 1000.0} if max(blinds) > 0 else {}
+        self.defaults = Defaults(units={"chips": 1.0} | mbb)
 
 
 class FlopHoldem(LimitPoker):

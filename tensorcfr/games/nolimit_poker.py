@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import math
+from decimal import Decimal
 from itertools import permutations
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 
 from .._util.argument_checks import Flag, Kind, Number, Several, Text, Whole, brief, checked
-from ..rules import Chips, Deal, Decision, Defaults, Fold, Runout, Showdown
-from .holdem.deck import RANKS, SUITS
-from .holdem.flops import N_CLASSES, flops
-from .holdem.runouts import BOARD, count_runouts, holdem_runouts
-from .holdem.sizes import BetSize, read_sizes
-from .holdem.strength import SIX, short_strengths
-from .limit_poker import BET, CALL, CHECK, FOLD, RAISE, DeckOfPoker
+from ..rules import Deal, Decision, Defaults, Fold, Runout, Showdown
+from .limit_poker import DeckOfPoker
+from .poker.betting import TO_DEAL, TO_SHOW, RoundedBetting, StreetState
+from .poker.deck import RANKS, SUITS
+from .poker.flops import N_CLASSES, flops
+from .poker.runouts import BOARD, count_runouts, holdem_runouts
+from .poker.sizes import BetSize, read_sizes
+from .poker.strength import SIX, short_strengths
 
-ALL_IN = "allin"
 LONGEST = 2_000
 """Largest number of characters in a text of sizes."""
 SIZES = Several(Text(LONGEST), alone=True)
@@ -25,27 +25,6 @@ CHIPS = Number(0, 1e9)
 WEIGHT = Number(above=0, finite=True)
 DECIMALS = 9
 """Decimal places to which amounts are rounded; smaller differences are rounding errors."""
-
-
-class NoLimitState(NamedTuple):
-    """Public state of the betting."""
-
-    round: int
-    """Index of the betting round."""
-    before: float
-    """Chips that each player put in before this round, without the ante."""
-    street_put: tuple[float, float]
-    """Chips that each player has put in in this round, blinds included."""
-    player: int
-    """Player who acts; -1 when the round is over."""
-    least: float
-    """Smallest difference in chips between a raise and the bet before it."""
-    raises: int = 0
-    """Number of bets and raises in this round."""
-    acted: bool = False
-    """True if a player has acted in this round."""
-    winner: int = -1
-    """Player who has won because the other one folded; -1 if nobody folded."""
 
 
 class NoLimitPoker(DeckOfPoker):
@@ -68,8 +47,8 @@ class NoLimitPoker(DeckOfPoker):
         deals: Number of cards dealt to the board after the first round, the second, ...; the
             showdown follows the round after the last deal.
         flops: Boards that the first deal may show.  A number lets
-            :func:`tensorcfr.games.holdem.flops.flops` choose so many; a list holds boards as texts,
-            or :class:`~tensorcfr.games.holdem.flops.Flop` with weights.  Each board represents all
+            :func:`tensorcfr.games.poker.flops.flops` choose so many; a list holds boards as texts,
+            or :class:`~tensorcfr.games.poker.flops.Flop` with weights.  Each board represents all
             boards that differ from it only in suits.  None allows all boards.
         blinds: Chips of the small and of the big blind.
         ante: Chips that each player pays before the cards are dealt.
@@ -114,21 +93,40 @@ class NoLimitPoker(DeckOfPoker):
         if len(stacks) not in (1, 2):
             raise ValueError(f"nolimit_poker: stacks must be one number or two, not {len(stacks)}")
         self.stack = round(float(min(stacks)) - ante, DECIMALS)
-        self.ante, self.posted = float(ante), (float(blinds[1]), float(blinds[0]))
+        self.ante = float(ante)
         if blinds[0] > blinds[1]:
             raise ValueError("nolimit_poker: the small blind must not be above the big one")
         if sum(blinds) + ante <= 0:
             raise ValueError("nolimit_poker: there must be blinds or an ante")
-        if self.stack <= self.posted[0]:
+        if self.stack <= blinds[1]:
             raise ValueError("nolimit_poker: stacks must be above the big blind and the ante")
-        self.raises = _by_round("raises", raises, rounds)
-        self.bets = _by_round("bets", bets, rounds)
-        self.limps, self.most_raises, self.chip = limps, most_raises, float(chip)
+        raises, bets = _by_round("raises", raises, rounds), _by_round("bets", bets, rounds)
         self.runout = (sum(deals) or BOARD) if runout is None else runout
         if hand + max(sum(deals), self.runout) > 7:
             raise ValueError("nolimit_poker: hand and board have at most 7 cards")
-        self.least = float(max(blinds[1], 0) or ante)
-        self.defaults = Defaults(units={"chips": 1.0, "mbb": self.least / 1000.0})
+        least = float(blinds[1] or ante)
+        self.defaults = Defaults(units={"chips": 1.0, "mbb": least / 1000.0})
+        smallest = Decimal(1).scaleb(-DECIMALS)
+        small_blind, big_blind, stack, least_raise, pot = (
+            round(Decimal(str(amount)) / smallest)
+            for amount in (*blinds, self.stack, least, 2 * ante)
+        )
+        self.betting = RoundedBetting(
+            game="nolimit_poker",
+            chip=smallest,
+            step=float(chip),
+            openers=(int(blinds[1] > 0), *[0] * len(deals)),
+            posted=(big_blind, small_blind),
+            stack=stack,
+            ante=self.ante,
+            pot=pot,
+            bets=tuple((sizes, sizes) for sizes in bets),
+            raises=tuple((sizes, sizes) for sizes in raises),
+            donks=(None,) * rounds,
+            least=least_raise,
+            limps=limps,
+            most_raises=most_raises,
+        )
         self.boards = None if flops is None else self._read_boards(flops)
         self._runouts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -171,114 +169,18 @@ class NoLimitPoker(DeckOfPoker):
             )
         return np.array([self.cards.index(label) for label in labels])
 
-    def chips(self, state: NoLimitState) -> Chips:
-        """Return the pot with antes, the chips to call, and the chips that each player has left."""
-        paid = state.before + state.street_put[0], state.before + state.street_put[1]
-        call = max(state.street_put) - state.street_put[state.player] if state.player >= 0 else 0.0
-        return Chips(2 * self.ante + sum(paid), call, (self.stack - paid[0], self.stack - paid[1]))
+    def stake(self, state: StreetState) -> float:
+        """Return the chips that the loser has put in if the game ends here."""
+        in_chips = self.betting.in_chips
+        return self.ante + in_chips(state.put) + in_chips(min(state.street_put))
 
-    def root(self) -> NoLimitState:
-        """Return the state after the blinds."""
-        opener = int(self.posted[0] > 0)
-        return NoLimitState(0, 0.0, self.posted, opener, self.least)
-
-    def node(self, state: NoLimitState) -> Decision | Deal | Fold | Showdown | Runout:
+    def node(self, state: StreetState) -> Decision | Deal | Fold | Showdown | Runout:
         """Return the decision, the next deal, or the payoffs at the end."""
-        if state.winner >= 0:
-            lost = self.ante + state.before + state.street_put[1 - state.winner]
-            return Fold((lost, -lost) if state.winner == 0 else (-lost, lost))
-        if state.player >= 0:
-            return Decision(state.player, None, self._actions(state))
-        won = self.ante + state.before + state.street_put[0]
-        pays = (won, -won), (0.0, 0.0), (-won, won)
-        is_all_in = round(state.before + state.street_put[0], DECIMALS) == self.stack
-        if state.round == 0 and (is_all_in or not self.deals):
-            return Runout(*pays, self.runout)
-        return Deal(self.deals[state.round]) if state.round < len(self.deals) else Showdown(*pays)
-
-    def _actions(self, state: NoLimitState) -> tuple[str, ...]:
-        """Return the actions of the player who acts, with bets and raises in ascending order."""
-        current_bet = max(state.street_put)
-        faces_bet = state.street_put[state.player] < current_bet
-        actions = [FOLD, CALL] if faces_bet else [CHECK]
-        # Only the first call before the flop is a limp; a call of a raise stays legal.
-        if (
-            faces_bet
-            and not self.limps
-            and state.round == 0
-            and not state.raises
-            and not state.acted
-        ):
-            actions.remove(CALL)
-        all_in = round(self.stack - state.before, DECIMALS)
-        if current_bet >= all_in or state.raises >= self.most_raises:
-            return tuple(actions)
-        # A blind counts as a bet, so the big blind raises after the small blind has called.
-        sizes = self.raises if current_bet > 0.0 else self.bets
-        word = RAISE if current_bet > 0.0 else BET
-        amounts = {self._amount(size, state, all_in) for size in sizes[state.round]}
-        for amount in sorted(amount for amount in amounts if amount is not None):
-            actions.append(ALL_IN if amount == all_in else f"{word}{_format_chips(amount)}")
-        return tuple(actions)
-
-    def _amount(self, size: BetSize, state: NoLimitState, all_in: float) -> float | None:
-        """Return the amount to which a size bets or raises in this round.
-
-        Args:
-            size: The size.
-            state: State in which the player bets or raises.
-            all_in: Amount in this round that is all-in.
-
-        Returns:
-            Chips, at least the smallest legal raise and at most ``all_in``; None if the size's cap
-            on raises forbids it.
-        """
-        current_bet = max(state.street_put)
-        pot = 2.0 * (self.ante + state.before + current_bet)
-        if state.raises > size.bets:
-            return None
-        if size.kind == "all-in":
-            return all_in
-        amount = current_bet
-        if size.kind == "times":
-            amount = current_bet * size.number
-        elif size.kind == "chips":
-            amount = current_bet + size.number
-        elif size.kind == "pot":
-            amount = current_bet + size.number * pot
-        elif size.kind == "geometric":
-            streets_left = len(self.deals) + 1 - state.round
-            streets = max((size.number or streets_left) - (state.raises if current_bet else 0), 1)
-            ratio = (all_in - current_bet) / pot
-            # A bet of `share` pots multiplies the pot by 1 + 2 * share when it is called; after
-            # all `streets` such bets the pot has grown by the factor 1 + 2 * ratio.
-            share = ((2.0 * ratio + 1.0) ** (1.0 / streets) - 1.0) / 2.0
-            amount = current_bet + pot * min(share, size.limit)
-        amount = round(math.floor(amount / self.chip + 0.5) * self.chip, DECIMALS)
-        return min(max(amount, round(current_bet + state.least, DECIMALS)), all_in)
-
-    def next(self, state: NoLimitState, action: str | None) -> NoLimitState:
-        """Return the state after an action, or after cards are dealt (None)."""
-        if action is None:
-            before = round(state.before + state.street_put[0], DECIMALS)
-            opener = -1 if before == self.stack else 0
-            return NoLimitState(state.round + 1, before, (0.0, 0.0), opener, self.least)
-        player, current_bet = state.player, max(state.street_put)
-        if action == FOLD:
-            return state._replace(player=-1, winner=1 - player)
-        if action in (CHECK, CALL):
-            bets = (current_bet, current_bet)
-            if state.acted or round(state.before + current_bet, DECIMALS) == self.stack:
-                return state._replace(street_put=bets, player=-1)
-            return state._replace(street_put=bets, player=1 - player, acted=True)
-        amount = round(self.stack - state.before, DECIMALS)
-        if action != ALL_IN:
-            amount = float(action.removeprefix(BET).removeprefix(RAISE))
-        bets = (amount, state.street_put[1]) if player == 0 else (state.street_put[0], amount)
-        least = max(state.least, round(amount - current_bet, DECIMALS))
-        return NoLimitState(
-            state.round, state.before, bets, 1 - player, least, state.raises + 1, acted=True
-        )
+        is_over = not self.deals or min(self.betting.paid(state)) == self.betting.stack
+        if state.street or not is_over or state.player not in (TO_DEAL, TO_SHOW):
+            return super().node(state)
+        stake = self.stake(state)
+        return Runout((stake, -stake), (0.0, 0.0), (-stake, stake), self.runout)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of the best five cards of each hand and the board, int64 (hands,)."""
@@ -331,8 +233,3 @@ def _by_round(parameter: str, sizes: list[str], rounds: int) -> tuple[tuple[BetS
         read_sizes(text, f"nolimit_poker: {parameter}", raises=parameter == "raises")
         for text in texts
     )
-
-
-def _format_chips(amount: float) -> str:
-    """Format an amount of chips: ``"120"``, ``"2.5"``."""
-    return f"{round(amount, DECIMALS):.9f}".rstrip("0").rstrip(".")

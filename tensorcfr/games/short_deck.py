@@ -8,12 +8,12 @@ from functools import cache
 import numpy as np
 
 from .holdem import Holdem
-from .holdem import ranges as pairs_of_cards
-from .holdem.deck import HANDS, SUITS
-from .holdem.strength import SHORT_CATEGORIES, SIX, short_strengths
 from .omaha import Omaha
-from .omaha import omaha_ranges as four_cards
-from .omaha.omaha_strength import omaha_strengths
+from .poker import omaha_ranges as four_cards
+from .poker import ranges as pairs_of_cards
+from .poker.deck import HANDS, SUITS
+from .poker.omaha_strength import omaha_strengths
+from .poker.strength import SHORT_CATEGORIES, SIX, short_strengths
 
 BY_EQUITY = (
     "AA KK QQ JJ TT AKs AQs AKo AJs KQs AQo ATs KJs AJo QJs KTs KQo JTs QTs 99 ATo KJo A9s QJo "
@@ -57,7 +57,7 @@ class ShortDeck(Holdem):
     def read_range(text: str, what: str) -> np.ndarray:
         """Return the weight of every hand of the deck, float64 (630,).
 
-        The notation is that of :func:`~tensorcfr.games.holdem.ranges.read_range`.  Groups leave out
+        The notation is that of :func:`~tensorcfr.games.poker.ranges.read_range`.  Groups leave out
         hands that the deck lacks, and ``top 20%`` follows the order of :data:`BY_EQUITY`.
         """
         deck = _has_deck(Holdem.every_hand)
@@ -66,7 +66,7 @@ class ShortDeck(Holdem):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of each hand on the board, int64 (hands,).
 
-        The ranking is that of :func:`~tensorcfr.games.holdem.strength.short_strengths`.
+        The ranking is that of :func:`~tensorcfr.games.poker.strength.short_strengths`.
         """
         return short_strengths(np.array(board, dtype=np.int64), hands)
 
@@ -93,7 +93,7 @@ class ShortOmaha(Omaha):
     def read_range(text: str, what: str) -> np.ndarray:
         """Return the weight of every hand of the deck, float64 (58905,).
 
-        The notation is that of :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.  Groups
+        The notation is that of :func:`~tensorcfr.games.poker.omaha_ranges.read_range`.  Groups
         leave out hands that the deck lacks.
         """
         deck = _has_deck(Omaha.every_hand)

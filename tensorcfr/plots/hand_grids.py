@@ -10,7 +10,7 @@ import numpy as np
 from .._util.argument_checks import brief
 from ..analysis import HandTable, Runouts
 from ..analysis.action_colours import PASSIVE, action_colours
-from ..games.holdem.deck import RANKS
+from ..games.poker.deck import RANKS
 from .style import COLOURS, axes_in, check_format, written
 
 if TYPE_CHECKING:

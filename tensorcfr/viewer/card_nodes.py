@@ -14,8 +14,8 @@ import numpy as np
 from ..analysis.action_colours import action_colours
 from ..analysis.hand_tables import equities_at, grid_of
 from ..compilers.cards.card_public_nodes import CardNodes
-from ..games.holdem.deck import RANKS, SUITS, numbers_of
-from ..games.holdem.groups import draws, made_hands
+from ..games.poker.deck import RANKS, SUITS, numbers_of
+from ..games.poker.groups import draws, made_hands
 from ..model.arrays import CHANCE, TERMINAL
 from ..model.compiled_game import CompiledGame
 from ..rules import HandGroups

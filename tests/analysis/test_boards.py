@@ -16,8 +16,8 @@ from tensorcfr import compile_game, solve
 from tensorcfr.analysis import SolvedSpot, solve_boards
 from tensorcfr.formats import save_spot
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.games.holdem.deck import RANKS
-from tensorcfr.games.holdem.flops import flops
+from tensorcfr.games.poker.deck import RANKS
+from tensorcfr.games.poker.flops import flops
 from tensorcfr.solvers.solution import Status
 
 SPOT = Holdem(

@@ -15,7 +15,7 @@ from support.card_games import RandomCards
 from tensorcfr.analysis import equity as module
 from tensorcfr.analysis.equity import equities
 from tensorcfr.games.holdem import CARDS
-from tensorcfr.games.holdem.strength import CATEGORIES, CATEGORY_SHIFT, strengths
+from tensorcfr.games.poker.strength import CATEGORIES, CATEGORY_SHIFT, strengths
 from tensorcfr.rules import CardGame
 
 

@@ -34,7 +34,7 @@ from tensorcfr.algorithms import CFR_PLUS
 from tensorcfr.analysis import values
 from tensorcfr.compilers import game_size
 from tensorcfr.errors import format_bytes
-from tensorcfr.games.holdem.runouts import holdem_runouts
+from tensorcfr.games.poker.runouts import holdem_runouts
 from tensorcfr.model.chunked_form import ROW
 from tensorcfr.solvers.solver import bytes_needed
 

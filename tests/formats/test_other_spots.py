@@ -10,7 +10,7 @@ from tensorcfr.formats import parse_spot, read_spot_options
 from tensorcfr.formats.other_spots import hand_options, postflop_options, texassolver_options
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem
-from tensorcfr.games.holdem.ranges import read_range
+from tensorcfr.games.poker.ranges import read_range
 
 SCRIPT = """
 set_pot 50

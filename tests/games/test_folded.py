@@ -26,8 +26,8 @@ from tensorcfr.evaluation import expected_values
 from tensorcfr.formats import parse_spot, save_spot, spot_text
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import Holdem, read_range
-from tensorcfr.games.holdem.bunching import Bunching
-from tensorcfr.games.holdem.deck import CARDS, HANDS, read_cards
+from tensorcfr.games.poker.bunching import Bunching
+from tensorcfr.games.poker.deck import CARDS, HANDS, read_cards
 from tensorcfr.model.arrays import not_none
 from tensorcfr.subgames import resolve
 from tensorcfr.subgames.card_part import CardSubgames

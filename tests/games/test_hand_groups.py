@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tensorcfr.games.holdem import HANDS, hand_label, read_cards
-from tensorcfr.games.holdem.groups import DRAWS, MADE, draws, made_hands
+from tensorcfr.games.poker.groups import DRAWS, MADE, draws, made_hands
 
 Cards = tuple[int, ...]
 WHEEL = {12, 0, 1, 2, 3}

@@ -25,8 +25,8 @@ from tensorcfr.games.holdem import (
     read_range,
     read_sizes,
 )
-from tensorcfr.games.holdem.ranges import BY_EQUITY
-from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strength, strengths
+from tensorcfr.games.poker.ranges import BY_EQUITY
+from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strength, strengths
 from tensorcfr.model.chunked_game import ChunkedGame
 
 # ------------------------------------------------------------------------------ cards and ranges

@@ -116,7 +116,7 @@ def test_royal_hold_em() -> None:
     actions = [int(row[4] + row[5]) for row in (before, after)]
     assert game.n_sequences == 2 + 190 * (actions[0] + 816 * actions[1])
     # The stakes: blinds of 5 and 10, four bets of 10 before the flop (with the blind) and after it.
-    assert rules.root().paid == (10, 5)
+    assert rules.betting.paid(rules.root()) == (10, 5)
     assert game.utilities.max() == 80
     assert solve(game, "dcfr", iters=100).exploitability < 0.05
 
@@ -152,7 +152,7 @@ def test_opening_of_flop_hold_em() -> None:
             state = rules.next(state, "raise")
         assert rules.node(state).actions == ("fold", "call")
         state = rules.next(rules.next(state, "call"), None)
-        assert state.paid == (400, 400)
+        assert rules.betting.paid(state) == (400, 400)
         assert rules.node(state).actions == ("check", "bet")
         assert rules.node(state).player == 0
         state = rules.next(state, "bet")

@@ -25,10 +25,10 @@ from tensorcfr.analysis import SolvedSpot, values
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.compilers.sizes.counted import size_of_cards
 from tensorcfr.games import make_game
-from tensorcfr.games.holdem.deck import HAND_NUMBER, HANDS, read_cards
-from tensorcfr.games.holdem.runouts import holdem_runouts
-from tensorcfr.games.holdem.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.games.nolimit_poker import NoLimitPoker
+from tensorcfr.games.poker.deck import HAND_NUMBER, HANDS, read_cards
+from tensorcfr.games.poker.runouts import holdem_runouts
+from tensorcfr.games.poker.strength import CATEGORY_SHIFT, strengths
 from tensorcfr.model.arrays import TERMINAL
 from tensorcfr.model.chunked_game import ChunkedGame
 from tensorcfr.rules import CardGame, Decision, Fold, Runout, Showdown

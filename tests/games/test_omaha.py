@@ -18,10 +18,10 @@ from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
 from tensorcfr.analysis.equity import equities
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.games import make_game
-from tensorcfr.games.holdem.deck import CARDS, RANKS, read_cards
 from tensorcfr.games.omaha import Omaha, read_range
-from tensorcfr.games.omaha.omaha_ranges import every_hand, suit_classes
-from tensorcfr.games.omaha.omaha_strength import omaha_strengths
+from tensorcfr.games.poker.deck import CARDS, RANKS, read_cards
+from tensorcfr.games.poker.omaha_ranges import every_hand, suit_classes
+from tensorcfr.games.poker.omaha_strength import omaha_strengths
 
 # ------------------------------------------------------------------------------------- strengths
 

@@ -20,9 +20,9 @@ from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards.flat_cards import HandByHand
 from tensorcfr.errors import GameError
 from tensorcfr.games import SPOTS, make_spot
-from tensorcfr.games.holdem.deck import CARDS, RANKS, hand_label, read_cards
-from tensorcfr.games.holdem.ranges import read_range
 from tensorcfr.games.nolimit_poker import NoLimitPoker
+from tensorcfr.games.poker.deck import CARDS, RANKS, hand_label, read_cards
+from tensorcfr.games.poker.ranges import read_range
 from tensorcfr.games.short_deck import BY_EQUITY, ShortDeck, ShortOmaha
 
 SHORT = RANKS[4:]

@@ -16,7 +16,7 @@ from tensorcfr import Locks, Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot, hand_table
 from tensorcfr.games import make_spot
 from tensorcfr.games.holdem import CARDS, HANDS, Holdem, grid_place
-from tensorcfr.games.holdem.spot import Spot
+from tensorcfr.games.poker.spot import Spot
 from tensorcfr.rules import Decision, Fold
 
 RIVER: dict[str, Any] = {

@@ -11,7 +11,7 @@ import pytest
 from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.analysis.action_colours import AGGRESSIVE, PASSIVE, action_colours
-from tensorcfr.games.holdem.groups import draws, made_hands
+from tensorcfr.games.poker.groups import draws, made_hands
 from tensorcfr.viewer import card_nodes as module
 from tensorcfr.viewer.session import Session
 

@@ -13,7 +13,7 @@ from tensorcfr import Solution, compile_game, solve
 from tensorcfr.analysis import SolvedSpot
 from tensorcfr.games import SPOTS
 from tensorcfr.games.holdem import grid_label, grid_place
-from tensorcfr.games.holdem.spot import PLAYERS
+from tensorcfr.games.poker.spot import PLAYERS
 from tensorcfr.viewer import save_html
 from tensorcfr.viewer.card_nodes import LISTED
 from tensorcfr.viewer.page import PageSize

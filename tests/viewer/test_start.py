@@ -14,7 +14,7 @@ import pytest
 from tensorcfr._util.compiles import compiles_seen
 from tensorcfr.compilers import game_size
 from tensorcfr.games.holdem import grid_place
-from tensorcfr.games.holdem.deck import HANDS
+from tensorcfr.games.poker.deck import HANDS
 from tensorcfr.viewer.session import BusyError
 from tensorcfr.viewer.spot_form import SpotForm
 

@@ -1,12 +1,15 @@
-"""Hold'em after the flop: cards, ranges, bet sizes, and the rules of a spot."""
+"""Hold'em after the flop: the names and modules of :mod:`tensorcfr.games.poker` for it."""
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+
 from ..._util.renamed import renamed_in_module
-from .deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
-from .ranges import read_range
-from .sizes import BetSize, read_sizes
-from .spot import Holdem
+from ..poker.deck import CARDS, HANDS, grid_label, grid_place, hand_label, read_cards
+from ..poker.ranges import read_range
+from ..poker.sizes import BetSize, read_sizes
+from ..poker.spot import Holdem
 
 __all__ = [
     "CARDS",
@@ -20,5 +23,11 @@ __all__ = [
     "read_range",
     "read_sizes",
 ]
+
+_MODULES = "betting betting_rows bunching deck flops groups ranges runouts sizes spot strength"
+for _name in _MODULES.split():
+    # ``tensorcfr.games.holdem.deck`` stays the name of a module that can be imported.
+    _module = import_module(f"..poker.{_name}", __name__)
+    globals()[_name] = sys.modules[f"{__name__}.{_name}"] = _module
 
 __getattr__ = renamed_in_module(__name__, Size="BetSize")

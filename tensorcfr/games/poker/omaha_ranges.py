@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..holdem.deck import RANKS, SUITS, orders_of_suits
-from ..holdem.ranges import EVERY, weights_of
-from ..holdem.runouts import moved_hands
+from .deck import RANKS, SUITS, orders_of_suits
+from .ranges import EVERY, weights_of
+from .runouts import moved_hands
 
 CARDS_OF_A_HAND = 4
 ORDER = Path(__file__).with_name("order.npy")

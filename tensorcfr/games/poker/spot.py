@@ -14,7 +14,7 @@ import numpy as np
 from ..._util.argument_checks import Check, Number, Several, Text, brief, checked
 from ...rules import CardGame, Chips, Deal, Decision, Defaults, Fold, HandGroups, Showdown
 from . import betting
-from .betting import STREETS, SpotBetting, StreetState
+from .betting import STREETS, SizedBetting, StreetState
 from .betting_rows import BettingRows
 from .bunching import MAX_FOLDED, Bunching
 from .deck import CARDS, HANDS, RANKS, SUITS, hand_label, orders_of_suits, read_cards
@@ -146,10 +146,11 @@ class Spot(CardGame):
             _check_sizes(f"{game}: {what}", sizes)
         streets = range(self.street, 3)
         earlier: list[Any] = [None] * self.street
-        self.betting = SpotBetting(
+        self.betting = SizedBetting(
             chip=Decimal(str(chip)),
             pot=_multiple(f"{game}: pot", pot, chip),
             stack=_multiple(f"{game}: stacks", stacks, chip),
+            openers=(0, 0, 0),
             first_street=self.street,
             bets=(*earlier, *(_sizes_of_both(f"{game}: bets", bets, street) for street in streets)),
             raises=(
@@ -281,7 +282,7 @@ class Spot(CardGame):
         """Return the weights of a player's hands on a board, float64 (hands,).
 
         They are the weights in the range, times the factors of
-        :class:`~tensorcfr.games.holdem.bunching.Bunching` if players have folded.
+        :class:`~tensorcfr.games.poker.bunching.Bunching` if players have folded.
         """
         if not self.weights_vary:
             return self.weights[player]
@@ -363,13 +364,13 @@ class Holdem(Spot):
     Args:
         board: Three, four or five cards, ``"Td9d6hQc"``.
         ranges: Ranges of player 0 and player 1, in the notation of
-            :func:`~tensorcfr.games.holdem.ranges.read_range`.
+            :func:`~tensorcfr.games.poker.ranges.read_range`.
         pot: Chips in the pot.
         stacks: Chips that each player has left, as one number; of unequal stacks, give the smaller.
         big_blind: Chips of the big blind, needed for amounts in ``mbb`` (thousandths of it).
         chip: Smallest chip: pot and stacks must be multiples of it, and bets are rounded to
             multiples.
-        bets: Sizes of bets, in the notation of :func:`~tensorcfr.games.holdem.sizes.read_sizes`:
+        bets: Sizes of bets, in the notation of :func:`~tensorcfr.games.poker.sizes.read_sizes`:
             one text for all, or a mapping by street (``flop``, ``turn``, ``river``) or by player
             (``oop``, ``ip``).  Mappings may be nested to set sizes by both.
         raises: Sizes of raises, in the same form.
@@ -389,7 +390,7 @@ class Holdem(Spot):
             dealt.
         folded: Ranges of up to four players who folded earlier, with the hands that they fold (not
             the hands that they play).  They change the probabilities of hands and boards; see
-            :mod:`tensorcfr.games.holdem.bunching`.
+            :mod:`tensorcfr.games.poker.bunching`.
 
     Source: the rules of sizes are those of postflop-solver (W. Inariba, 2022).
     """
@@ -398,18 +399,18 @@ class Holdem(Spot):
 
     @staticmethod
     def every_hand() -> np.ndarray:
-        """Return :data:`~tensorcfr.games.holdem.deck.HANDS`, int64 (1326, 2)."""
+        """Return :data:`~tensorcfr.games.poker.deck.HANDS`, int64 (1326, 2)."""
         return HANDS
 
     @staticmethod
     def read_range(text: str, what: str) -> np.ndarray:
-        """Read a range with :func:`~tensorcfr.games.holdem.ranges.read_range`, float64 (1326,)."""
+        """Read a range with :func:`~tensorcfr.games.poker.ranges.read_range`, float64 (1326,)."""
         return read_range(text, what)
 
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of each hand on the board, int64 (hands,).
 
-        The ranking is that of :func:`~tensorcfr.games.holdem.strength.strengths`.
+        The ranking is that of :func:`~tensorcfr.games.poker.strength.strengths`.
         """
         return strengths(np.array(board, dtype=np.int64), hands)
 

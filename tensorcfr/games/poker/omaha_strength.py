@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ..holdem.deck import CARDS, HANDS
-from ..holdem.strength import strengths
+from .deck import CARDS, HANDS
+from .strength import strengths
 
 
 def omaha_strengths(

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 
 from ...rules import HandGroups
-from ..holdem.deck import CARDS, HANDS
-from ..holdem.groups import MADE, kinds_by_rank
-from ..holdem.strength import CATEGORIES, CATEGORY_SHIFT, STRAIGHT
+from .deck import CARDS, HANDS
+from .groups import MADE, kinds_by_rank
+from .strength import CATEGORIES, CATEGORY_SHIFT, STRAIGHT
 
 PAIRS = {
     "AA": "AA$op",
@@ -79,7 +79,7 @@ def _groups(patterns: dict[str, str], cases: dict[str, np.ndarray], default: str
 def made_hands(
     board: tuple[int, ...], hands: np.ndarray, strength: np.ndarray, categories: tuple[str, ...]
 ) -> HandGroups:
-    """Group the hands by the names of :data:`~tensorcfr.games.holdem.groups.MADE`.
+    """Group the hands by the names of :data:`~tensorcfr.games.poker.groups.MADE`.
 
     Below a straight, the best name of any two of the four cards counts.
 

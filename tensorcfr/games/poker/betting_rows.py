@@ -1,7 +1,7 @@
 """No-limit betting, many public states at a time, so that a spot is counted in milliseconds.
 
 A public state is a row of whole numbers with the columns :data:`COLUMNS`.  The rules are those of
-:class:`~tensorcfr.games.holdem.betting.SpotBetting`, written for arrays.  Each operation rounds
+:class:`~tensorcfr.games.poker.betting.SizedBetting`, written for arrays.  Each operation rounds
 exactly as the scalar code does, so that both produce the same amounts.
 """
 
@@ -21,17 +21,17 @@ from .betting import (
     TO_DEAL,
     TO_SHOW,
     Lines,
-    SpotBetting,
+    SizedBetting,
     StreetState,
 )
 from .betting import after as lines_after
 from .sizes import BetSize
 
 COLUMNS = ("street", "put", "here 0", "here 1", "player", "bets", "leads", "lines")
-"""Fields of a :class:`~tensorcfr.games.holdem.betting.StreetState`, by column.
+"""Fields of a :class:`~tensorcfr.games.poker.betting.StreetState`, by column.
 
-``put`` is the amount of either player on earlier streets, and ``here 0`` and ``here 1`` are the
-amounts on this street.  ``lines`` is an index into the pairs of lines still to add and remove.
+``here 0`` and ``here 1`` are the amounts on this street.  ``lines`` is an index into the pairs of
+lines still to add and remove.
 """
 NONE = -1
 """Placeholder for a size that gives no amount."""
@@ -67,7 +67,7 @@ class BettingRows:
         betting: Betting rules of the spot.
     """
 
-    def __init__(self, betting: SpotBetting) -> None:
+    def __init__(self, betting: SizedBetting) -> None:
         self.betting = betting
         self._lines: list[tuple[Lines, Lines]] = []
         self._numbers: dict[tuple[Lines, Lines], int] = {}
@@ -130,7 +130,7 @@ class BettingRows:
             added, removed = self._lines[int(lines[row])]
             table = StreetState(
                 int(street[0]),
-                (int(put[row]),) * 2,
+                int(put[row]),
                 (int(first[row]), int(second[row])),
                 int(player[row]),
                 int(bets[row]),
@@ -227,7 +227,7 @@ class BettingRows:
     def _amounts_of_sizes(
         self, street: int, sizes: tuple[BetSize, ...], decisions: _Decisions
     ) -> np.ndarray:
-        """Return the amounts for rows with the same sizes, as :meth:`SpotBetting._amounts` does.
+        """Return the amounts for rows with the same sizes, as :meth:`SizedBetting._amounts` does.
 
         Returns:
             int64 (rows, 1 + sizes), padded with :data:`NONE`; the extra column is for an all-in
@@ -268,7 +268,7 @@ class BettingRows:
         return amount
 
     def _amounts_of_size(self, street: int, size: BetSize, decisions: _Decisions) -> np.ndarray:
-        """Return the amounts of one size as :meth:`SpotBetting._amount`, without caps on raises.
+        """Return the amounts of one size as :meth:`SizedBetting._amount`, without caps on raises.
 
         Amounts are at most twice the all-in amount, so that they fit into int64.
         """

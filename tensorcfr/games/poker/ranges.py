@@ -85,7 +85,7 @@ def read_range(
             have weight 0.
 
     Returns:
-        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.holdem.deck.HANDS`.
+        float64 (1326,): weights of the rows of :data:`~tensorcfr.games.poker.deck.HANDS`.
 
     Raises:
         ValueError: The text is not a range; names the group and its position.
@@ -215,7 +215,7 @@ def _weight(text: str, place: str) -> float:
 
 
 def _hands(group: str, place: str, order: str) -> Iterator[int]:
-    """Yield the rows of :data:`~tensorcfr.games.holdem.deck.HANDS` in a group."""
+    """Yield the rows of :data:`~tensorcfr.games.poker.deck.HANDS` in a group."""
     if group.lower() in EVERY:
         yield from range(len(HANDS))
         return

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...rules import HandGroups
-from ..holdem.deck import CARDS
-from ..holdem.spot import Spot
 from . import omaha_groups
+from .deck import CARDS
 from .omaha_ranges import every_hand, read_range
 from .omaha_strength import omaha_strengths
+from .spot import Spot
 
 
 class Omaha(Spot):
@@ -26,7 +26,7 @@ class Omaha(Spot):
     Args:
         board: Three, four or five cards, ``"Td9d6hQc"``.
         ranges: Ranges of player 0 and player 1, in the notation of
-            :func:`~tensorcfr.games.omaha.omaha_ranges.read_range`.
+            :func:`~tensorcfr.games.poker.omaha_ranges.read_range`.
         pot: Chips in the pot.
         stacks: Chips that each player has left.
         bets: Sizes of bets, ``"pot,50%"``.
@@ -51,14 +51,14 @@ class Omaha(Spot):
     def strength(self, board: tuple[int, ...], hands: np.ndarray) -> np.ndarray:
         """Return the strength of each hand on the board, int64 (hands,).
 
-        The ranking is that of :func:`~tensorcfr.games.omaha.omaha_strength.omaha_strengths`.
+        The ranking is that of :func:`~tensorcfr.games.poker.omaha_strength.omaha_strengths`.
         """
         return omaha_strengths(np.array(board, dtype=np.int64), hands)
 
     def groups(self, player: int, board: tuple[int, ...]) -> Mapping[str, HandGroups]:
         """Return the groups ``"pairs"``, ``"suits"`` and ``"made"``.
 
-        :mod:`tensorcfr.games.omaha.omaha_groups` defines them.
+        :mod:`tensorcfr.games.poker.omaha_groups` defines them.
         """
         hands = self.hands[player]
         return {
