@@ -29,7 +29,9 @@ BOTH, FIRST, SECOND = "01", "0", "1"
 
 def made_up(game: CompiledGame, iters: int) -> Policy:
     """The policy of a few iterations, mixed with a uniform one, so that it goes everywhere."""
-    solved = solve(game, "cfr+", iters=iters, checkpoints=()).policy.probabilities
+    solved = solve(
+        game, "cfr+", iters=iters, checkpoints=(), precision="float64"
+    ).policy.probabilities
     return Policy(game, 0.75 * solved + 0.25 * Policy.uniform(game).probabilities)
 
 

@@ -141,7 +141,7 @@ def test_a_game_of_cards_equals_the_reference(shape: str, variant: str) -> None:
     game = min(with_decisions(shape, range(60)), key=lambda one: one.n_histories)
     rules = as_game(HandByHand(game.nodes.rules))
     solver, reference = Solver(game, algorithm), ReferenceCFR(rules, **options)
-    assert_equal(solver, reference, EARLY_MARKS[:3], partial(rounding, rules, options))
+    assert_equal(solver, reference, EARLY_MARKS[:3], partial(rounding, reference.tree, options))
 
 
 @pytest.mark.parametrize("shape", ["one card, two rounds", "two cards, turn"])

@@ -164,10 +164,9 @@ def test_strategies_equal_the_reference() -> None:
     """Average strategies, beside slow recursive CFR hand by hand."""
     algorithm, options = floored(VARIANTS["cfr+"], 0.01)
     spot = make_spot(**TURN | {"ranges": ("AsAh,JsTs", "KsKh,8s7s"), "bets": "a"})
-    rules = as_game(HandByHand(spot))
     solver = Solver(compile_game(spot), algorithm, precision="float64")
-    reference = ReferenceCFR(rules, **options)
-    assert_equal(solver, reference, EARLY_MARKS, partial(rounding, rules, options))
+    reference = ReferenceCFR(as_game(HandByHand(spot)), **options)
+    assert_equal(solver, reference, EARLY_MARKS, partial(rounding, reference.tree, options))
 
 
 def test_the_same_with_and_without_merged_suits_and_in_every_form() -> None:

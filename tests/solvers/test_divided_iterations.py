@@ -127,7 +127,10 @@ def test_every_rule(
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("precision", ["float64", "float32", "int16"])
-@pytest.mark.parametrize(("name", "kind"), [("cfr+", "threads"), ("delayed", "chunks")])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    tiered([("cfr+", "threads"), ("delayed", "chunks")], fast=[("cfr+", "threads")]),
+)
 def test_compiled(name: str, kind: str, precision: str, tmp_path: Path) -> None:
     check_divisions(kind, WHOLE[name], precision, tmp_path)
 

@@ -32,9 +32,8 @@ from tensorcfr.solvers.solution import TracePoint
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")
-ITERATIVE = tiered(
-    [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)], CLASSIC
-)
+NAMES = [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)]
+ITERATIVE = tiered(NAMES, CLASSIC)
 
 
 def assert_same_bits(one: Solution, other: Solution) -> None:
@@ -203,7 +202,7 @@ class TestTrace:
 
 
 class TestGoesOn:
-    @pytest.mark.parametrize("algorithm", ITERATIVE)
+    @pytest.mark.parametrize("algorithm", tiered(NAMES, ["cfr", "cfr+"]))
     def test_same_bits(self, algorithm: str) -> None:
         record = ALGORITHMS[algorithm]
         whole = solve(LEDUC, record, iters=20)
