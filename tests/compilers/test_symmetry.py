@@ -198,7 +198,7 @@ def two_player_games(**fixed: object) -> st.SearchStrategy[RandomPublicTreeGame]
     data=st.data(),
 )
 def test_twins_are_merged(
-    game: RandomPublicTreeGame, variant: str, path: str, data: st.DataObject
+    game: RandomPublicTreeGame, variant: str, path: str, data: st.DataObject, interpreted: None
 ) -> None:
     """A hand and another just like it; then the merged game is no larger than the first one."""
     player = data.draw(st.integers(0, 1))
@@ -424,7 +424,9 @@ class Suited(PublicTreeGame):
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize(("ranks", "suits"), tiered([(2, 2), (3, 2), (2, 3)], [(2, 2)]))
 @pytest.mark.parametrize("algorithm", tiered(SCALE_FREE, ["cfr+", "pcfr+"]))
-def test_random_suited_games(ranks: int, suits: int, path: str, algorithm: str) -> None:
+def test_random_suited_games(
+    ranks: int, suits: int, path: str, algorithm: str, interpreted: None
+) -> None:
     """No ties and no near ties: twenty iterations of every scale-free variant."""
     rules = Suited(ranks, ranks, suits)
     with forced(path):

@@ -14,6 +14,7 @@ import pytest
 from support.command_line import USAGE, printed, refused
 from support.equality import as_game
 from support.fake_cluster import FakeClient, play_cluster
+from support.tiers import tiered
 from tensorcfr import Locks, Policy, Solution, Solver, compile_game, evaluate, resolve, solve
 from tensorcfr.algorithms import ALGORITHMS
 from tensorcfr.analysis import SolvedSpot, solve_boards
@@ -55,7 +56,7 @@ def same_bits(one: Any, other: Any) -> None:
 # ------------------------------------------------------------------------------ ways to solve
 
 
-@pytest.mark.parametrize("precision", ["float32", "int16"])
+@pytest.mark.parametrize("precision", tiered(("float32", "int16"), fast=("float32",)))
 def test_threads_files_and_workers_keep_the_bits(
     precision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

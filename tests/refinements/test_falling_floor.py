@@ -21,10 +21,12 @@ def kings(symmetry: bool = True) -> CompiledGame:
 
 @pytest.mark.parametrize(
     "record",
-    tiered([DCFR, SAPCFR_PLUS, PACED_CFR_PLUS, RTCFR_PLUS], fast=[DCFR]),
+    tiered(
+        [DCFR, SAPCFR_PLUS, PACED_CFR_PLUS, RTCFR_PLUS], fast=[DCFR, SAPCFR_PLUS, PACED_CFR_PLUS]
+    ),
     ids=lambda record: record.name,
 )
-def test_kings_check_behind(record: Algorithm) -> None:
+def test_kings_check_behind(record: Algorithm, interpreted: None) -> None:
     """A bet is called by aces alone; the issue's solver bets a quarter of the time.
 
     What is left of the bet is the floor, which is 0.0032 after 1,000 iterations, and its average.

@@ -32,8 +32,9 @@ from tensorcfr.solvers.solution import TracePoint
 
 KUHN = compile_game("kuhn")
 LEDUC = compile_game("leduc")
-NAMES = [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)]
-ITERATIVE = tiered(NAMES, CLASSIC)
+ITERATIVE = tiered(
+    [name for name, record in ALGORITHMS.items() if isinstance(record, Algorithm)], CLASSIC
+)
 
 
 def assert_same_bits(one: Solution, other: Solution) -> None:
@@ -202,8 +203,8 @@ class TestTrace:
 
 
 class TestGoesOn:
-    @pytest.mark.parametrize("algorithm", tiered(NAMES, ["cfr", "cfr+"]))
-    def test_same_bits(self, algorithm: str) -> None:
+    @pytest.mark.parametrize("algorithm", ITERATIVE)
+    def test_same_bits(self, algorithm: str, interpreted: None) -> None:
         record = ALGORITHMS[algorithm]
         whole = solve(LEDUC, record, iters=20)
         part = solve(LEDUC, record, iters=7)
