@@ -15,6 +15,7 @@ from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
 from tensorcfr import GameError, MemoryLimitError, Solver, compile_game, solve
+from tensorcfr.compilers import game_size
 from tensorcfr.compilers.cards import payoffs as card_payoffs
 from tensorcfr.compilers.cards.flat import HandByHand
 from tensorcfr.compilers.sizes import counted
@@ -59,15 +60,13 @@ def with_decisions(shape: str, seeds: range) -> list[CutGame]:
     for seed in seeds:
         if len(found) == 3:
             break
-        game = compile_game(RandomCards(seed, **SHAPES[shape]))
+        rules = RandomCards(seed, **SHAPES[shape])
+        if game_size(rules).infosets >= 10_000:
+            continue
+        game = compile_game(rules)
         assert isinstance(game, CutGame)
         acts = {int(player) for player in game.nodes.betting.player if player >= 0}
-        size = game.n_infosets
-        if (
-            acts == {0, 1}
-            and game.nodes.betting.rounds == SHAPES[shape]["rounds"]
-            and size < 10_000
-        ):
+        if acts == {0, 1} and game.nodes.betting.rounds == SHAPES[shape]["rounds"]:
             found.append(game)
     return found
 
