@@ -172,7 +172,7 @@ def test_locks_of_any_two_cards(interpreted: None) -> None:
         hand_table(solution, "pass pass *")
 
 
-def test_files_know_whether_suits_were_told_apart(tmp_path: Path) -> None:
+def test_files_know_whether_suits_were_told_apart(tmp_path: Path, interpreted: None) -> None:
     spot = SPOT | {"board": "QsJh2s8s3s", "ranges": ("AA", "KK"), "bets": ""}
     for symmetry in (False, True):
         game = compile_game("holdem", **spot, symmetry=symmetry)

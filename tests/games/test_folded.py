@@ -189,10 +189,15 @@ def test_suits_that_a_folded_range_tells_apart() -> None:
     """Somebody folded a spade that no range has: boards alone are no longer alike."""
     spot = TURN | {"board": "Th9h6hQh", "ranges": ("AA,JTs", "KK,T9s"), "folded": ("4s2s,4s3s",)}
     values = [
-        solve(compile_game("holdem", **spot, symmetry=symmetry), "cfr+", iters=20).value[0]
+        solve(
+            compile_game("holdem", **spot, symmetry=symmetry),
+            "cfr+",
+            iters=20,
+            precision="float64",
+        ).value[0]
         for symmetry in (True, False)
     ]
-    assert values[0] == pytest.approx(values[1], abs=1e-5)
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
 def test_ranges_of_a_subgame() -> None:
