@@ -10,7 +10,7 @@ import pytest
 
 from support.card_games import EveryRound, LeducOfCards, RandomCards, pay
 from support.equality import EARLY_MARKS, TOLERANCE, as_game, assert_equal, rounding
-from support.layouts import farthest, numbers_of
+from support.layouts import numbers_of, same_strategies
 from support.reference import ReferenceCFR
 from support.tiers import tiered
 from support.variants import VARIANTS, floored
@@ -44,14 +44,6 @@ SHAPES: dict[str, dict[str, Any]] = {
     "four cards": {"cards": 11, "width": 4, "rounds": 0, "public": 0, "even": 0.5},
     "four cards, turn": {"cards": 10, "width": 4, "rounds": 1, "public": 1},
 }
-
-
-def same_strategies(cards: Solver, flat: Solver) -> float:
-    """The largest difference between the averages, and between the last iterates."""
-    return max(
-        farthest(cards.average_policy(), flat.average_policy()),
-        farthest(cards.current_policy(), flat.current_policy()),
-    )
 
 
 def with_decisions(shape: str, seeds: range) -> list[CutGame]:

@@ -27,7 +27,7 @@ from support.equality import (
     rounding,
 )
 from support.interpreted import interpreted_kernels
-from support.layouts import farthest, numbers_of
+from support.layouts import farthest, numbers_of, same_strategies
 from support.mapped import mapped_bytes
 from support.payoff_paths import forced
 from support.random_games import (
@@ -87,14 +87,6 @@ from tensorcfr.storage.recipes import KEY
 
 FULL = pytest.mark.full
 """Kernels are compiled for each rule and precision, half a minute each."""
-
-
-def same_strategies(chunked: Solver, flat: Solver) -> float:
-    """The largest difference between the averages, and between the last iterates."""
-    return max(
-        farthest(chunked.average_policy(), flat.average_policy()),
-        farthest(chunked.current_policy(), flat.current_policy()),
-    )
 
 
 # ------------------------------------------------------------------------ the recursive reference

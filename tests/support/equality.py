@@ -149,6 +149,11 @@ def difference(
     )
 
 
+def bits(state: Any) -> dict[str, bytes]:
+    """The arrays of a solver's state, bit for bit."""
+    return {name: array.tobytes() for name, array in state._asdict().items()}
+
+
 def assert_equal(
     solver: Solver,
     reference: ReferenceCFR,
