@@ -301,7 +301,7 @@ def test_plays_in_chunks_are_those_of_the_flat_game(name: str, interpreted: None
 
 
 @pytest.mark.parametrize("name", ["kuhn", "random hands", "turn", "random cards"])
-def test_head_to_head_in_chunks(name: str, interpreted: None) -> None:
+def test_head_to_head_in_chunks(name: str) -> None:
     cut = compile_game(rules_of(name), cut=1, symmetry=False)
     flat, policies = cut.flat(), [made_up(cut, 2), made_up(cut, 6)]
     found = head_to_head(cut, policies, plays=50)

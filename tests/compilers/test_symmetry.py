@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support.equality import as_game, assert_equal, check_random
+from support.interpreted import interpreted_kernels
 from support.payoff_paths import PATHS, forced
 from support.properties import examples
 from support.random_games import (
@@ -198,19 +199,19 @@ def two_player_games(**fixed: object) -> st.SearchStrategy[RandomPublicTreeGame]
     data=st.data(),
 )
 def test_twins_are_merged(
-    game: RandomPublicTreeGame, variant: str, path: str, data: st.DataObject, interpreted: None
+    game: RandomPublicTreeGame, variant: str, path: str, data: st.DataObject
 ) -> None:
     """A hand and another just like it; then the merged game is no larger than the first one."""
     player = data.draw(st.integers(0, 1))
     twins = with_twin(game, player, data.draw(st.integers(0, game.prior.shape[player] - 1)))
-    with forced(path):
+    with forced(path), interpreted_kernels():
         doubled, single = compile_game(twins), compile_game(game)
         assert doubled.merged is not None
         assert doubled.merged.form.n_sequences <= single.n_sequences
         check_random(twins, PLAIN[variant])
-    solver = Solver(doubled, PLAIN[variant][0])
-    solver.step(10)
-    assert_solves_the_whole(solver)
+        solver = Solver(doubled, PLAIN[variant][0])
+        solver.step(10)
+        assert_solves_the_whole(solver)
 
 
 @examples(30)
